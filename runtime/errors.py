@@ -1,0 +1,58 @@
+"""Every exception and warning of gradscribe, and their wording."""
+
+from __future__ import annotations
+
+__all__ = [
+    "AutogradError", "CompileError", "DtypeError", "EagerWarning", "GradientLossError", "NoRuleError", "ShapeError",
+    "VerifyError",
+]  # fmt: skip
+
+
+class AutogradError(RuntimeError):
+    """The eager engine was asked for something that its graph cannot give (PyTorch raises RuntimeError there)."""
+
+
+class ShapeError(AutogradError, ValueError):
+    """Two shapes disagree, or a scalar was needed."""
+
+
+class DtypeError(AutogradError, TypeError):
+    """Something that is not a floating-point or complex number was to be differentiated."""
+
+
+class GradientLossError(AutogradError, TypeError):
+    """A value would leave its Tensor, and its gradient with it."""
+
+
+class CompileError(RuntimeError):
+    """A function cannot be compiled, and its source was asked for."""
+
+
+class VerifyError(CompileError, AssertionError):
+    """Compiled and eager results differ, or a graph is not well formed."""
+
+
+class EagerWarning(UserWarning):
+    """A compiled function runs eagerly; the text names the line, the reason and what to change."""
+
+
+class NoRuleError(NotImplementedError, TypeError):
+    """A NumPy function has no rule here."""
+
+    @classmethod
+    def unknown(cls, path: str) -> NoRuleError:
+        """No op of that name is registered at all."""
+        return cls(
+            f"{path} has no gradient rule in gradscribe, and one of its arguments requires grad.\n"
+            f"Compute it outside the differentiated part (x.detach()), or add it:\n"
+            f"    gs.op({path}, \"x\", gs.Kind.elementwise)\n"
+            f"    gs.rule({path}, x=lambda g, x: g * ...)"
+        )
+
+    @classmethod
+    def argument(cls, path: str, name: str) -> NoRuleError:
+        """The op is known, but has no formula for that argument."""
+        return cls(
+            f"{path} has no gradient rule for its argument `{name}`, and that argument requires grad.\n"
+            f"Pass it as a constant (x.detach()), or add one: gs.rule({path}, {name}=lambda g, ...: ...)"
+        )

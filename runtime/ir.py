@@ -1,0 +1,151 @@
+"""The IR: a list of NumPy calls in single assignment, with types, and its interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .ops import Op, Param
+
+__all__ = ["Call", "Graph", "Type", "Value", "interpret", "map_values", "type_of", "values_in"]
+
+
+class Type(NamedTuple):
+    """What is known of a value: an array, a NumPy scalar or a Python number (weak), its dtype, shape and strides."""
+
+    kind: str  # "array", "scalar" or "python"
+    dtype: Any
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def __str__(self) -> str:
+        sizes = ", ".join(map(str, self.shape))
+        return f"{self.dtype.name}[{sizes}]" if self.kind == "array" else f"{self.kind} {self.dtype.name}"
+
+
+def type_of(value: Any) -> Type:
+    """The type of a concrete value."""
+    if isinstance(value, np.ndarray):
+        return Type("array", value.dtype, value.shape, value.strides)
+    if isinstance(value, np.generic):
+        return Type("scalar", value.dtype, (), ())
+    if isinstance(value, tuple):
+        return Type("python", np.dtype(object), (len(value),), ())
+    return Type("python", np.result_type(type(value)), (), ())
+
+
+class Value:
+    """One value of a graph: its type, and what a reader would call it."""
+
+    __slots__ = ("cotangent_of", "name", "site", "type")
+
+    def __init__(self, type: Type, name: str | None = None) -> None:
+        self.type = type
+        self.name = name  # as given: of an input
+        self.cotangent_of: Value | None = None  # the forward value that this is the cotangent of
+        self.site: Any = None  # where the user's code made it
+
+    def __repr__(self) -> str:
+        return f"<{self.name or 'value'}: {self.type}>"
+
+
+class Call:
+    """One NumPy call: the op, its arguments in the order of the op's parameters, and the values that it makes."""
+
+    __slots__ = ("args", "backward", "op", "outs", "quiet", "site")
+
+    def __init__(
+        self, op: Op, args: tuple[Any, ...], outs: tuple[Value, ...], site: Any = None, backward: bool = False,
+        quiet: bool = False,
+    ) -> None:  # fmt: skip
+        self.op = op
+        self.args = args
+        self.outs = outs
+        self.site = site  # the line of the user's code that this call belongs to
+        self.backward = backward  # made by a VJP rule
+        self.quiet = quiet  # runs with NumPy's warnings off
+
+    def with_args(self, args: tuple[Any, ...]) -> Call:
+        """The same call of other arguments."""
+        return Call(self.op, args, self.outs, self.site, self.backward, self.quiet)
+
+    def __repr__(self) -> str:
+        return f"<call {self.op.path}>"
+
+
+class Graph:
+    """A straight list of calls from `inputs` to `outputs` (values or constants)."""
+
+    __slots__ = ("calls", "inputs", "outputs")
+
+    def __init__(self, inputs: list[Value], calls: list[Call], outputs: list[Any]) -> None:
+        self.inputs = inputs
+        self.calls = calls
+        self.outputs = outputs
+
+    def copy(self) -> Graph:
+        """A graph that passes may change: the same values, lists of its own."""
+        return Graph(list(self.inputs), list(self.calls), list(self.outputs))
+
+    def __str__(self) -> str:
+        """The graph as text: one call a line."""
+        names: dict[Value, str] = {}
+
+        def show(v: Value) -> str:
+            return names.setdefault(v, f"%{len(names)}")
+
+        lines = [f"inputs: {', '.join(f'{show(v)}: {v.type}' for v in self.inputs)}"]
+        for call in self.calls:
+            left = ", ".join(f"{show(v)}: {v.type}" for v in call.outs)
+            spelled = ", ".join(
+                f"{p.name}={map_values(a, show)!r}" for p, a in zip(call.op.params, call.args, strict=False) if not is_default(p, a)
+            )
+            lines.append(f"{left} = {call.op.path}({spelled})".replace("'%", "%").replace("%'", "%"))
+        lines.append(f"outputs: {', '.join(show(v) if isinstance(v, Value) else repr(v) for v in self.outputs)}")
+        return "\n".join(lines)
+
+
+def is_default(param: Param, value: Any) -> bool:
+    """Whether an argument need not be written."""
+    return value is param.default or (param.variadic and not value)
+
+
+def map_values(tree: Any, f: Callable[[Value], Any]) -> Any:
+    """`tree` (an argument: nested tuples, lists and slices) with `f` applied to each Value in it."""
+    if isinstance(tree, Value):
+        return f(tree)
+    if type(tree) is tuple:
+        return tuple([map_values(t, f) for t in tree])
+    if type(tree) is list:
+        return [map_values(t, f) for t in tree]
+    if isinstance(tree, slice):
+        return slice(map_values(tree.start, f), map_values(tree.stop, f), map_values(tree.step, f))
+    return tree
+
+
+def values_in(tree: Any) -> Iterator[Value]:
+    """Each Value in an argument, in order."""
+    if isinstance(tree, Value):
+        yield tree
+    elif type(tree) is tuple or type(tree) is list:
+        for t in tree:
+            yield from values_in(t)
+    elif isinstance(tree, slice):
+        yield from values_in((tree.start, tree.stop, tree.step))
+
+
+def interpret(graph: Graph, inputs: list[Any]) -> list[Any]:
+    """Run a graph call by call: what every other way of running it must equal."""
+    space: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
+    for call in graph.calls:
+        args, kwargs = call.op.call_form(tuple([map_values(a, space.__getitem__) for a in call.args]))
+        if call.quiet:
+            with np.errstate(all="ignore"):
+                result = call.op.fn(*args, **kwargs)
+        else:
+            result = call.op.fn(*args, **kwargs)
+        for out, value in zip(call.outs, (result,) if call.op.n_out == 1 else result, strict=True):
+            space[out] = value
+    return [space[v] if isinstance(v, Value) else v for v in graph.outputs]

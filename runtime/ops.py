@@ -1,0 +1,258 @@
+"""What an op is: a NumPy function, its signature, its kind, its VJPs and what each of them saves."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .errors import NoRuleError
+
+__all__ = ["MISSING", "Kind", "Op", "Param", "Plan", "Saved", "Vjp"]
+
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<required>"})()
+
+
+class Kind(enum.Enum):
+    """What sort of map an op is; shape inference, batching and the JVP follow from it."""
+
+    elementwise = "elementwise"
+    reduction = "reduction"
+    shaping = "shaping"
+    bilinear = "bilinear"
+    linear = "linear"
+    loop = "loop"
+    opaque = "opaque"
+    creation = "creation"
+
+
+class Param(NamedTuple):
+    """One parameter of an op: its name, its default, and whether it holds one array or many."""
+
+    name: str
+    default: Any = MISSING
+    sequence: bool = False  # one argument that is a sequence of arrays: "[xs]"
+    variadic: bool = False  # any number of arrays: "*xs"
+
+
+class Saved(NamedTuple):
+    """One thing that a rule reads: `what` is value, shape, dtype or out; `param` the argument's position."""
+
+    name: str
+    what: str
+    param: int
+
+
+class Vjp:
+    """One formula: the cotangent of one argument, and the names that the formula reads."""
+
+    __slots__ = ("fn", "names")
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        code = fn.__code__  # type: ignore[attr-defined]  # inspect.signature costs ten times as much, at import
+        self.names: tuple[str, ...] = code.co_varnames[: code.co_argcount]
+
+
+class Plan(NamedTuple):
+    """How one op, differentiated with respect to certain arguments, saves and goes backward.
+
+    `slots` lists (parameter, position in its sequence) for each cotangent that `backward` returns;
+    `save(*bound, out)` gives the saved tuple; `backward(g, saved, sums)` the cotangents, where
+    `sums` are the running sums of the slots whose formula takes one over (`takes_sum`).
+    """
+
+    slots: tuple[tuple[int, int], ...]
+    saved: tuple[Saved, ...]
+    save: Callable[..., tuple[Any, ...]]
+    backward: Callable[..., tuple[Any, ...]]
+    takes_sum: tuple[bool, ...]
+    any_sum: bool
+
+
+class Op:
+    """A NumPy function that gradscribe knows: how to call it, print it and differentiate it."""
+
+    __slots__ = (
+        "__weakref__", "_params", "bind", "consuming", "derived", "fn", "infix", "inline", "kind", "may_raise", "n_out", "name", "path",
+        "plans", "signature", "title", "vjps",
+    )  # fmt: skip
+
+    def __init__(
+        self, fn: Callable[..., Any], signature: str, kind: Kind, *, path: str, n_out: int | None = 1,
+        infix: str | None = None, inline: bool = False, may_raise: bool = False, title: str | None = None,
+        vjps: dict[str, Vjp | None] | None = None,
+    ) -> None:  # fmt: skip
+        self.fn = fn
+        self.name = fn.__name__
+        self.path = path
+        self.signature = signature
+        self.kind = kind
+        self.n_out = n_out  # None: as many as the arguments say (np.split)
+        self.infix = infix
+        self.inline = inline
+        self.consuming: Callable[..., Any] | None = None  # the body that may write into its first argument
+        self.may_raise = may_raise
+        self.title = title or "".join(w[:1].upper() + w[1:] for w in fn.__name__.split("_") if w)
+        self.vjps: dict[str, Vjp | None] = {} if vjps is None else vjps
+        self._params: tuple[Param, ...] | None = None
+        self.bind: Callable[..., tuple[Any, ...]] = self._first_bind
+        self.plans: dict[Any, Plan] = {}
+        self.derived: dict[str, Op] = {}  # the same op under a ufunc's dtype=, or its where= and out=, made when met
+
+    def __repr__(self) -> str:
+        return f"<op {self.path}({self.signature})>"
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        """The parameters in order, read from the signature at the first use."""
+        if self._params is None:
+            self._params = parse_signature(self.signature)
+        return self._params
+
+    def _first_bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Compile the binding into straight Python at the first use, then bind with it."""
+        self.bind = compile_bind(self.params, self.path)
+        return self.bind(*args, **kwargs)
+
+    def plan(self, key: Any) -> Plan:
+        """The plan for the slots in `key`: a bit mask over the parameters, or a tuple of (parameter, position)."""
+        found = self.plans.get(key)
+        if found is None:
+            found = self.plans[key] = compile_plan(self, key)
+        return found
+
+    def call_form(self, bound: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Bound values as a person would write the call: required ones by position, the others by name."""
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for param, value in zip(self.params, bound, strict=True):
+            if param.variadic:
+                args.extend(value)
+            elif param.default is MISSING and not kwargs:
+                args.append(value)
+            elif value is not param.default:
+                kwargs[param.name] = value
+        return tuple(args), kwargs
+
+
+def parse_signature(text: str) -> tuple[Param, ...]:
+    """Read `"x, axis=None"`; `[xs]` is a sequence argument and `*xs` any number of them."""
+    sequences = set(re.findall(r"\[(\w+)\]", text))
+    plain_text = text.replace("[", "").replace("]", "")
+    tree = ast.parse(f"def f({plain_text}): pass").body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    a = tree.args
+    plain = a.posonlyargs + a.args
+    defaults: list[Any] = [MISSING] * (len(plain) - len(a.defaults)) + [_constant(d) for d in a.defaults]
+    params = [Param(p.arg, d, p.arg in sequences) for p, d in zip(plain, defaults, strict=True)]
+    if a.vararg is not None:
+        params.append(Param(a.vararg.arg, (), variadic=True))
+    params += [
+        Param(p.arg, MISSING if d is None else _constant(d)) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)
+    ]
+    return tuple(params)
+
+
+def _constant(node: ast.expr) -> Any:
+    return eval(compile(ast.Expression(node), "<signature>", "eval"), {"np": np, "NoValue": np._NoValue})  # type: ignore[attr-defined]
+
+
+def compile_bind(params: tuple[Param, ...], path: str) -> Callable[..., tuple[Any, ...]]:
+    """A function that takes the op's arguments in any form and returns them in the order of its parameters."""
+    space: dict[str, Any] = {"MISSING": MISSING}
+    spelled: list[str] = []
+    for k, p in enumerate(params):
+        if p.variadic:
+            spelled.append(f"*{p.name}")
+        elif p.default is MISSING:
+            spelled.append(p.name)
+        else:
+            space[f"default_{k}"] = p.default
+            spelled.append(f"{p.name}=default_{k}")
+    names = "".join(f"{p.name}, " for p in params)
+    label = re.sub(r"\W", "_", path)
+    exec(f"def {label}({', '.join(spelled)}):\n    return ({names})", space)
+    bind: Callable[..., tuple[Any, ...]] = space[label]
+    return bind
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of an array, a Tensor or a Python number."""
+    try:
+        return x.shape  # type: ignore[no-any-return]
+    except AttributeError:
+        return np.shape(x)
+
+
+def dtype_of(x: Any) -> Any:
+    """The dtype of an array, a Tensor or a Python number."""
+    try:
+        return x.dtype
+    except AttributeError:
+        return np.result_type(x)
+
+
+def compile_plan(op: Op, key: Any) -> Plan:
+    """Straight Python for one op and one choice of differentiated arguments: what to save, how to go backward."""
+    asked = [(k, -1) for k in range(len(op.params)) if key >> k & 1] if isinstance(key, int) else key
+    for k, _ in asked:
+        if op.params[k].name not in op.vjps:
+            raise NoRuleError.argument(op.path, op.params[k].name)
+    slots = tuple(slot for slot in asked if op.vjps[op.params[slot[0]].name] is not None)
+    positions = {p.name: k for k, p in enumerate(op.params)}
+    saved: dict[str, Saved] = {}
+    calls: list[str] = []
+    takes_sum: list[bool] = []
+    space: dict[str, Any] = {"shape_of": shape_of, "dtype_of": dtype_of}
+    for j, (k, i) in enumerate(slots):
+        vjp = op.vjps[op.params[k].name]
+        assert vjp is not None
+        space[f"vjp_{j}"] = vjp.fn
+        given: list[str] = []
+        for name in vjp.names:
+            if name == "g":
+                given.append("g")
+            elif name == "i":
+                given.append(str(i))
+            elif name == "acc":
+                given.append(f"sums[{j}]")
+            else:
+                saved.setdefault(name, _saved(op, name, positions))
+                given.append(name)
+        takes_sum.append("acc" in vjp.names)
+        calls.append(f"vjp_{j}({', '.join(given)})")
+    parts = [_save_text(op, s) for s in saved.values()]
+    arguments = ", ".join([p.name for p in op.params] + ["out"])
+    unpack = f"    {', '.join(saved)}, = saved\n" if saved else ""
+    text = (
+        f"def save({arguments}):\n    return ({''.join(part + ', ' for part in parts)})\n"
+        f"def backward(g, saved, sums):\n{unpack}    return ({''.join(call + ', ' for call in calls)})\n"
+    )
+    exec(compile(text, f"<plan of {op.path}>", "exec"), space)
+    return Plan(slots, tuple(saved.values()), space["save"], space["backward"], tuple(takes_sum), any(takes_sum))
+
+
+def _saved(op: Op, name: str, positions: dict[str, int]) -> Saved:
+    if name in positions:
+        return Saved(name, "value", positions[name])
+    if name == "out":
+        return Saved(name, "out", -1)
+    for what in ("shape", "dtype"):
+        base = name.removesuffix("_" + what)
+        if base != name and base in positions:
+            return Saved(name, what, positions[base])
+    raise TypeError(f"the rule of {op.path} reads `{name}`, which is neither g, out, i, acc nor an argument of {op!r}")
+
+
+def _save_text(op: Op, saved: Saved) -> str:
+    if saved.what in ("value", "out"):
+        return saved.name
+    base = op.params[saved.param]
+    if base.sequence or base.variadic:
+        return f"tuple([{saved.what}_of(a) for a in {base.name}])"
+    return f"{saved.what}_of({base.name})"

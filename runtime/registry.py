@@ -1,0 +1,147 @@
+"""The one door to the table of ops: register an op, give it a rule, look it up by function, list them all."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .errors import NoRuleError
+from .ops import Kind, Op, Vjp
+
+__all__ = ["infix", "lookup", "op", "ops", "primitive", "require", "rule", "undifferentiable"]
+
+_by_function: dict[Any, Op] = {}
+
+
+def path_of(fn: Any) -> str:
+    """The name under which a person writes `fn`: `np.linalg.norm`, `scipy.special.expit`."""
+    if isinstance(fn, np.ufunc):
+        module = "np" if getattr(np, fn.__name__, None) is fn else "scipy.special"
+    else:
+        module = (getattr(fn, "__module__", None) or "np").replace("numpy", "np", 1)
+    return f"{module}.{fn.__name__}"
+
+
+def op(
+    fn: Callable[..., Any], signature: str, kind: Kind, *, n_out: int | None = 1, path: str | None = None,
+    inline: bool = False, may_raise: bool = False, title: str | None = None,
+) -> Op:  # fmt: skip
+    """Register `fn` as an op with its own signature (`"x, axis=None"`, `"[xs], axis=0"`, `"subscripts, *xs"`).
+
+    `n_out` is the number of results (None: it depends on the arguments). `inline` marks a function of
+    ours that generated source spells out by its body. `may_raise` marks an op that can raise on
+    values alone, and so is never dropped. `title` is the name in `grad_fn` where it is not the function's own.
+    """
+    made = Op(
+        fn, signature, kind, path=path or path_of(fn), n_out=n_out, inline=inline, may_raise=may_raise, title=title
+    )
+    _by_function[fn] = made
+    return made
+
+
+def infix(fn: Callable[..., Any], operator: Callable[..., Any], symbol: str) -> Op:
+    """Register Python's operator beside the NumPy function that it calls: one rule, two spellings."""
+    base = _by_function[fn]
+    title = operator.__name__.strip("_").capitalize().removeprefix("True")
+    made = Op(
+        operator, base.signature, base.kind, path=base.path, infix=symbol, title=base.title, vjps=base.vjps
+    )
+    base.title = made.title = {"Truediv": "Div"}.get(title, title)
+    _by_function[operator] = made
+    return made
+
+
+def rule(fn: Callable[..., Any], **vjps: Callable[..., Any] | None) -> None:
+    """Give the op `fn` its VJP: for each differentiable argument one formula, told by the names it takes.
+
+    `g` is the incoming cotangent, `out` the result, `i` the position in a sequence argument, `acc` the running sum
+    of that argument's cotangent (the formula then returns the new sum), `x_shape` and `x_dtype` the metadata of
+    argument `x`, any other name an argument of the op. `None` states that the op is not differentiable in it.
+
+    >>> import numpy as np
+    >>> from gradscribe.runtime import rule
+    >>> rule(np.exp, x=lambda g, out: g * out)
+    """
+    found = require(fn)
+    for name, formula in vjps.items():
+        if name not in found.signature:  # the text: parsing every signature would slow the import down
+            raise TypeError(f"rule for {found.path}: no argument is named `{name}` in ({found.signature})")
+        found.vjps[name] = None if formula is None else Vjp(formula)
+    if found.plans or found.derived:  # a rule that replaces one in use
+        for user in [o for o in _by_function.values() if o.vjps is found.vjps]:
+            user.plans.clear()
+            user.derived.clear()
+
+
+def undifferentiable(fn: Callable[..., Any], signature: str, kind: Kind = Kind.elementwise, **options: Any) -> Op:
+    """Register an op that has no gradient by nature (comparisons, argmax): its results never require grad."""
+    made = op(fn, signature, kind, **options)
+    made.vjps = dict.fromkeys((p.strip("[]* ").split("=")[0] for p in signature.split(",")), None)
+    return made
+
+
+def lookup(fn: Any) -> Op | None:
+    """The op of a function, or None."""
+    try:
+        found = _by_function.get(fn)
+    except TypeError:  # unhashable callables are nobody's op
+        return None
+    if found is None and "scipy.special" in sys.modules and "special" not in _loaded:
+        load_scipy()
+        return lookup(fn)
+    return found
+
+
+_loaded: set[str] = set()
+
+
+def load_scipy() -> None:
+    """Register SciPy's ops; called when somebody has imported SciPy, which is slow to import."""
+    _loaded.add("special")
+    from .rules import special  # noqa: F401
+
+
+def require(fn: Any) -> Op:
+    """The op of a function; NoRuleError names it, and how to add it, where there is none."""
+    found = lookup(fn)
+    if found is None:
+        raise NoRuleError.unknown(path_of(fn))
+    return found
+
+
+def ops() -> tuple[Op, ...]:
+    """Every registered op, in order of registration."""
+    return tuple(_by_function.values())
+
+
+def primitive(
+    signature: str, kind: Kind, *, consuming: Callable[..., Any] | None = None, title: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: register a function of ours, with a NumPy-only body, that NumPy lacks as a function.
+
+    Called with a Tensor it is an op like any other; called with arrays it runs its body, or `consuming`,
+    which may write into its first argument (the engine hands over only buffers that it allocated itself).
+    Generated source shows the body in place of a call.
+    """
+
+    def register(body: Callable[..., Any]) -> Callable[..., Any]:
+        made = op(body, signature, kind, inline=True, title=title)
+        made.consuming = consuming
+        on_arrays = consuming or body
+
+        @functools.wraps(body)
+        def call(*args: Any) -> Any:
+            for a in args:
+                enter = getattr(type(a), "__gradscribe_apply__", None)
+                if enter is not None:
+                    return enter(made, args)
+            return on_arrays(*args)
+
+        _by_function[call] = _by_function.pop(body)
+        return call
+
+    return register

@@ -1,0 +1,43 @@
+"""Ops that NumPy has no function for: numbers of Python, sizes, and the guards of the compiler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops import Kind, shape_of
+from ..registry import op, rule, undifferentiable
+
+op(float, "x", Kind.linear, path="float", title="Float")  # math.sin gives a Python number, which is weak
+rule(float, x=lambda g: g)
+
+undifferentiable(shape_of, "x", Kind.creation, path="shape")
+
+
+def size_of(x: Any, axis: int) -> int:
+    """The length of one axis."""
+    return int(shape_of(x)[axis])
+
+
+undifferentiable(size_of, "x, axis", Kind.creation, path="size")
+
+
+class GuardMissError(Exception):
+    """A value is not what the specialisation was captured with."""
+
+
+_HOWS = {"bool": bool, "float": float, "int": int, "index": int, "complex": complex, "item": lambda v: getattr(v, "item", lambda: v)()}
+
+
+def observed(value: Any, how: str) -> Any:
+    """What an exit of kind `how` showed the user's code."""
+    return _HOWS[how](value)
+
+
+def guard(value: Any, how: str, expect: Any) -> Any:
+    """`value`, if the exit `how` shows what it showed while capturing; else GuardMissError."""
+    if observed(value, how) != expect:
+        raise GuardMissError
+    return value
+
+
+undifferentiable(guard, "value, how, expect", Kind.opaque, path="guard", may_raise=True)

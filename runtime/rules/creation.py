@@ -1,0 +1,57 @@
+"""Ops that make arrays: nothing to differentiate but the values that they are filled with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ops import Kind
+from ..registry import op, primitive, rule, undifferentiable
+
+creation = Kind.creation
+
+for _new in (np.zeros, np.ones, np.empty):
+    undifferentiable(_new, "shape, dtype=None, order='C'", creation)
+
+for _like in (np.zeros_like, np.ones_like, np.empty_like):
+    undifferentiable(_like, "x, dtype=None, order='K', subok=True, shape=None", creation)
+
+undifferentiable(np.arange, "start, stop=None, step=1, *, dtype=None", creation)
+undifferentiable(np.eye, "N, M=None, k=0, dtype=float, order='C'", creation)
+undifferentiable(np.identity, "n, dtype=None", creation)
+undifferentiable(np.tri, "N, M=None, k=0, dtype=float", creation)
+undifferentiable(np.indices, "dimensions, dtype=int, sparse=False", creation)
+
+op(np.full, "shape, fill_value, dtype=None, order='C'", creation)
+rule(np.full, fill_value=lambda g: g)
+
+op(np.full_like, "x, fill_value, dtype=None, order='K', subok=True, shape=None", creation)
+rule(np.full_like, x=None, fill_value=lambda g: g)
+
+op(np.array, "x, dtype=None, *, copy=True, order='K', subok=False, ndmin=0", creation)
+rule(np.array, x=lambda g, x_shape, ndmin: np.reshape(g, x_shape) if ndmin > len(x_shape) else g)
+
+for _as in (np.asarray, np.asanyarray):
+    op(_as, "x, dtype=None, order=None, *, copy=None", Kind.shaping)
+    rule(_as, x=lambda g: g)
+
+for _laid in (np.ascontiguousarray, np.asfortranarray):
+    op(_laid, "x, dtype=None", Kind.shaping)
+    rule(_laid, x=lambda g, x_shape: g if x_shape else np.reshape(g, x_shape))  # a 0-d array becomes 1-d
+
+op(np.linspace, "start, stop, num=50, endpoint=True, *, dtype=None, axis=0", creation)
+rule(
+    np.linspace,
+    start=lambda g, num, endpoint, axis: np.sum(g, axis=axis) - ramp_sum(g, num, endpoint, axis),
+    stop=lambda g, num, endpoint, axis: ramp_sum(g, num, endpoint, axis),
+)
+
+
+@primitive("x, num, endpoint, axis", Kind.linear)
+def ramp_sum(x: Any, num: Any, endpoint: Any, axis: Any) -> Any:
+    """The sum of `x` along an axis, weighted by a ramp from 0 to 1."""
+    return np.tensordot(np.linspace(0, 1, num, endpoint).astype(x.dtype), x, (0, axis))
+
+
+rule(ramp_sum, x=lambda g, num, endpoint, axis: np.linspace(np.zeros_like(g), g, num, endpoint, axis=axis))

@@ -1,0 +1,131 @@
+"""cholesky, eigh, svd and qr. Symmetric input gets a symmetric cotangent; complex phases are taken as free (gauge)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ops import Kind
+from ..registry import op, rule
+from .contraction import adjoint, conj
+
+opaque = Kind.opaque
+
+
+def column(s: Any) -> Any:
+    """A vector as a column: what scales the rows of a matrix."""
+    return np.expand_dims(s, -1)
+
+
+def row(s: Any) -> Any:
+    """A vector as a row: what scales the columns of a matrix."""
+    return np.expand_dims(s, -2)
+
+
+def gaps(s: Any) -> Any:
+    """The differences s_j - s_i; infinite where they vanish, so that what is divided by them does too."""
+    found = row(s) - column(s)
+    return np.where(found == 0, np.inf, found)
+
+
+def plus(x: Any, y: Any) -> Any:
+    """A sum in which None is nothing."""
+    return y if x is None else x if y is None else x + y
+
+
+op(np.linalg.cholesky, "x, *, upper=False", opaque, may_raise=True)
+rule(np.linalg.cholesky, x=lambda g, out, upper: cholesky_back(
+    *((adjoint(conj(g)), adjoint(out)) if upper else (conj(g), out))
+))  # fmt: skip
+
+
+def cholesky_back(g: Any, low: Any) -> Any:
+    """Murray's derivative of `low @ low.H`, by two triangular solves."""
+    inner = adjoint(low) @ g
+    half = (np.tril(inner) + np.tril(inner, -1)) / 2
+    left = np.linalg.solve(adjoint(low), half)
+    full = adjoint(np.linalg.solve(adjoint(low), adjoint(left)))
+    return conj(full + adjoint(full)) / 2
+
+
+op(np.linalg.eigh, "x, UPLO='L'", opaque, n_out=2, may_raise=True)
+rule(np.linalg.eigh, x=lambda g, out: eigh_back(g[0], g[1], out[0], out[1]))
+
+op(np.linalg.eigvalsh, "x, UPLO='L'", opaque, may_raise=True)
+rule(np.linalg.eigvalsh, x=lambda g, x, UPLO: eigh_back(g, None, None, np.linalg.eigh(x, UPLO)[1]))
+
+
+def eigh_back(g_w: Any, g_v: Any, w: Any, v: Any) -> Any:
+    """The cotangent of a symmetric matrix, from those of its eigenvalues and eigenvectors."""
+    total = None
+    if g_w is not None:
+        total = (v * row(g_w)) @ adjoint(v)
+    if g_v is not None:
+        turned = adjoint(v) @ conj(g_v)
+        total = plus(total, v @ ((turned - adjoint(turned)) / (2 * gaps(w))) @ adjoint(v))
+    return None if total is None else conj(total)
+
+
+op(np.linalg.svdvals, "x", opaque, may_raise=True)
+rule(np.linalg.svdvals, x=lambda g, x: svd_back((None, g, None), x, np.linalg.svd(x, False), False))
+
+op(np.linalg.svd, "x, full_matrices=True, *, hermitian=False", opaque, n_out=3, may_raise=True)
+rule(np.linalg.svd, x=lambda g, x, out, full_matrices: svd_back(g, x, out, full_matrices))
+
+
+def svd_back(g: Any, x: Any, out: Any, full_matrices: bool) -> Any:
+    """The cotangent of a matrix, from those of its singular values and vectors."""
+    (g_u, g_s, g_vh), (u, s, vh) = g, out
+    m, n = x.shape[-2:]
+    if full_matrices and m != n:
+        if g_u is not None or g_vh is not None:
+            raise NotImplementedError(
+                "np.linalg.svd of a matrix that is not square has no gradient rule for the vectors that "
+                "full_matrices=True adds, which are arbitrary; pass full_matrices=False"
+            )
+        u, s, vh = np.linalg.svd(x, full_matrices=False)
+    v = adjoint(vh)
+    core = total = None
+    if g_s is not None:
+        total = (u * row(g_s)) @ vh
+    if g_u is not None:
+        g_u = conj(g_u)
+        turned = adjoint(u) @ g_u
+        core = (turned - adjoint(turned)) / gaps(s**2) * row(s)
+        if x.dtype.kind == "c":  # the phase that u and v share, written as u's
+            core = core + _diagonal(turned - adjoint(turned)) / column(2 * s)
+        if m > n:
+            total = plus(total, (g_u / row(s) - u @ (turned / row(s))) @ vh)
+    if g_vh is not None:
+        g_v = adjoint(conj(g_vh))
+        turned = vh @ g_v
+        core = plus(core, column(s) * ((turned - adjoint(turned)) / gaps(s**2)))
+        if n > m:
+            total = plus(total, u @ adjoint(g_v / row(s) - v @ (turned / row(s))))
+    if core is not None:
+        total = plus(total, u @ core @ vh)
+    return None if total is None else conj(total)
+
+
+def _diagonal(x: Any) -> Any:
+    return np.tril(np.triu(x))
+
+
+op(np.linalg.qr, "x", opaque, n_out=2, may_raise=True)
+rule(np.linalg.qr, x=lambda g, out: qr_back(g[0], g[1], out[0], out[1]))
+
+
+def qr_back(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
+    """The cotangent of a matrix with at least as many rows as columns, from those of its factors."""
+    if r.shape[-2] != r.shape[-1]:
+        raise NotImplementedError("np.linalg.qr of a matrix with more columns than rows has no gradient rule")
+    g_q, g_r = (None if part is None else conj(part) for part in (g_q, g_r))
+    inner = None if g_r is None else r @ adjoint(g_r)
+    if g_q is not None:
+        inner = plus(inner, -(adjoint(g_q) @ q))
+    if inner is None:
+        return None
+    inner = np.tril(inner, -1) + adjoint(np.tril(inner))
+    total = plus(g_q, q @ inner)
+    return conj(adjoint(np.linalg.solve(r, adjoint(total))))

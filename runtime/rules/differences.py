@@ -1,0 +1,120 @@
+"""Differences, the trapezoid rule and piecewise linear interpolation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ops import Kind
+from ..registry import op, primitive, rule
+from .indexing import scatter
+from .shaping import along
+
+linear, opaque = Kind.linear, Kind.opaque
+
+
+def pad_axis(x: Any, axis: int, before: int, after: int) -> Any:
+    """Zeros before and after along one axis."""
+    pairs = [(0, 0)] * np.ndim(x)
+    pairs[axis] = (before, after)
+    return np.pad(x, pairs)
+
+
+op(np.diff, "x, n=1, axis=-1, prepend=NoValue, append=NoValue", linear)
+rule(
+    np.diff,
+    x=lambda g, n, axis, prepend, append, x_shape: undiff(g, n, axis, prepend, append, x_shape),
+)
+
+
+def undiff(g: Any, n: int, axis: int, prepend: Any, append: Any, x_shape: Any) -> Any:
+    """The cotangent of what was differenced: differenced again, between zeros, with the sign turned n times."""
+    before, after = _length(prepend, axis), _length(append, axis)
+    n = min(n, x_shape[axis] + before + after)
+    full = np.diff(pad_axis(g, axis, n, n), n, axis) if n else g
+    kept = full[along(axis, slice(before, before + x_shape[axis]))] if before or after else full
+    return -kept if n % 2 else kept
+
+
+def _length(extra: Any, axis: int) -> Any:
+    if extra is np._NoValue:
+        return 0
+    return np.shape(extra)[axis] if np.ndim(extra) else 1
+
+
+op(np.trapezoid, "y, x=None, dx=1.0, axis=-1", opaque)
+rule(
+    np.trapezoid,
+    y=lambda g, x, dx, axis, y_shape: untrapezoid(g, x, dx, axis, y_shape),
+    x=lambda g, y, axis, x_shape: untrapezoid_x(np.expand_dims(g, axis) * halves(y, axis), axis, len(x_shape)),
+)
+
+
+def untrapezoid(g: Any, x: Any, dx: Any, axis: int, y_shape: Any) -> Any:
+    """The cotangent of the samples: half of each step for either end."""
+    half = np.expand_dims(g, axis) / 2 * (dx if x is None else steps(x, axis, len(y_shape)))
+    shape = list(y_shape)
+    shape[axis] = shape[axis] - 1
+    half = np.broadcast_to(half, tuple(shape))
+    return pad_axis(half, axis, 0, 1) + pad_axis(half, axis, 1, 0)
+
+
+def untrapezoid_x(g: Any, axis: int, ndim: int) -> Any:
+    """The cotangent of the sample points."""
+    found = -np.diff(pad_axis(g, axis, 1, 1), axis=axis)
+    if ndim > 1:
+        return found
+    k = axis % np.ndim(found)
+    return np.sum(found, axis=tuple([a for a in range(np.ndim(found)) if a != k]))
+
+
+def halves(y: Any, axis: int) -> Any:
+    """The mean of each sample and the next."""
+    return (y[along(axis, slice(1, None))] + y[along(axis, slice(None, -1))]) / 2
+
+
+def steps(x: Any, axis: int, ndim: int) -> Any:
+    """The length of each step, in a shape that fits the samples."""
+    if np.ndim(x) > 1:
+        return np.diff(x, axis=axis)
+    return np.reshape(np.diff(x), [1] * (axis % ndim) + [-1] + [1] * (ndim - axis % ndim - 1))
+
+
+op(np.interp, "x, xp, fp, left=None, right=None", opaque)
+rule(
+    np.interp,
+    x=lambda g, x, xp, fp: np.where((x >= xp[0]) & (x < xp[-1]), g * slope(segment(x, xp), xp, fp), 0),
+    fp=lambda g, x, xp, fp_shape, fp_dtype, left, right: uninterp(g, x, xp, left, right, fp_shape, fp_dtype),
+)
+
+
+@primitive("x, k", linear)
+def entry(x: Any, k: Any) -> Any:
+    """The entries of a table at positions `k`; either may be a Tensor, which `x[k]` of an array would not notice."""
+    return np.asarray(x)[k]
+
+
+rule(entry, x=lambda g, k, x_shape, x_dtype: scatter(g, k, x_shape, x_dtype))
+
+
+def segment(x: Any, xp: Any) -> Any:
+    """The number of the segment that each point lies on."""
+    return np.clip(np.searchsorted(xp, x, "right") - 1, 0, np.shape(xp)[0] - 2)
+
+
+def slope(k: Any, xp: Any, fp: Any) -> Any:
+    """The slope of segment `k`."""
+    return (entry(fp, k + 1) - entry(fp, k)) / (entry(xp, k + 1) - entry(xp, k))
+
+
+def uninterp(g: Any, x: Any, xp: Any, left: Any, right: Any, fp_shape: Any, fp_dtype: Any) -> Any:
+    """The cotangent of the values: shared between the two ends of each point's segment."""
+    if left is not None:
+        g = np.where(np.less(x, xp[0]), 0, g)
+    if right is not None:
+        g = np.where(np.greater(x, xp[-1]), 0, g)
+    k = segment(x, xp)
+    start = entry(xp, k)
+    share = np.clip((x - start) / (entry(xp, k + 1) - start), 0, 1)
+    return scatter(g * (1 - share), k, fp_shape, fp_dtype) + scatter(g * share, k + 1, fp_shape, fp_dtype)

@@ -1,0 +1,193 @@
+"""Indexing: reading by index, and the functional writes that NumPy lacks (set, add, place, scatter)."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..ops import Kind
+from ..registry import op, primitive, rule
+
+
+def is_basic(index: Any) -> bool:
+    """Whether an index is basic (numbers, slices, None, Ellipsis), so that it names each element once."""
+    parts = index if isinstance(index, tuple) else (index,)
+    basic = (int, np.integer, slice, type(None), type(Ellipsis))
+    return all(isinstance(p, basic) and not isinstance(p, bool) for p in parts)
+
+
+def names_once(index: Any) -> bool:
+    """Whether an index surely names each element once: basic parts and boolean masks, no arrays of positions."""
+    for p in index if isinstance(index, tuple) else (index,):
+        if type(p) not in _BASIC and not isinstance(p, (int, np.integer)) and not _is_mask(p):
+            return False
+    return True
+
+
+_BASIC = {int, slice, type(None), type(Ellipsis)}
+
+
+def _is_mask(part: Any) -> bool:
+    while isinstance(part, list) and part:
+        part = part[0]
+    return isinstance(part, bool) or getattr(part, "dtype", None) == np.bool_
+
+
+@primitive("v, index, shape, dtype", Kind.linear)
+def place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
+    """Zeros of a shape with `v` written at `index`, which names each element once."""
+    out = np.zeros(shape, dtype)
+    out[index] = v
+    return out
+
+
+@primitive("v, index, shape, dtype", Kind.linear)
+def scatter(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
+    """Zeros of a shape with `v` added at `index`, which may name an element more than once."""
+    out = np.zeros(shape, dtype)
+    np.add.at(out, index, v)
+    return out
+
+
+def _add_into(acc: Any, index: Any, v: Any) -> Any:
+    acc[index] += v
+    return acc
+
+
+def _add_at_into(acc: Any, index: Any, v: Any) -> Any:
+    np.add.at(acc, index, v)
+    return acc
+
+
+@primitive("acc, index, v", Kind.linear, consuming=_add_into)
+def index_add(acc: Any, index: Any, v: Any) -> Any:
+    """A copy of `acc` to which `v` is added at `index`, which names each element once."""
+    out = np.array(acc)
+    out[index] += v
+    return out
+
+
+@primitive("acc, index, v", Kind.linear, consuming=_add_at_into)
+def index_add_at(acc: Any, index: Any, v: Any) -> Any:
+    """A copy of `acc` to which `v` is added at `index`, which may name an element more than once."""
+    out = np.array(acc)
+    np.add.at(out, index, v)
+    return out
+
+
+@primitive("x, index, v", Kind.linear)
+def index_set(x: Any, index: Any, v: Any) -> Any:
+    """A copy of `x` in which `v` stands at `index`: the functional `x[index] = v`."""
+    out = np.array(x)
+    out[index] = v
+    return out
+
+
+@primitive("x, index", Kind.linear)
+def read_last(x: Any, index: Any) -> Any:
+    """`x[index]`, but zero where a later part of the index names the same element: whose write `x[index] = v` kept."""
+    out = x[index]
+    order = np.arange(out.size).reshape(out.shape)
+    last = np.zeros(x.shape, int)
+    last[index] = order
+    return np.where(last[index] == order, out, 0).astype(x.dtype)
+
+
+def read_back(g: Any, acc: Any, index: Any, x_shape: Any, x_dtype: Any) -> Any:
+    """The running sum of the cotangent of `x`, with that of `x[index]` added in."""
+    if names_once(index):
+        return place(g, index, x_shape, x_dtype) if acc is None else index_add(acc, index, g)
+    return scatter(g, index, x_shape, x_dtype) if acc is None else index_add_at(acc, index, g)
+
+
+def read_written(g: Any, index: Any, v_shape: Any) -> Any:
+    """The cotangent of what was written at `index`."""
+    found = g[index] if names_once(index) else read_last(g, index)
+    missing = len(v_shape) - np.ndim(found)  # NumPy writes (1, 3) into (3,)
+    return found if missing <= 0 else np.reshape(found, (1,) * missing + np.shape(found))
+
+
+op(operator.getitem, "x, index", Kind.shaping, path="operator.getitem", title="Index")
+rule(operator.getitem, x=read_back)
+
+rule(place, v=read_written)
+rule(scatter, v=lambda g, index: g[index])
+rule(index_add, acc=lambda g: g, v=lambda g, index: g[index])
+rule(index_add_at, acc=lambda g: g, v=lambda g, index: g[index])
+rule(index_set, x=lambda g, index: index_set(g, index, 0.0), v=read_written)
+rule(read_last, x=lambda g, index, x_shape, x_dtype: place(g, index, x_shape, x_dtype))
+
+op(np.take, "x, indices, axis=None, *, mode='raise'", Kind.linear)
+rule(
+    np.take,
+    x=lambda g, indices, axis, mode, x_shape, x_dtype: untake(g, indices, axis, mode, x_shape, x_dtype),
+)
+
+
+def untake(g: Any, indices: Any, axis: Any, mode: str, x_shape: Any, x_dtype: Any) -> Any:
+    """The cotangent of `np.take`: added where each element came from."""
+    if axis is None:
+        size = math.prod(x_shape)
+        return np.reshape(scatter(g, _within(indices, size, mode), (size,), x_dtype), x_shape)
+    index = (*[slice(None)] * (axis % len(x_shape)), _within(indices, x_shape[axis], mode))
+    return scatter(g, index, x_shape, x_dtype)
+
+
+def _within(indices: Any, n: Any, mode: str) -> Any:
+    return indices if mode == "raise" else np.remainder(indices, n) if mode == "wrap" else np.clip(indices, 0, n - 1)
+
+
+@primitive("v, indices, axis, shape, dtype", Kind.linear)
+def scatter_along(v: Any, indices: Any, axis: Any, shape: Any, dtype: Any) -> Any:
+    """Zeros of a shape with `v` added at `indices` along one axis: what `np.take_along_axis` read, put back."""
+    out = np.zeros(shape, dtype)
+    at = list(np.ogrid[tuple([slice(n) for n in shape])])
+    at[axis] = indices
+    np.add.at(out, tuple(at), v)
+    return out
+
+
+rule(scatter_along, v=lambda g, indices, axis: np.take_along_axis(g, indices, axis))
+
+_AXIS = "axis=-1" if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else "axis"
+op(np.take_along_axis, f"x, indices, {_AXIS}", Kind.linear)
+rule(
+    np.take_along_axis,
+    x=lambda g, indices, axis, x_shape, x_dtype: (
+        np.reshape(scatter(g, indices, (math.prod(x_shape),), x_dtype), x_shape)
+        if axis is None
+        else scatter_along(g, indices, axis, x_shape, x_dtype)
+    ),
+)
+
+op(np.compress, "condition, x, axis=None", Kind.linear)
+rule(np.compress, x=lambda g, condition, axis, x_shape, x_dtype: uncompress(g, condition, axis, x_shape, x_dtype))
+
+op(np.extract, "condition, x", Kind.linear)
+rule(np.extract, x=lambda g, condition, x_shape, x_dtype: uncompress(g, condition, None, x_shape, x_dtype))
+
+
+def uncompress(g: Any, condition: Any, axis: Any, x_shape: Any, x_dtype: Any) -> Any:
+    """The cotangent of what a condition chose."""
+    return untake(g, np.flatnonzero(condition), axis, "raise", x_shape, x_dtype)
+
+
+op(np.delete, "x, obj, axis=None", Kind.linear)
+rule(np.delete, x=lambda g, obj, axis, x_shape, x_dtype: undelete(g, obj, axis, x_shape, x_dtype))
+
+
+@primitive("g, obj, axis, shape, dtype", Kind.linear)
+def undelete(g: Any, obj: Any, axis: Any, shape: Any, dtype: Any) -> Any:
+    """Zeros of a shape with `g` where `np.delete` left something."""
+    out = np.zeros(shape, dtype)
+    if axis is None:
+        out.reshape(-1)[np.delete(np.arange(out.size), obj)] = g
+    else:
+        np.moveaxis(out, axis, 0)[np.delete(np.arange(shape[axis]), obj)] = np.moveaxis(g, axis, 0)
+    return out
+
+
+rule(undelete, g=lambda g, obj, axis: np.delete(g, obj, axis))

@@ -1,0 +1,359 @@
+"""Ops that move, join, cut, repeat and pad: each rule moves the cotangent back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ops import Kind
+from ..registry import op, primitive, rule
+from .support import place_diagonal
+
+shaping, linear = Kind.shaping, Kind.linear
+
+
+def inverse(axes: Any) -> Any:
+    """The permutation that undoes `np.transpose(x, axes)`."""
+    if axes is None:
+        return None
+    order = [int(a) % len(axes) for a in axes]
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
+
+
+def plain_order(order: str) -> Any:
+    """The element order of a reshape, refused where it depends on memory, which a cotangent does not share."""
+    if order not in ("C", "F"):
+        raise NotImplementedError(f"order={order!r} follows the memory's layout: no gradient rule; use 'C' or 'F'")
+    return order
+
+
+def along(axis: int, part: Any) -> Any:
+    """The index that takes `part` of one axis and all of the others."""
+    if axis < 0:
+        return (Ellipsis, part, *[slice(None)] * (-axis - 1))
+    return (*[slice(None)] * axis, part) if axis else part
+
+
+# Views: the same elements under another shape.
+
+op(np.transpose, "x, axes=None", shaping)
+rule(np.transpose, x=lambda g, axes: np.transpose(g, inverse(axes)))
+
+op(np.swapaxes, "x, axis1, axis2", shaping)
+rule(np.swapaxes, x=lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2))
+
+op(np.matrix_transpose, "x", shaping)
+rule(np.matrix_transpose, x=lambda g: np.matrix_transpose(g))
+
+op(np.moveaxis, "x, source, destination", shaping)
+rule(np.moveaxis, x=lambda g, source, destination: np.moveaxis(g, destination, source))
+
+op(np.rollaxis, "x, axis, start=0", shaping)
+rule(np.rollaxis, x=lambda g, x_shape, axis, start: np.transpose(g, inverse(rolled(len(x_shape), axis, start))))
+
+
+def rolled(ndim: int, axis: int, start: int) -> tuple[int, ...]:
+    """The permutation that `np.rollaxis` applies."""
+    axis, start = axis % ndim, start + ndim if start < 0 else start
+    order = [a for a in range(ndim) if a != axis]
+    order.insert(start - 1 if axis < start else start, axis)
+    return tuple(order)
+
+
+op(np.reshape, "x, shape, order='C', *, copy=None", shaping)
+rule(np.reshape, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
+
+op(np.ravel, "x, order='C'", shaping)
+rule(np.ravel, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
+
+op(np.expand_dims, "x, axis", shaping)
+rule(np.expand_dims, x=lambda g, axis: np.squeeze(g, axis))
+
+for _fn, _signature in (
+    (np.squeeze, "x, axis=None"), (np.atleast_1d, "x"), (np.atleast_2d, "x"), (np.atleast_3d, "x"),
+):  # fmt: skip
+    op(_fn, _signature, shaping)
+    rule(_fn, x=lambda g, x_shape: np.reshape(g, x_shape))
+
+op(np.broadcast_to, "x, shape, subok=False", shaping)
+rule(np.broadcast_to, x=lambda g: g)
+
+op(np.broadcast_arrays, "*xs, subok=False", shaping, n_out=None)
+rule(np.broadcast_arrays, xs=lambda g, i: g[i])
+
+op(np.copy, "x, order='K', subok=False", linear)
+rule(np.copy, x=lambda g: g)
+
+op(np.flip, "x, axis=None", shaping)
+rule(np.flip, x=lambda g, axis: np.flip(g, axis))
+
+op(np.fliplr, "x", shaping)
+rule(np.fliplr, x=lambda g: np.fliplr(g))
+
+op(np.flipud, "x", shaping)
+rule(np.flipud, x=lambda g: np.flipud(g))
+
+op(np.rot90, "x, k=1, axes=(0, 1)", shaping)
+rule(np.rot90, x=lambda g, k, axes: np.rot90(g, -k, axes))
+
+op(np.roll, "x, shift, axis=None", linear)
+rule(np.roll, x=lambda g, shift, axis: np.roll(g, tuple(-s for s in shift) if np.ndim(shift) else -shift, axis))
+
+# Joining: the cotangent of each array is a piece of g. (`i` is -1 where the sequence is one array.)
+
+
+def piece(g: Any, i: int, xs_shape: Any, axis: Any) -> Any:
+    """The part of a concatenation's cotangent that belongs to array `i`."""
+    if i < 0:
+        return np.stack([piece(g, j, xs_shape, axis) for j in range(len(xs_shape))])
+    sizes = [_size(s) if axis is None else s[axis] for s in xs_shape]
+    start = sum(sizes[1:i], sizes[0]) if i else None
+    stop = None if i == len(sizes) - 1 else sizes[i] if start is None else start + sizes[i]
+    if axis is None:
+        return np.reshape(g[start:stop], xs_shape[i])
+    return g[along(axis, slice(start, stop))]
+
+
+def _size(shape: tuple[Any, ...]) -> Any:
+    total: Any = shape[0] if shape else 1
+    for n in shape[1:]:
+        total = total * n
+    return total
+
+
+def layer(g: Any, i: int, axis: int) -> Any:
+    """The part of a stack's cotangent that belongs to array `i`."""
+    return np.moveaxis(g, axis, 0) if i < 0 else g[along(axis, i)]
+
+
+def sheet(g: Any, i: int, xs_shape: Any, shapes: Any, axis: int) -> Any:
+    """`piece`, for functions that first bring their arrays to the given shapes."""
+    if i < 0:
+        return np.stack([sheet(g, j, xs_shape, shapes, axis) for j in range(len(xs_shape))])
+    found = piece(g, i, shapes, axis)
+    return found if shapes[i] == xs_shape[i] else np.reshape(found, xs_shape[i])
+
+
+def rows(shape: Any) -> Any:
+    """A shape as `np.vstack` sees it."""
+    return (1,) * (2 - len(shape)) + tuple(shape)
+
+
+def line(shape: Any) -> Any:
+    """A shape as `np.hstack` sees it."""
+    return tuple(shape) or (1,)
+
+
+def columns(shape: Any) -> Any:
+    """A shape as `np.column_stack` sees it."""
+    return tuple(shape) if len(shape) > 1 else (*line(shape), 1)
+
+
+def deep(shape: Any) -> Any:
+    """A shape as `np.dstack` sees it."""
+    return tuple(shape) if len(shape) > 2 else (*rows(shape), 1)
+
+
+op(np.concatenate, "[xs], axis=0, *, dtype=None, casting='same_kind'", linear)
+rule(np.concatenate, xs=lambda g, i, xs_shape, axis: piece(g, i, xs_shape, axis))
+
+op(np.append, "x, y, axis=None", linear)
+rule(
+    np.append,
+    x=lambda g, x_shape, y_shape, axis: piece(g, 0, (x_shape, y_shape), axis),
+    y=lambda g, x_shape, y_shape, axis: piece(g, 1, (x_shape, y_shape), axis),
+)
+
+op(np.stack, "[xs], axis=0, *, dtype=None, casting='same_kind'", linear)
+rule(np.stack, xs=lambda g, i, axis: layer(g, i, axis))
+
+op(np.vstack, "[xs], *, dtype=None, casting='same_kind'", linear)
+rule(np.vstack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [rows(s) for s in xs_shape], 0))
+
+op(np.hstack, "[xs], *, dtype=None, casting='same_kind'", linear)
+rule(np.hstack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [line(s) for s in xs_shape], min(1, np.ndim(g) - 1)))
+
+op(np.dstack, "[xs]", linear)
+rule(np.dstack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [deep(s) for s in xs_shape], 2))
+
+op(np.column_stack, "[xs]", linear)
+rule(np.column_stack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [columns(s) for s in xs_shape], 1))
+
+op(np.meshgrid, "*xs, copy=True, sparse=False, indexing='xy'", linear, n_out=None)
+rule(np.meshgrid, xs=lambda g, i, xs_shape, indexing: unmesh(g[i], i, xs_shape, indexing))
+
+
+def unmesh(g: Any, i: int, xs_shape: Any, indexing: str) -> Any:
+    """The cotangent of one of `np.meshgrid`'s vectors: summed over the axes of the others."""
+    if g is None:
+        return None
+    own = 1 - i if indexing == "xy" and i < 2 <= len(xs_shape) else i
+    return np.reshape(np.sum(g, axis=tuple([a for a in range(len(xs_shape)) if a != own])), xs_shape[i])
+
+
+# Cutting: the cotangents of the pieces are joined; those that nobody read are None.
+
+
+def cuts(n: Any, sections: Any) -> list[Any]:
+    """The slices of one axis that `np.array_split` makes."""
+    if isinstance(sections, (int, np.integer)):
+        small, extra = divmod(n, sections)
+        ends = [(k + 1) * small + min(k + 1, extra) for k in range(int(sections) - 1)]
+    else:
+        ends = [int(e) for e in sections]
+    return [slice(a, b) for a, b in zip([None, *ends], [*ends, None], strict=True)]
+
+
+def join(g: Any, sections: Any, axis: int, x_shape: Any, x_dtype: Any) -> Any:
+    """The cotangent of an array that was split along `axis`."""
+    from .indexing import index_add, place
+
+    slices = cuts(x_shape[axis], sections)
+    bounds = [s.start or 0 for s in slices] + [x_shape[axis]]
+    if all(p is not None for p in g) and bounds == sorted(bounds) and min(bounds) >= 0:
+        return np.concatenate(list(g), axis=axis)
+    total = None
+    for p, cut in zip(g, slices, strict=True):
+        if p is not None:
+            at = along(axis, cut)
+            total = place(p, at, x_shape, x_dtype) if total is None else index_add(total, at, p)
+    return total
+
+
+for _split in (np.split, np.array_split):
+    op(_split, "x, indices_or_sections, axis=0", shaping, n_out=None)
+    rule(
+        _split,
+        x=lambda g, indices_or_sections, axis, x_shape, x_dtype: join(g, indices_or_sections, axis, x_shape, x_dtype),
+    )
+
+op(np.vsplit, "x, indices_or_sections", shaping, n_out=None)
+rule(np.vsplit, x=lambda g, indices_or_sections, x_shape, x_dtype: join(g, indices_or_sections, 0, x_shape, x_dtype))
+
+op(np.hsplit, "x, indices_or_sections", shaping, n_out=None)
+rule(
+    np.hsplit,
+    x=lambda g, indices_or_sections, x_shape, x_dtype: join(
+        g, indices_or_sections, min(1, len(x_shape) - 1), x_shape, x_dtype
+    ),
+)
+
+op(np.dsplit, "x, indices_or_sections", shaping, n_out=None)
+rule(np.dsplit, x=lambda g, indices_or_sections, x_shape, x_dtype: join(g, indices_or_sections, 2, x_shape, x_dtype))
+
+# Diagonals and triangles.
+
+op(np.tril, "x, k=0", linear)
+rule(np.tril, x=lambda g, k: np.tril(g, k))
+
+op(np.triu, "x, k=0", linear)
+rule(np.triu, x=lambda g, k: np.triu(g, k))
+
+op(np.diag, "x, k=0", linear)
+rule(
+    np.diag,
+    x=lambda g, k, x_shape, x_dtype: (
+        np.diagonal(g, k) if len(x_shape) == 1 else place_diagonal(g, k, 0, 1, x_shape, x_dtype)
+    ),
+)
+
+op(np.diagflat, "x, k=0", linear)
+rule(np.diagflat, x=lambda g, k, x_shape: np.reshape(np.diagonal(g, k), x_shape))
+
+op(np.diagonal, "x, offset=0, axis1=0, axis2=1", shaping)
+rule(
+    np.diagonal,
+    x=lambda g, offset, axis1, axis2, x_shape, x_dtype: place_diagonal(g, offset, axis1, axis2, x_shape, x_dtype),
+)
+
+op(np.trace, "x, offset=0, axis1=0, axis2=1, dtype=None", linear)
+rule(
+    np.trace,
+    x=lambda g, offset, axis1, axis2, x_shape, x_dtype: place_diagonal(
+        np.expand_dims(g, -1), offset, axis1, axis2, x_shape, x_dtype
+    ),
+)
+
+# Repeating and padding.
+
+op(np.repeat, "x, repeats, axis=None", linear)
+rule(
+    np.repeat,
+    x=lambda g, repeats, axis, x_shape, x_dtype: gather_repeats(g, repeats, axis, x_shape, x_dtype),
+)
+
+
+def gather_repeats(g: Any, repeats: Any, axis: Any, x_shape: Any, x_dtype: Any) -> Any:
+    """The cotangent of what `np.repeat` repeated: summed over the repeats."""
+    if axis is None:
+        return np.reshape(gather_repeats(g, repeats, 0, (_size(x_shape),), x_dtype), x_shape)
+    if not isinstance(repeats, (int, np.integer)):
+        return sum_repeats(g, repeats, axis, x_shape, x_dtype)
+    k = axis % len(x_shape)
+    return np.sum(np.reshape(g, (*x_shape[: k + 1], repeats, *x_shape[k + 1 :])), axis=k + 1)
+
+
+@primitive("g, repeats, axis, shape, dtype", Kind.linear)
+def sum_repeats(g: Any, repeats: Any, axis: Any, shape: Any, dtype: Any) -> Any:
+    """Zeros of a shape to which each element's repeats along `axis` are added."""
+    out = np.zeros(shape, dtype)
+    np.add.at(np.moveaxis(out, axis, 0), np.repeat(np.arange(shape[axis]), repeats), np.moveaxis(g, axis, 0))
+    return out
+
+
+rule(sum_repeats, g=lambda g, repeats, axis: np.repeat(g, repeats, axis))
+
+op(np.tile, "x, reps", linear)
+rule(np.tile, x=lambda g, reps, x_shape: untile(g, reps if np.ndim(reps) else (reps,), x_shape))
+
+
+def untile(g: Any, reps: Any, x_shape: Any) -> Any:
+    """The cotangent of a tile: summed over its copies."""
+    ndim = max(len(reps), len(x_shape))
+    counts = (1,) * (ndim - len(reps)) + tuple(reps)
+    sizes = (1,) * (ndim - len(x_shape)) + tuple(x_shape)
+    found = np.reshape(g, [n for pair in zip(counts, sizes, strict=True) for n in pair])
+    return np.reshape(np.sum(found, axis=tuple(range(0, 2 * ndim, 2))), x_shape)
+
+
+_WORDS = "constant_values=0, end_values=0, stat_length=None, reflect_type='even'"
+op(np.pad, f"x, pad_width, mode='constant', {_WORDS}", linear)
+rule(
+    np.pad,
+    x=lambda g, pad_width, mode, reflect_type, x_shape, x_dtype: unpad(
+        g, pad_width, mode, reflect_type, x_shape, x_dtype
+    ),
+)
+
+
+def widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
+    """`np.pad`'s widths, one (before, after) for each axis."""
+    if isinstance(pad_width, dict):
+        at = {axis % ndim: w for axis, w in pad_width.items()}
+        return [widths(at.get(axis, 0), 1)[0] for axis in range(ndim)]
+    return [(int(a), int(b)) for a, b in np.broadcast_to(np.array(pad_width), (ndim, 2))]
+
+
+def unpad(g: Any, pad_width: Any, mode: Any, reflect_type: str, x_shape: Any, x_dtype: Any) -> Any:
+    """The cotangent of what was padded: cut out, and where the pad repeats elements, added to them."""
+    pairs = widths(pad_width, len(x_shape))
+    if mode in ("constant", "empty"):
+        return g[tuple([slice(a, a + n) for (a, _), n in zip(pairs, x_shape, strict=True)])]
+    if mode not in ("edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
+        odd = f"reflect_type={reflect_type!r}" if mode in ("reflect", "symmetric") else f"mode={mode!r}"
+        raise NotImplementedError(f"np.pad with {odd} has no gradient rule; pad by mode='constant', 'edge' or 'wrap'")
+    return fold_pad(g, pairs, mode, x_shape, x_dtype)
+
+
+@primitive("g, pairs, mode, shape, dtype", Kind.linear)
+def fold_pad(g: Any, pairs: Any, mode: Any, shape: Any, dtype: Any) -> Any:
+    """Each element with its copies in the pad added to it: what `np.pad` spread, folded back."""
+    for axis, (n, pair) in enumerate(zip(shape, pairs, strict=True)):
+        out = np.zeros((*g.shape[:axis], n, *g.shape[axis + 1 :]), dtype)
+        np.add.at(np.moveaxis(out, axis, 0), np.pad(np.arange(n), pair, mode=mode), np.moveaxis(g, axis, 0))
+        g = out
+    return g
+
+
+rule(fold_pad, g=lambda g, pairs, mode: np.pad(g, pairs, mode))

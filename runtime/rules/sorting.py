@@ -1,0 +1,42 @@
+"""Sorting and searching: what permutes carries its cotangent back, what gives positions has none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ops import Kind
+from ..registry import op, rule, undifferentiable
+
+opaque = Kind.opaque
+
+
+def unsort(g: Any, x: Any, out: Any, axis: Any) -> Any:
+    """The cotangent of `x` that was permuted along `axis` into `out`: both are sorted, and so matched."""
+    if axis is None:
+        return np.reshape(unsort(g, np.ravel(x), out, 0), np.shape(x))
+    sorted_g = np.take_along_axis(g, np.argsort(out, axis=axis, kind="stable"), axis)
+    ranks = np.argsort(np.argsort(x, axis=axis, kind="stable"), axis=axis)
+    return np.take_along_axis(sorted_g, ranks, axis)
+
+
+def unsort_back(g: Any, x: Any, axis: Any) -> Any:
+    """The cotangent of `x` that was sorted along `axis`."""
+    if axis is None:
+        return np.reshape(unsort_back(g, np.ravel(x), 0), np.shape(x))
+    return np.take_along_axis(g, np.argsort(np.argsort(x, axis=axis, kind="stable"), axis=axis), axis)
+
+
+op(np.sort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque)
+rule(np.sort, x=lambda g, x, axis: unsort_back(g, x, axis))
+
+op(np.partition, "x, kth, axis=-1, kind='introselect', order=None", opaque)
+rule(np.partition, x=lambda g, x, out, axis: unsort(g, x, out, axis))
+
+undifferentiable(np.argsort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque)
+undifferentiable(np.argpartition, "x, kth, axis=-1, kind='introselect', order=None", opaque)
+undifferentiable(np.searchsorted, "x, v, side='left', sorter=None", opaque)
+undifferentiable(np.nonzero, "x", opaque, n_out=None)
+undifferentiable(np.flatnonzero, "x", opaque)
+undifferentiable(np.argwhere, "x", opaque)

@@ -1,0 +1,13 @@
+"""The eager engine: Tensor, the dynamic graph behind it, and the walk backward."""
+
+from . import methods  # noqa: F401  # gives Tensor its methods
+from .autograd import backward, grad
+from .graph import AccumulateGrad, Node
+from .hooks import RemovableHandle
+from .modes import enable_grad, is_grad_enabled, no_grad
+from .tensor import Tensor, tensor
+
+__all__ = [
+    "AccumulateGrad", "Node", "RemovableHandle", "Tensor", "backward", "enable_grad", "grad", "is_grad_enabled",
+    "no_grad", "tensor",
+]  # fmt: skip

@@ -1,0 +1,285 @@
+"""apply: the one door that every operation goes through. Unwrap, call NumPy, wrap, record.
+
+`apply` takes any call; `apply1` and `apply2` are the same for one or two positional arguments, written out
+because they are hot, and hand everything that is not plain to `apply`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..runtime.errors import NoRuleError
+from ..runtime.ops import Kind, Op
+from ..runtime.registry import require
+from . import operand, storage
+from .graph import Node, Pick, next_sequence
+from .modes import LOCAL
+from .operand import Operand, wrap
+from .site import blame
+
+__all__ = ["apply", "apply1", "apply2", "install", "run"]
+
+_new = object.__new__
+_WEAK_DTYPES = {float: np.dtype(np.float64), complex: np.dtype(np.complex128), int: np.dtype(np.int64), bool: np.dtype(bool)}
+_PLAIN = {float, int, complex, bool, np.ndarray, *(np.sctypeDict.values())}
+tensor_class: Any = Operand
+
+
+def install(cls: type[Operand]) -> None:
+    """Make `cls` the class that `apply` makes and knows: a global, since this code is hot."""
+    global tensor_class
+    tensor_class = cls
+    operand.install(cls)
+
+
+def apply1(op: Op, x: Any) -> Any:
+    """Run a one-argument op on a Tensor."""
+    if LOCAL.slow:
+        return apply(op, (x,), {})
+    node = x._node
+    try:
+        value = op.fn(x._value)
+    except Exception as error:
+        raise blame(error) from None
+    made = _new(tensor_class)
+    made._value = value
+    if node is None:
+        made._node = None
+        return made
+    plan = op.plans.get(1) or op.plan(1)
+    if not plan.slots:
+        made._node = None
+        return made
+    made._node = new = _new(Node)
+    new.op = op
+    new.plan = plan
+    new.edges = (node,)
+    new.saved = plan.save(x._value, value)
+    try:
+        new.shape = value.shape
+        new.dtype = value.dtype
+    except AttributeError:
+        new.shape, new.dtype = (), _WEAK_DTYPES[type(value)]
+    new.seq = next_sequence()
+    new.extra = None
+    return made
+
+
+def apply2(op: Op, x: Any, y: Any) -> Any:
+    """Run a two-argument op of which at least one argument is a Tensor."""
+    if LOCAL.slow:
+        return apply(op, (x, y), {})
+    if type(x) is tensor_class:
+        xv = x._value
+        xn = x._node
+    else:
+        xv, xn = admit(x), None
+    if type(y) is tensor_class:
+        yv = y._value
+        yn = y._node
+    else:
+        yv, yn = admit(y), None
+    try:
+        value = op.fn(xv, yv)
+    except Exception as error:
+        raise blame(error) from None
+    made = _new(tensor_class)
+    made._value = value
+    if xn is None:
+        if yn is None:
+            made._node = None
+            return made
+        key, edges = 2, (yn,)
+    elif yn is None:
+        key, edges = 1, (xn,)
+    else:
+        key, edges = 3, (xn, yn)
+    plan = op.plans.get(key) or op.plan(key)
+    if len(plan.slots) != len(edges):
+        if not plan.slots:
+            made._node = None
+            return made
+        edges = tuple([(xn, yn)[k] for k, _ in plan.slots])
+    made._node = new = _new(Node)
+    new.op = op
+    new.plan = plan
+    new.edges = edges
+    new.saved = plan.save(xv, yv, value)
+    try:
+        new.shape = value.shape
+        new.dtype = value.dtype
+    except AttributeError:
+        new.shape, new.dtype = (), _WEAK_DTYPES[type(value)]
+    new.seq = next_sequence()
+    new.extra = None
+    return made
+
+
+def admit(value: Any) -> Any:
+    """A plain operand as NumPy takes it; what NumPy would make an object array of is refused."""
+    if type(value) in _PLAIN and not (type(value) is np.ndarray and value.dtype.hasobject):
+        return value
+    if isinstance(value, (int, float, complex)):  # a size, for one
+        return value
+    array = np.asarray(value)
+    if array.dtype.hasobject:
+        if isinstance(value, (list, tuple)) and has_tensor(value):
+            raise TypeError(
+                "a list of Tensors met a Tensor in an operation; stack it first: np.stack([t0, t1])"
+            )
+        raise TypeError(f"a Tensor cannot be combined with {type(value).__name__!r}: it would make an object array")
+    return value if isinstance(value, np.generic | np.ndarray) else array
+
+
+def has_tensor(value: Any) -> bool:
+    """Whether a Tensor stands in `value`, at any depth of lists, tuples, dicts and slices."""
+    if isinstance(value, Operand):
+        return True
+    if isinstance(value, (list, tuple)):
+        return any(has_tensor(v) for v in value)
+    if isinstance(value, dict):
+        return any(has_tensor(v) for v in value.values())
+    if isinstance(value, slice):
+        return has_tensor((value.start, value.stop, value.step))
+    return False
+
+
+def unwrap(value: Any) -> Any:
+    """`value` with each Tensor in it replaced by what it holds."""
+    if isinstance(value, Operand):
+        return value._value
+    if type(value) in (list, tuple):
+        return type(value)([unwrap(v) for v in value]) if has_tensor(value) else value
+    if isinstance(value, slice) and has_tensor(value):
+        return slice(unwrap(value.start), unwrap(value.stop), unwrap(value.step))
+    return value
+
+
+def stack_nested(value: Any) -> Any:
+    """Nested lists of Tensors and numbers as one Tensor: what np.array means by them."""
+    if isinstance(value, (list, tuple)) and has_tensor(value):
+        return apply(require(np.stack), ([stack_nested(v) for v in value],), {})
+    return value
+
+
+def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run an op in any form: any mode, any arguments, one result or several."""
+    if isinstance(op.fn, np.ufunc) and kwargs:
+        kwargs = {k: v for k, v in kwargs.items() if not (k == "out" and v in (None, (None,)))}
+        if "out" in kwargs or "where" in kwargs:
+            return storage.apply_masked(op, args, kwargs)
+        if kwargs:
+            op = storage.with_words(op, kwargs)
+    try:
+        bound = op.bind(*args, **kwargs)
+    except TypeError as error:
+        raise blame(TypeError(f"{op.path}: {error}")) from None
+    if kwargs.get("out") is not None:
+        return storage.apply_out(op, args, kwargs)
+    return run(op, bound)
+
+
+def run(op: Op, bound: tuple[Any, ...]) -> Any:
+    """Run an op on arguments in the order of its parameters."""
+    values = tuple([unwrap(b) for b in bound])
+    a, k = op.call_form(values)
+    try:
+        result = op.fn(*a, **k)
+    except Exception as error:
+        raise blame(error) from None
+    several = op.n_out != 1
+    results = tuple(result) if several else (result,)
+    for r in results:
+        if type(r) is np.ndarray and r.dtype.hasobject:
+            raise blame(TypeError(f"{op.path} would make an object array of {[type(v).__name__ for v in values]}"))
+    node = _node_of(op, bound, values, results, several) if LOCAL.grad else None
+    if node is None:
+        tensors = tuple([wrap(r) for r in results])
+    elif several:
+        tensors = tuple(
+            [wrap(r, Pick(node, j, np.shape(r), r.dtype) if r.dtype.kind in "fc" else None) for j, r in enumerate(results)]
+        )
+    else:
+        tensors = (wrap(result, node),)
+    recorder = LOCAL.recorder
+    if recorder is not None:
+        ir = recorder.call(op, bound, tensors)
+        if node is not None:
+            _save_recorded(op, node, bound, tensors, several)
+            node.ir = ir
+    if LOCAL.depth and op.kind is Kind.shaping:
+        for t in tensors:
+            storage.note_view(t, op, bound)
+    if not several:
+        return tensors[0]
+    if hasattr(result, "_fields"):  # a namedtuple such as EighResult
+        return type(result)(*tensors)
+    return list(tensors) if isinstance(result, list) else tensors
+
+
+def _node_of(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], results: tuple[Any, ...], several: bool) -> Node | None:
+    """The node of one call, or None where no argument asks for a gradient."""
+    slots: list[tuple[int, int]] = []
+    edges: list[Any] = []
+    for k, b in enumerate(bound):
+        if isinstance(b, Operand):
+            if b._node is not None:
+                slots.append((k, -1))
+                edges.append(b._node)
+        elif type(b) in (list, tuple):
+            param = op.params[k]
+            if not (param.sequence or param.variadic):
+                if any(isinstance(e, Operand) and e._node is not None for e in b):
+                    raise NoRuleError.argument(op.path, param.name)
+                continue
+            for i, e in enumerate(b):
+                if isinstance(e, Operand) and e._node is not None:
+                    slots.append((k, i))
+                    edges.append(e._node)
+    if not slots or not (several or getattr(results[0], "dtype", _FLOAT).kind in "fc"):
+        return None
+    key = sum(1 << k for k, _ in slots) if all(i < 0 for _, i in slots) else tuple(slots)
+    plan = op.plan(key)
+    if not plan.slots:
+        return None
+    node = _new(Node)
+    node.op = op
+    node.plan = plan
+    at = dict(zip(slots, edges, strict=True))
+    node.edges = tuple([at[s] for s in plan.slots])
+    out = results if several else results[0]
+    if LOCAL.recorder is None:  # while recording, Tensors are saved once the results have their IR values
+        node.saved = plan.save(*values, out)
+    node.plural = len(results) if several else 0
+    node.shape = () if several else np.shape(out)
+    node.dtype = None if several else (out.dtype if hasattr(out, "dtype") else _WEAK_DTYPES[type(out)])
+    node.seq = next_sequence()
+    node.extra = None
+    return node
+
+
+_FLOAT = np.dtype(np.float64)
+
+
+def _save_recorded(op: Op, node: Node, bound: tuple[Any, ...], tensors: tuple[Any, ...], several: bool) -> None:
+    aliases = tuple([alias(t) for t in tensors])
+    node.saved = node.plan.save(*[_alias_all(b) for b in bound], aliases if several else aliases[0])
+
+
+def _alias_all(value: Any) -> Any:
+    if isinstance(value, Operand):
+        return alias(value)
+    if type(value) in (list, tuple):
+        return type(value)([_alias_all(v) for v in value])
+    return value
+
+
+def alias(tensor: Any) -> Any:
+    """The same value (and the same value of the IR) without the graph behind it."""
+    made = wrap(tensor._value)
+    ir = getattr(tensor, "_ir", None)
+    if ir is not None:
+        made._ir = ir
+    return made

@@ -1,0 +1,246 @@
+"""The backward engine: cotangents in reverse creation order, without recursion."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from ..runtime.errors import AutogradError
+from .graph import AccumulateGrad, Node, Pick
+from .modes import LOCAL, grad_mode
+from .operand import Operand, wrap
+
+__all__ = ["run_backward"]
+
+
+def fit(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A cotangent in the shape and dtype of what it belongs to: summed over broadcast axes, cast, the real part taken."""
+    if np.shape(g) != shape:
+        extra = np.ndim(g) - len(shape)
+        if extra > 0:
+            g = np.sum(g, axis=0 if extra == 1 else tuple(range(extra)))
+        stretched = tuple([k for k, n in enumerate(shape) if n == 1 and np.shape(g)[k] != 1])
+        if stretched:
+            g = np.sum(g, axis=stretched if len(stretched) > 1 else stretched[0], keepdims=True)
+        if np.shape(g) != shape:
+            g = np.broadcast_to(g, shape)
+    found = g.dtype if hasattr(g, "dtype") else np.result_type(g)
+    if found != dtype:
+        if found.kind == "c" and dtype.kind != "c":
+            g = np.real(g)
+            found = g.dtype
+        if found != dtype:
+            g = g.astype(dtype) if hasattr(g, "astype") else dtype.type(g)
+    return g
+
+
+def _rebuilt(node: Node) -> tuple[Any, ...]:
+    """What a node saved, as Tensors that hang in the graph where they stood."""
+    edges = dict(zip(node.plan.slots, node.edges, strict=True))
+    made: list[Any] = []
+    for spec, entry in zip(node.plan.saved, node.saved, strict=True):
+        if spec.what == "out":
+            if node.op.n_out == 1:
+                entry = _hang(entry, node)
+            else:
+                entry = tuple([_hang(e, Pick(node, j, np.shape(e), e.dtype)) for j, e in enumerate(entry)])
+        elif spec.what == "value":
+            param = node.op.params[spec.param]
+            if param.sequence or param.variadic:
+                entry = tuple([_hang(e, edges.get((spec.param, i))) for i, e in enumerate(entry)])
+            else:
+                entry = _hang(entry, edges.get((spec.param, -1)))
+        made.append(entry)
+    return tuple(made)
+
+
+def _hang(entry: Any, edge: Any) -> Any:
+    if isinstance(entry, Operand):
+        made = wrap(entry._value, edge if LOCAL.grad else None)
+        ir = getattr(entry, "_ir", None)
+        if ir is not None:
+            made._ir = ir
+        return made
+    if edge is None or not LOCAL.grad:
+        return entry
+    return wrap(entry, edge)
+
+
+def _needed(roots: list[Any], wanted: dict[Any, Any]) -> set[Any]:
+    """The nodes on a path from a root to something wanted."""
+    order: list[Any] = []
+    seen: set[Any] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        order.append(node)
+        if type(node) is Node:
+            stack.extend(node.edges)
+        elif type(node) is Pick:
+            stack.append(node.parent)
+    needed = set(wanted)
+    order.sort(key=_sequence)
+    for node in order:  # what a node depends on was created before it
+        if type(node) is Node:
+            if any([e in needed for e in node.edges]):
+                needed.add(node)
+        elif type(node) is Pick and node.parent in needed:
+            needed.add(node)
+    return needed
+
+
+def _sequence(node: Any) -> int:
+    return node.seq  # type: ignore[no-any-return]
+
+
+def run_backward(
+    roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, *, retain_graph: bool, create_graph: bool
+) -> dict[Any, Any]:
+    """Send the cotangents of `roots` (node, cotangent) backward; give those of the nodes in `wanted`.
+
+    With `wanted=None` the leaves' gradients accumulate instead. Cotangents here are those of the plain transpose.
+    """
+    recorder = LOCAL.recorder
+    with np.errstate(all="ignore"), grad_mode(create_graph):
+        if recorder is None:
+            return _run(roots, wanted, retain_graph, create_graph)
+        before = recorder.backward_begins()
+        try:
+            return _run(roots, wanted, retain_graph, True)
+        finally:
+            recorder.backward_ends(before)
+
+
+def _run(roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_graph: bool, tensors: bool) -> dict[Any, Any]:
+    needed = None if wanted is None else _needed([node for node, _ in roots], wanted)
+    results: dict[Any, Any] = {}
+    totals: dict[Any, Any] = {}
+    owned: set[Any] = set()  # nodes whose running sum is a buffer of ours, so that adding in place is allowed
+    heap: list[tuple[int, Any]] = []
+    recorder: Any = LOCAL.recorder
+    for node, g in roots:
+        if node in totals:
+            totals[node] = totals[node] + g
+        else:
+            totals[node] = g
+            heappush(heap, (-node.seq, node))
+    while heap:
+        node = heappop(heap)[1]
+        g = totals.pop(node)
+        if recorder is not None:
+            recorder.backward(node, g)
+        if node.extra is not None:
+            g = _hooks(node, g)
+        if wanted is not None and node in wanted:
+            results[node] = g
+        kind = type(node)
+        if kind is not Node:
+            if kind is Pick:
+                parent = node.parent
+                if needed is not None and parent not in needed:
+                    continue
+                if parent not in totals:
+                    totals[parent] = [None] * parent.plural
+                    heappush(heap, (-parent.seq, parent))
+                earlier = totals[parent][node.index]
+                totals[parent][node.index] = g if earlier is None else earlier + g
+            elif wanted is None:
+                _accumulate(node, g)
+            continue
+        if needed is not None and node not in needed:
+            continue
+        saved = node.saved
+        if saved is None:
+            raise AutogradError(
+                f"Trying to backward through the graph a second time: what {node.name()} saved has been freed. "
+                "Specify retain_graph=True when calling backward the first time."
+            )
+        plan = node.plan
+        if tensors:
+            saved = _rebuilt(node)
+        edges = node.edges
+        sums: Any = None
+        if plan.any_sum:
+            sums = []
+            for takes, edge in zip(plan.takes_sum, edges, strict=True):
+                total = totals.get(edge) if takes else None
+                if total is not None and edge not in owned and type(total) is np.ndarray:
+                    total = np.array(total)
+                sums.append(total)
+        grads = plan.backward(tuple(g) if type(g) is list else g, saved, sums)
+        if not retain_graph and node.saved:
+            node.saved = None
+        j = 0
+        for edge in edges:
+            gx = grads[j]
+            j += 1
+            if gx is None or (needed is not None and edge not in needed):
+                continue
+            try:
+                if gx.shape != edge.shape or gx.dtype != edge.dtype:
+                    gx = fit(gx, edge.shape, edge.dtype)
+            except AttributeError:
+                gx = fit(gx, edge.shape, edge.dtype)
+            if edge not in totals:
+                totals[edge] = gx
+                if plan.any_sum and plan.takes_sum[j - 1]:
+                    owned.add(edge)
+                heappush(heap, (-edge.seq, edge))
+            elif plan.any_sum and plan.takes_sum[j - 1]:
+                totals[edge] = gx
+                owned.add(edge)
+            elif edge in owned and type(gx) is np.ndarray:
+                totals[edge] += gx
+            else:
+                total = totals[edge] = totals[edge] + gx
+                if type(total) is np.ndarray:
+                    owned.add(edge)
+    return results
+
+
+def _hooks(node: Any, g: Any) -> Any:
+    """Run the hooks of the tensor that `node` made, in order of registration, and keep its gradient if it retains it."""
+    extra = node.extra
+    if LOCAL.recorder is not None and extra.hooks:
+        LOCAL.recorder.fail("a hook runs in its backward")
+    for hook in list(extra.hooks.values()):
+        found = hook(_outward(g) if isinstance(g, Operand) else wrap(_outward(g)))
+        if found is not None:
+            g = _outward(found if isinstance(g, Operand) else found._value if isinstance(found, Operand) else np.asarray(found))
+    if extra.retain is not None:
+        tensor = extra.retain()
+        if tensor is not None:
+            add_to(tensor, _outward(g))
+    return g
+
+
+def _outward(g: Any) -> Any:
+    """A cotangent as users see it (PyTorch's convention), or back: rules are the transpose without a conjugate."""
+    return np.conj(g) if g.dtype.kind == "c" else g
+
+
+def add_to(holder: Any, g: Any) -> None:
+    """Add a user-side gradient to `holder.grad` (a leaf's node, or a tensor that retains its gradient)."""
+    new = g if isinstance(g, Operand) else wrap(g)
+    old = holder.grad
+    if old is None:
+        if type(new._value) is not np.ndarray:
+            new._value = np.asarray(new._value)
+        elif new._node is None and (not new._value.flags.owndata or not new._value.flags.writeable):
+            new._value = np.array(new._value)
+        elif new._node is None:
+            new._value = new._value.copy()
+        holder.grad = new
+    elif new._node is None and old._node is None and not LOCAL.grad:
+        old._value += new._value
+    else:
+        holder.grad = old + new
+
+
+def _accumulate(leaf: AccumulateGrad, g: Any) -> None:
+    add_to(leaf, _outward(g))

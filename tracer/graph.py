@@ -1,0 +1,119 @@
+"""The dynamic graph: nodes (what `grad_fn` is), the leaves' AccumulateGrad, and one node per result of many."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+import numpy as np
+
+from ..runtime.ops import MISSING, Op, Plan
+from .operand import wrap
+
+__all__ = ["AccumulateGrad", "Extra", "Node", "Pick", "next_sequence"]
+
+next_sequence = itertools.count().__next__  # creation order; backward runs it in reverse
+
+
+class Extra:
+    """What few nodes have: hooks on the tensor they made, and that tensor where it retains its gradient."""
+
+    __slots__ = ("hooks", "retain")
+
+    def __init__(self) -> None:
+        self.hooks: dict[int, Any] = {}
+        self.retain: weakref.ref[Any] | None = None
+
+
+class Node:
+    """One recorded operation: its op, what it saved, and edges to the nodes that made its arguments.
+
+    `edges[j]` is the node of the argument that `plan.slots[j]` names. A node never holds its own result.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "edges", "extra", "ir", "op", "plan", "plural", "saved", "seq", "shape")
+
+    op: Op
+    plan: Plan
+    edges: tuple[Any, ...]
+    saved: Any  # a tuple; None once freed
+    shape: tuple[int, ...]  # of the result; () for several results
+    dtype: Any
+    seq: int
+    extra: Extra | None
+    plural: int  # how many results; unset, like `ir`, where `apply1` and `apply2` made the node
+    ir: Any  # while recording: (value of the result, site of the operation)
+
+    def name(self) -> str:
+        """PyTorch's name of this kind of node, such as `MulBackward0`."""
+        return f"{self.op.title}Backward0"
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """For each argument its node and which of that node's results it is; (None, 0) for a constant."""
+        places = {slot: edge for slot, edge in zip(self.plan.slots, self.edges, strict=True)}
+        arrays = [(k, -1) for k, p in enumerate(self.op.params) if p.name in self.op.vjps and p.default is MISSING and not p.sequence]
+        order = sorted(set(arrays) | set(places))
+        return tuple(_public_edge(places.get(slot)) for slot in order)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"
+
+
+def _public_edge(edge: Any) -> tuple[Any, int]:
+    if isinstance(edge, Pick):
+        return (edge.parent, edge.index)
+    return (edge, 0)
+
+
+class Pick:
+    """One result of an operation that has several."""
+
+    __slots__ = ("__weakref__", "dtype", "extra", "index", "ir", "parent", "seq", "shape")
+
+    def __init__(self, parent: Node, index: int, shape: tuple[int, ...], dtype: Any) -> None:
+        self.parent = parent
+        self.index = index
+        self.shape = shape
+        self.dtype = dtype
+        self.seq = next_sequence()
+        self.extra: Extra | None = None
+        self.ir: Any = None
+
+
+class AccumulateGrad:
+    """The end of the graph at a leaf: where that leaf's gradient adds up.
+
+    The gradient lives here and the leaf only points to it, so that leaf and node make no reference cycle.
+    """
+
+    __slots__ = ("__weakref__", "_variable", "dtype", "extra", "grad", "ir", "seq", "shape", "value")
+
+    def __init__(self, variable: Any, value: Any) -> None:
+        self._variable = weakref.ref(variable)
+        self.value = value
+        self.shape = np.shape(value)
+        self.dtype = np.asarray(value).dtype if not hasattr(value, "dtype") else value.dtype
+        self.seq = next_sequence()
+        self.extra: Extra | None = None
+        self.grad: Any = None
+        self.ir: Any = None
+
+    @property
+    def variable(self) -> Any:
+        """The leaf itself; a new handle on the same array and gradient where the old one is gone."""
+        found = self._variable()
+        if found is None:
+            found = wrap(self.value, self)
+            self._variable = weakref.ref(found)
+        return found
+
+    next_functions: tuple[Any, ...] = ()
+
+    def name(self) -> str:
+        """`AccumulateGrad`, as in PyTorch."""
+        return "AccumulateGrad"
+
+    def __repr__(self) -> str:
+        return "<AccumulateGrad>"

@@ -1,0 +1,143 @@
+"""NumPy's protocols: `np.sin(t)`, `np.concatenate([t, u])` and SciPy's ufuncs arrive at `apply`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..runtime.errors import NoRuleError
+from ..runtime.registry import lookup, path_of
+from .dispatch import apply, apply1, apply2, unwrap
+from .exits import leave
+from .modes import LOCAL
+from .operand import Operand, wrap
+from .site import blame
+
+__all__ = ["array_function", "array_ufunc", "tensors_in"]
+
+_REDUCTIONS = {
+    (np.add, "reduce"): np.sum,
+    (np.multiply, "reduce"): np.prod,
+    (np.maximum, "reduce"): np.max,
+    (np.minimum, "reduce"): np.min,
+    (np.add, "accumulate"): np.cumsum,
+    (np.multiply, "accumulate"): np.cumprod,
+}
+
+
+def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """A ufunc met a Tensor among its arguments."""
+    if method == "__call__":
+        op = lookup(ufunc)
+        if op is None:
+            return _without_rule(ufunc, path_of(ufunc), inputs, kwargs)
+        if not kwargs:
+            if len(inputs) == 1:
+                return apply1(op, inputs[0])
+            if len(inputs) == 2:
+                return apply2(op, *inputs)
+        return apply(op, inputs, kwargs)
+    if method == "at":
+        return _ufunc_at(ufunc, *inputs)
+    whole = _REDUCTIONS.get((ufunc, method))
+    if whole is None:
+        return _without_rule(getattr(ufunc, method), f"{path_of(ufunc)}.{method}", inputs, kwargs)
+    if method == "reduce" and "axis" not in kwargs and len(inputs) < 2:
+        kwargs["axis"] = 0  # a ufunc's reduce goes over the first axis, np.sum over all
+    elif method == "accumulate" and "axis" not in kwargs and len(inputs) < 2:
+        kwargs["axis"] = 0
+    out = kwargs.pop("out", None)
+    if out not in (None, (None,)):
+        kwargs["out"] = out[0] if isinstance(out, tuple) else out
+    return whole(*inputs, **kwargs)
+
+
+def _ufunc_at(ufunc: Any, target: Any, index: Any, *values: Any) -> None:
+    if ufunc is not np.add or not isinstance(target, Operand):
+        _without_rule(ufunc.at, f"{path_of(ufunc)}.at", (target, index, *values), {})
+        return
+    from . import storage  # storage stands on dispatch, which stands on this module's neighbours
+    from ..runtime.rules.indexing import index_add_at
+
+    storage.write(target, index_add_at(target, index, values[0]), "np.add.at")
+
+
+def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A NumPy function that is not a ufunc met a Tensor among its arguments."""
+    op = lookup(func)
+    if op is not None:
+        return apply(op, args, kwargs)
+    special = _SPECIAL.get(func)
+    if special is not None:
+        return special(*args, **kwargs)
+    return _without_rule(func, path_of(func), args, kwargs)
+
+
+def tensors_in(value: Any) -> list[Any]:
+    """Every Tensor in `value`, at any depth of lists, tuples and dicts."""
+    if isinstance(value, Operand):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [t for v in value for t in tensors_in(v)]
+    if isinstance(value, dict):
+        return [t for v in value.values() for t in tensors_in(v)]
+    return []
+
+
+def _without_rule(function: Any, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function that we do not know: an error where it would lose a gradient, else NumPy's own result."""
+    found = tensors_in((args, kwargs))
+    if any(t._node is not None for t in found):
+        raise blame(NoRuleError.unknown(path))
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.fail(f"{path} is not an op that gradscribe knows")
+    result = function(*_plain(args), **{k: _plain(v) for k, v in kwargs.items()})
+    return result if LOCAL.depth else _as_tensor(result)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple, slice, Operand)):
+        return unwrap(value)
+    return value
+
+
+def _as_tensor(result: Any) -> Any:
+    if isinstance(result, tuple) and type(result) is tuple:
+        return tuple(_as_tensor(r) for r in result)
+    return wrap(result) if isinstance(result, np.ndarray | np.generic) else result
+
+
+def _result_type(*args: Any) -> Any:
+    return np.result_type(*[a._value if isinstance(a, Operand) else a for a in args])
+
+
+def _comparer(function: Any) -> Any:
+    def compare(*args: Any, **kwargs: Any) -> Any:
+        for t in tensors_in((args, kwargs)):
+            leave(t, "bool")
+        return function(*[unwrap(a) for a in args], **{k: unwrap(v) for k, v in kwargs.items()})
+
+    return compare
+
+
+_SPECIAL: dict[Any, Any] = {
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
+    np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    np.result_type: _result_type,
+    np.can_cast: lambda from_, to, casting="safe": np.can_cast(
+        from_._value if isinstance(from_, Operand) else from_, to, casting
+    ),
+    np.iscomplexobj: lambda x: x.dtype.kind == "c",
+    np.isrealobj: lambda x: x.dtype.kind != "c",
+    np.may_share_memory: lambda a, b, max_work=None: np.may_share_memory(unwrap(a), unwrap(b)),
+    np.shares_memory: lambda a, b, max_work=None: np.shares_memory(unwrap(a), unwrap(b)),
+    np.array_repr: lambda arr, *rest, **kw: repr(arr),
+    np.array_str: lambda a, *rest, **kw: str(a),
+    np.array2string: lambda a, *rest, **kw: np.array2string(np.asarray(leave(a, "repr")), *rest, **kw),
+    np.allclose: _comparer(np.allclose),
+    np.array_equal: _comparer(np.array_equal),
+}
+
+

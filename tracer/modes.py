@@ -1,0 +1,146 @@
+"""What holds for the running thread: grad mode, the recorder, how deep transforms are nested."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
+
+__all__ = ["LOCAL", "Recorder", "enable_grad", "grad_mode", "is_grad_enabled", "no_grad", "recording", "transforming"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Recorder(Protocol):
+    """What `apply` and the exits tell while a function is captured (the compiler implements it)."""
+
+    def call(self, op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> Any: ...
+    def backward_begins(self) -> Any: ...
+    def backward(self, node: Any, g: Any) -> None: ...
+    def backward_ends(self, before: Any) -> None: ...
+    def leave(self, tensor: Any, how: str) -> None: ...
+    def fail(self, reason: str) -> None: ...
+    def shape(self, tensor: Any) -> tuple[int, ...]: ...
+
+
+class _Local(threading.local):
+    slow = False  # not the plain case: grad mode is off, or a recorder listens
+    grad = True
+    recorder: Recorder | None = None
+    depth = 0  # transforms running: inside one, code means what NumPy makes it mean
+    differentiating = 0  # those of them that take a gradient
+    arguments: tuple[Any, ...] = ()  # the Tensors that stand for arrays of the caller of a transform
+    written: list[Any]  # those of them that the function wrote into
+
+    def __init__(self) -> None:
+        self.written = []
+
+
+LOCAL = _Local()
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded for backward in this thread."""
+    return LOCAL.grad
+
+
+@contextlib.contextmanager
+def grad_mode(enabled: bool) -> Iterator[None]:
+    """Switch grad mode for a block."""
+    before = LOCAL.grad
+    LOCAL.grad = enabled
+    LOCAL.slow = not enabled or LOCAL.recorder is not None
+    try:
+        yield
+    finally:
+        LOCAL.grad = before
+        LOCAL.slow = not before or LOCAL.recorder is not None
+
+
+@contextlib.contextmanager
+def recording(recorder: Recorder | None) -> Iterator[None]:
+    """Let `recorder` see every operation of a block (None: nobody does)."""
+    before = LOCAL.recorder
+    LOCAL.recorder = recorder
+    LOCAL.slow = not LOCAL.grad or recorder is not None
+    try:
+        yield
+    finally:
+        LOCAL.recorder = before
+        LOCAL.slow = not LOCAL.grad or before is not None
+
+
+@contextlib.contextmanager
+def transforming(arguments: list[Any], gradient: bool) -> Iterator[None]:
+    """Inside a transform: NumPy's meaning of scalars and in-place writes holds, and grad mode is on.
+
+    `arguments` are Tensors that stand for arrays of the caller; what the block writes into them is written back.
+    """
+    before = LOCAL.arguments, LOCAL.written
+    LOCAL.arguments, LOCAL.written = (*before[0], *arguments), []
+    LOCAL.depth += 1
+    LOCAL.differentiating += gradient
+    try:
+        with grad_mode(True):
+            yield
+    finally:
+        LOCAL.depth -= 1
+        LOCAL.differentiating -= gradient
+        written, (LOCAL.arguments, LOCAL.written) = LOCAL.written, before
+        for tensor in written:
+            tensor._caller[...] = tensor._value
+
+
+class _GradMode:
+    """A grad mode as context manager and decorator, with or without parentheses."""
+
+    enabled = True
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        return made(function)
+
+    def __init__(self) -> None:
+        self._stack: list[Any] = []
+
+    def __enter__(self) -> None:
+        mode = grad_mode(self.enabled)
+        self._stack.append(mode)
+        mode.__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        self._stack.pop().__exit__(*exc)
+
+    def __call__(self, function: F) -> F:
+        enabled = self.enabled
+
+        @functools.wraps(function)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            with grad_mode(enabled):
+                return function(*args, **kwargs)
+
+        return within  # type: ignore[return-value]
+
+
+class no_grad(_GradMode):  # noqa: N801  # torch's name
+    """Nothing done inside is recorded for backward.
+
+    >>> import gradscribe as gs
+    >>> x = gs.tensor([1.0, 2.0], requires_grad=True)
+    >>> with gs.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    enabled = False
+
+
+class enable_grad(_GradMode):  # noqa: N801  # torch's name
+    """Operations inside are recorded for backward, also within `no_grad`."""
+
+    enabled = True

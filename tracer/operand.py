@@ -1,0 +1,35 @@
+"""What `apply` and the graph see of a Tensor: a value and the node that made it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Operand", "install", "tensor_class", "wrap"]
+
+_new = object.__new__
+
+
+class Operand:
+    """The value of a Tensor (array, NumPy scalar, or Python number: what NumPy gets) and its node."""
+
+    __slots__ = ("_node", "_value")
+
+    _value: Any
+    _node: Any
+
+
+tensor_class: Any = Operand
+
+
+def install(cls: type[Operand]) -> None:
+    """Make `cls` the class of every Tensor (its module stands above this one)."""
+    global tensor_class
+    tensor_class = cls
+
+
+def wrap(value: Any, node: Any = None) -> Any:
+    """A Tensor of a value, made by `node` (None: a constant)."""
+    made = _new(tensor_class)
+    made._value = value
+    made._node = node
+    return made

@@ -1,0 +1,70 @@
+"""Where in the user's code an operation stands, and tracebacks that end there."""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from typing import NamedTuple
+
+__all__ = ["Site", "blame", "is_ours", "prune", "user_site"]
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_HOUSES = tuple(ROOT + part for part in ("runtime" + os.sep, "tracer" + os.sep, "transforms" + os.sep, "explorer" + os.sep))
+
+
+class Site(NamedTuple):
+    """An instruction of user code: the code object, the offset of the instruction, and its line."""
+
+    code: types.CodeType
+    offset: int
+    line: int
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.code.co_filename)}:{self.line}"
+
+
+def is_ours(filename: str) -> bool:
+    """Whether a file belongs to gradscribe (or to a plan or a binding that it compiled)."""
+    return filename.startswith(_HOUSES) or filename.startswith("<plan of") or filename == "<string>"
+
+
+def is_library(filename: str) -> bool:
+    """Whether a file is NumPy's or Python's own, so that no user would look there."""
+    return f"{os.sep}numpy{os.sep}" in filename or f"{os.sep}optree{os.sep}" in filename or filename.startswith("<frozen")
+
+
+def user_site() -> Site | None:
+    """The innermost frame that is neither ours nor NumPy's."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not is_ours(filename) and not is_library(filename):
+            return Site(frame.f_code, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
+def blame(error: Exception) -> Exception:
+    """`error` with the user's line as its last words: bare operations cannot leave their own frames out."""
+    site = user_site()
+    if site is not None and not getattr(error, "__notes__", None):
+        import linecache  # only on the way to an error
+
+        text = linecache.getline(site.code.co_filename, site.line).strip()
+        error.add_note(f"at {site.code.co_filename}:{site.line}" + (f"\n    {text}" if text else ""))
+    return error
+
+
+def prune(error: BaseException) -> BaseException:
+    """`error` with a traceback in which no frame of ours comes after, or between, the user's."""
+    kept: list[types.TracebackType] = []
+    tb = error.__traceback__
+    while tb is not None:
+        if not is_ours(tb.tb_frame.f_code.co_filename):
+            kept.append(tb)
+        tb = tb.tb_next
+    chain: types.TracebackType | None = None
+    for tb in reversed(kept):
+        chain = types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
+    return error.with_traceback(chain) if chain is not None else error

@@ -1,0 +1,404 @@
+"""Tensor: an array that remembers how it was made, with `torch.autograd`'s attributes and NumPy's meaning."""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..runtime.errors import AutogradError, DtypeError
+from ..runtime.registry import require
+from . import storage
+from .autograd import backward
+from .dispatch import apply, apply1, apply2, install
+from .exits import leave, warn_at_user
+from .graph import AccumulateGrad, Extra, Pick
+from .hooks import RemovableHandle
+from .interop import array_function, array_ufunc
+from .modes import LOCAL
+from .operand import Operand, wrap
+from .printing import tensor_text
+
+__all__ = ["Tensor", "tensor"]
+
+
+def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A new leaf Tensor with a copy of `data` (default dtype: NumPy's, float64 for floats).
+
+    Raises DtypeError where `requires_grad` is asked of something that is not floating-point or complex.
+
+    >>> import gradscribe as gs
+    >>> gs.tensor([1.0, 2.0], requires_grad=True)
+    tensor([1., 2.], requires_grad=True)
+    """
+    if isinstance(data, Operand):
+        data = data._value
+    elif isinstance(data, (list, tuple)) and data and isinstance(data[0], Operand):
+        raise TypeError("gs.tensor of a list of Tensors would drop their graph; use np.stack(list)")
+    array = np.array(data, dtype=dtype)
+    if array.dtype.hasobject:
+        raise TypeError(f"a Tensor holds numbers, not objects: got {data!r}")
+    made: Tensor = wrap(array)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _unary(fn: Callable[..., Any]) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        return apply1(op, self)
+
+    op = require(fn)
+    return method
+
+
+def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """An operator's method and its reflection."""
+    op = require(fn)
+
+    def method(self: Any, other: Any) -> Any:
+        return apply2(op, self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return apply2(op, other, self)
+
+    return method, reflected
+
+
+def _in_place(fn: Callable[..., Any], symbol: str) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if type(self._value) is not np.ndarray:
+            return apply2(op, self, other)  # a scalar is rebound, as in NumPy
+        storage.write(self, apply2(op, self, other), f"x {symbol} y")
+        return self
+
+    op = require(fn)
+    return method
+
+
+class Tensor(Operand):
+    """An array that records what is done to it.
+
+    `requires_grad` asks for a gradient; `backward()` on a result fills `.grad` of the leaves. Made by `gs.tensor`.
+
+    >>> import gradscribe as gs
+    >>> x = gs.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ("__weakref__", "_caller", "_grad", "_ir", "_view", "_views")
+
+    __array_priority__ = 1000
+
+    def __new__(cls, data: Any = (), requires_grad: bool = False) -> Tensor:
+        return tensor(data, requires_grad=requires_grad)
+
+    # what it holds
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        if LOCAL.recorder is not None:
+            return LOCAL.recorder.shape(self)
+        return np.shape(self._value)
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's dtype."""
+        value = self._value
+        return value.dtype if hasattr(value, "dtype") else np.result_type(type(value))
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return np.ndim(self._value)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        count = 1
+        for n in self.shape:
+            count = n if count == 1 else count * n
+        return count
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in all."""
+        return self.itemsize * np.size(self._value)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next, per axis."""
+        return np.asarray(self._value).strides
+
+    @property
+    def flags(self) -> Any:
+        """NumPy's memory flags."""
+        return np.asarray(self._value).flags
+
+    @property
+    def data(self) -> np.ndarray[Any, Any]:
+        """The array itself, without the graph."""
+        return leave(self, "data")  # type: ignore[no-any-return]
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The array itself; an error where the tensor requires grad."""
+        return leave(self, "numpy")  # type: ignore[no-any-return]
+
+    # the graph
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient with respect to this tensor can be asked for."""
+        return self._node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Ask for (or give up) a gradient of this leaf."""
+        if not requires_grad:
+            if not self.is_leaf:
+                raise AutogradError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                )
+            self._node = None
+        elif self._node is None:
+            if self.dtype.kind not in "fc":
+                raise DtypeError(
+                    "only Tensors of floating point and complex dtype can require gradients, "
+                    f"but this one has dtype {self.dtype}. Convert it first: x.astype(float)"
+                )
+            self._node = AccumulateGrad(self, self._value)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        return self._node is None or type(self._node) is AccumulateGrad
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made this tensor; None for a leaf."""
+        node = self._node
+        if type(node) is Pick:
+            return node.parent
+        return None if type(node) is AccumulateGrad else node
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that `backward` added up here, a Tensor, or None."""
+        node = self._node
+        if type(node) is AccumulateGrad:
+            return node.grad
+        if node is not None and not (node.extra is not None and node.extra.retain is not None):
+            warn_at_user(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
+                "be populated during autograd.backward(). If you indeed want it, use .retain_grad() on the non-leaf Tensor.",
+                UserWarning,
+            )
+        return getattr(self, "_grad", None)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            if not isinstance(value, Operand):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value).__name__!r}")
+            if np.shape(value._value) != np.shape(self._value):
+                raise AutogradError(
+                    f"assigned grad has data of a different size: shape {np.shape(value._value)}, "
+                    f"but the tensor has shape {np.shape(self._value)}"
+                )
+        if type(self._node) is AccumulateGrad:
+            self._node.grad = value
+        else:
+            self._grad = value
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
+        """Add the gradient of this tensor into `.grad` of the leaves it was computed from."""
+        backward(self, gradient, retain_graph, create_graph, inputs)
+
+    def detach(self) -> Tensor:
+        """A tensor on the same memory without the graph."""
+        if not LOCAL.depth and type(self._value) is not np.ndarray:
+            self._value = np.asarray(self._value)  # so that both are on one memory
+        made: Tensor = wrap(self._value)
+        ir = getattr(self, "_ir", None)
+        if ir is not None:
+            made._ir = ir
+        return made
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this non-leaf keeps its gradient."""
+        return not self.is_leaf and self._node.extra is not None and self._node.extra.retain is not None
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf in `.grad`."""
+        if self._node is None:
+            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.is_leaf:
+            return
+        self._extra().retain = weakref.ref(self)
+
+    def _extra(self) -> Extra:
+        if self._node.extra is None:
+            self._node.extra = Extra()
+        found: Extra = self._node.extra
+        return found
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+        """Call `hook(grad)` whenever the gradient of this tensor is known; what it returns replaces that gradient."""
+        if self._node is None:
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        return RemovableHandle(self._extra().hooks, hook)
+
+    # exits
+    def __bool__(self) -> bool:
+        return bool(leave(self, "bool"))
+
+    def __float__(self) -> float:
+        return float(leave(self, "float"))
+
+    def __int__(self) -> int:
+        return int(leave(self, "int"))
+
+    def __complex__(self) -> complex:
+        return complex(leave(self, "complex"))
+
+    def __index__(self) -> int:
+        return operator.index(leave(self, "index"))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object: the Tensor has no axes")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        leave(self, "iter")
+        return (self[k] for k in range(int(self.shape[0])))
+
+    def __format__(self, spec: str) -> str:
+        value = leave(self, "format")
+        if not spec:
+            return tensor_text(self, value)
+        return format(value[()] if isinstance(value, np.ndarray) and not value.shape else value, spec)
+
+    def __repr__(self) -> str:
+        return tensor_text(self, leave(self, "repr"))
+
+    def __hash__(self) -> int:
+        leave(self, "hash")
+        return id(self)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    def item(self, *args: Any) -> Any:
+        """The element as a Python number (no gradient, no warning)."""
+        return np.asarray(leave(self, "item")).item(*args)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return np.asarray(leave(self, "tolist")).tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = leave(self, "array")
+        if dtype is not None and array.dtype != dtype:
+            return np.array(array, dtype)
+        return np.array(array) if copy else array  # type: ignore[no-any-return]
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return leave(self, "dlpack").__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if not self.is_leaf:
+            raise AutogradError("Only leaf Tensors can be pickled; use tensor.detach() (the graph stays behind)")
+        return (_unpickle, (np.asarray(leave(self, "pickle")), self.requires_grad))
+
+    def __copy__(self) -> Tensor:
+        return self.copy()  # type: ignore[attr-defined, no-any-return]
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        if not self.is_leaf:
+            raise AutogradError("Only leaf Tensors support the deepcopy protocol; use tensor.detach() first")
+        return tensor(self._value, requires_grad=self.requires_grad)
+
+    # protocols
+    __array_ufunc__ = array_ufunc
+    __array_function__ = array_function
+
+    @classmethod
+    def __gradscribe_apply__(cls, op: Any, args: tuple[Any, ...]) -> Any:
+        return apply(op, args, {})
+
+    # operators
+    def __getitem__(self, index: Any) -> Any:
+        if not LOCAL.depth and self._value is not None and type(self._value) is np.ndarray:
+            parts = index if isinstance(index, tuple) else (index,)
+            if all(isinstance(p, (int, np.integer, slice)) and not isinstance(p, bool) for p in parts):
+                index = (*parts, ...)  # so that one element of a bare Tensor is a view, as in PyTorch
+        return apply(_GETITEM, (self, index), {})
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        storage.set_item(self, index, value)
+
+    __add__, __radd__ = _binary(operator.add)
+    __sub__, __rsub__ = _binary(operator.sub)
+    __mul__, __rmul__ = _binary(operator.mul)
+    __truediv__, __rtruediv__ = _binary(operator.truediv)
+    __floordiv__, __rfloordiv__ = _binary(operator.floordiv)
+    __mod__, __rmod__ = _binary(operator.mod)
+    __pow__, __rpow__ = _binary(operator.pow)
+    __matmul__, __rmatmul__ = _binary(operator.matmul)
+    __and__, __rand__ = _binary(operator.and_)
+    __or__, __ror__ = _binary(operator.or_)
+    __xor__, __rxor__ = _binary(operator.xor)
+    __lt__, __gt__ = _binary(operator.lt)[0], _binary(operator.gt)[0]
+    __le__, __ge__ = _binary(operator.le)[0], _binary(operator.ge)[0]
+    __eq__, __ne__ = _binary(operator.eq)[0], _binary(operator.ne)[0]  # type: ignore[assignment]
+    __neg__ = _unary(operator.neg)
+    __pos__ = _unary(operator.pos)
+    __abs__ = _unary(abs)
+    __invert__ = _unary(operator.invert)
+    __iadd__ = _in_place(operator.add, "+=")
+    __isub__ = _in_place(operator.sub, "-=")
+    __imul__ = _in_place(operator.mul, "*=")
+    __itruediv__ = _in_place(operator.truediv, "/=")
+    __ifloordiv__ = _in_place(operator.floordiv, "//=")
+    __imod__ = _in_place(operator.mod, "%=")
+    __ipow__ = _in_place(operator.pow, "**=")
+    __imatmul__ = _in_place(operator.matmul, "@=")
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is None:
+            return round(float(leave(self, "int")))
+        return apply(require(np.round), (self, digits), {})
+
+
+_GETITEM = require(operator.getitem)
+
+
+def _unpickle(array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
+    return tensor(array, requires_grad=requires_grad)
+
+
+install(Tensor)

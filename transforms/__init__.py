@@ -1,0 +1,7 @@
+"""Function to function: gradients, compilation, comparison."""
+
+from .compiler.compiled import compile
+from .gradient import grad, value_and_grad
+from .source import Source, source
+
+__all__ = ["Source", "compile", "grad", "source", "value_and_grad"]

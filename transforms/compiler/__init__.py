@@ -1,0 +1,1 @@
+"""The compiler: capture, IR, passes, emission, guards and the cache of specialisations."""

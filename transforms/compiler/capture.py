@@ -1,0 +1,309 @@
+"""Capture: run the rebuilt function on Tensors under a recorder, and write down what it does and what that rests on."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import dis
+import math
+import sys
+import types
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...runtime.ir import Call, Graph, Value, type_of
+from ...runtime.ops import shape_of
+from ...runtime.registry import require
+from ...runtime.rules.control import guard, observed, size_of
+from ...tracer.modes import LOCAL
+from ...tracer.operand import Operand, wrap
+from ...tracer.site import Site, user_site
+from ..scope import Path, Scope, all_code, is_user_function
+from .sizes import Shape, Size
+
+__all__ = ["Capture", "Failure"]
+
+_SCALARS = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), np.generic, np.dtype, slice)
+_PURE_MODULES = frozenset(
+    ["math", "cmath", "functools", "itertools", "operator", "collections", "dataclasses", "typing", "types", "enum",
+     "contextlib", "numbers", "fractions", "decimal", "abc", "copy", "string", "re", "bisect", "heapq", "textwrap"]
+)  # fmt: skip
+_PURE_BUILTINS = frozenset(
+    getattr(builtins, name)
+    for name in (
+        "abs", "all", "any", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate", "filter",
+        "float", "frozenset", "hasattr", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min",
+        "next", "object", "ord", "pow", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum",
+        "tuple", "type", "zip",
+    )
+)  # fmt: skip
+_STORES = {
+    "STORE_GLOBAL": "writes the global `{}`", "DELETE_GLOBAL": "deletes the global `{}`",
+    "STORE_ATTR": "stores the attribute `{}`", "DELETE_ATTR": "deletes the attribute `{}`",
+}  # fmt: skip
+_VALUE_EXITS = frozenset(["bool", "int", "float", "complex", "index", "item"])
+_EXIT_WORDS = {
+    "format": "formats a traced value as text", "repr": "prints a traced value", "tolist": "takes a traced value as a list",
+    "numpy": "takes the plain array of a traced value", "data": "takes the plain array of a traced value",
+    "array": "hands a traced value to code that takes plain arrays", "dlpack": "hands a traced value out by dlpack",
+    "pickle": "pickles a traced value",
+}  # fmt: skip
+
+
+class Failure(NamedTuple):
+    """Why a function cannot be compiled, and where."""
+
+    reason: str
+    site: Site | None
+
+    def __str__(self) -> str:
+        return f"{self.site}: it {self.reason}" if self.site else f"it {self.reason}"
+
+
+class Capture:
+    """The recorder that operations and exits report to, and the witness that decides what reads become."""
+
+    def __init__(self) -> None:
+        self.graph = Graph([], [], [])
+        self.failed: Failure | None = None
+        self.scope = Scope(self)
+        self.codes: set[types.CodeType] = set()
+        self.reads: dict[Path, Any] = {}  # what was read and must be found again: the guards of the scope
+        self.arrays: dict[Path, tuple[Value, Any]] = {}  # arrays read from outside: inputs
+        self.has_number_guards = False
+        self._backward: Site | None = None
+        self._in_backward = False
+        self._tensors: dict[Path, Any] = {}
+
+    # inputs
+    def new_input(self, value: Any, name: str) -> Any:
+        """A Tensor that stands for an input of the graph."""
+        tensor = wrap(value)
+        tensor._ir = Value(type_of(value), name)
+        self.graph.inputs.append(tensor._ir)
+        return tensor
+
+    # the recorder
+    def fail(self, reason: str) -> None:
+        """Give the capture up: the run goes on as in eager mode."""
+        if self.failed is None:
+            self.failed = Failure(reason, self._site())
+
+    def _site(self) -> Site | None:
+        if self._in_backward:
+            return self._backward
+        site = user_site()
+        return site if site is not None and site.code in self.codes else None
+
+    def call(self, op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> Any:
+        """Write one operation down and give its results their values; what the node of the operation keeps."""
+        if self.failed is not None:
+            return None
+        args = tuple([self.operand(b) for b in bound])
+        outs = tuple([Value(type_of(r._value)) for r in results])
+        site = self._site()
+        for out, r in zip(outs, results, strict=True):
+            out.site = site
+            r._ir = out
+        self.graph.calls.append(Call(op, args, outs, site, self._in_backward, self._in_backward))
+        return outs, site
+
+    def operand(self, x: Any) -> Any:
+        """An argument as it stands in the graph: values in place of Tensors and traced sizes."""
+        if isinstance(x, Operand):
+            ir = getattr(x, "_ir", None)
+            return self.operand(x._value) if ir is None else ir
+        if isinstance(x, Size):
+            return self._size(x)
+        if isinstance(x, Shape):
+            return self._small(shape_of, (x.value,), tuple(x))
+        if isinstance(x, np.ndarray):
+            self.fail(f"uses an array of unknown origin ({x.dtype.name}{list(x.shape)}); pass it as an argument")
+            return None
+        if type(x) is tuple:
+            return tuple([self.operand(e) for e in x])
+        if type(x) is list:
+            return [self.operand(e) for e in x]
+        if isinstance(x, slice):
+            return slice(self.operand(x.start), self.operand(x.stop), self.operand(x.step))
+        return x
+
+    def _size(self, size: Any) -> Any:
+        if not isinstance(size, Size):
+            return size
+        kind, left, right = size.origin
+        if kind == "axis":
+            return self._small(size_of, (left, right), int(size))
+        return self._small(kind, (self._size(left), self._size(right)), int(size))
+
+    def _small(self, fn: Any, args: tuple[Any, ...], result: Any) -> Value:
+        out = Value(type_of(result))
+        self.graph.calls.append(Call(require(fn), args, (out,), self._site(), self._in_backward, self._in_backward))
+        return out
+
+    def shape(self, tensor: Any) -> tuple[int, ...]:
+        """The shape of a Tensor, of sizes that remember where they are from."""
+        plain = np.shape(tensor._value)
+        ir = getattr(tensor, "_ir", None)
+        if ir is None or not plain:
+            return plain
+        return Shape(ir, [Size(n, ("axis", ir, k), self._size_tensor) for k, n in enumerate(plain)])
+
+    def _size_tensor(self, size: Size) -> Any:
+        tensor = wrap(int(size))
+        tensor._ir = self._size(size)
+        return tensor
+
+    def leave(self, tensor: Any, how: str) -> None:
+        """A value leaves a Tensor: it becomes a guard where it is one small thing, else the capture is over."""
+        if self.failed is not None:
+            return
+        ir = getattr(tensor, "_ir", None)
+        if how in _VALUE_EXITS:
+            if ir is None:
+                return
+            value = tensor._value
+            if how == "item" and np.size(value) != 1:
+                return
+            try:
+                expect = observed(value, how)
+            except (TypeError, ValueError):
+                return  # the exit itself is about to raise
+            if isinstance(expect, (float, complex)):
+                self.has_number_guards = True
+            out = Value(ir.type)
+            self.graph.calls.append(Call(require(guard), (ir, how, expect), (out,), self._site()))
+        elif how in _EXIT_WORDS:
+            self.fail(_EXIT_WORDS[how])
+
+    def backward(self, node: Any, g: Any) -> None:
+        """The engine arrives at `node` with cotangent `g`."""
+        self._in_backward = True
+        ir = getattr(node, "ir", None)
+        if ir is None:
+            return
+        outs, self._backward = ir
+        v = getattr(g, "_ir", None)
+        if v is not None and v.cotangent_of is None:
+            v.cotangent_of = outs[0]
+
+    def backward_ends(self, before: tuple[bool, Any]) -> None:
+        """The engine is done; `before` is what `backward_begins` gave."""
+        self._in_backward, self._backward = before
+
+    def backward_begins(self) -> tuple[bool, Any]:
+        """The engine starts."""
+        before = (self._in_backward, self._backward)
+        self._in_backward = True
+        return before
+
+    # the witness
+    def enter(self, function: types.FunctionType) -> None:
+        """A user's function becomes part of the capture."""
+        for code in all_code(function.__code__):
+            self.codes.add(code)
+            if self.failed is not None:
+                continue
+            for i in dis.get_instructions(code):
+                words = _STORES.get(i.opname)
+                if (
+                    words is None
+                    and i.opname == "STORE_DEREF"
+                    and code is function.__code__
+                    and i.argval in code.co_freevars
+                ):
+                    words = "writes the enclosing variable `{}`"
+                if words is not None:
+                    line = i.positions.lineno if i.positions and i.positions.lineno else code.co_firstlineno
+                    self.failed = Failure(words.format(i.argval), Site(code, i.offset, line))
+                    break
+        if function.__defaults__ or function.__kwdefaults__:
+            for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+                if not isinstance(default, _SCALARS) and not callable(default) and default != ():
+                    self.fail(f"has a default of type {type(default).__name__}, which cannot be guarded")
+            self.reads[Path(("attribute", function, "__defaults__"))] = function.__defaults__
+            self.reads[Path(("attribute", function, "__kwdefaults__"))] = function.__kwdefaults__
+        self.reads[Path(("attribute", function, "__code__"))] = function.__code__
+
+    def see(self, value: Any, path: Path) -> Any:
+        """What the code gets for a value read at `path`."""
+        if self.failed is not None:
+            return self.scope.stand_in(value, path)
+        known = self._tensors.get(path)
+        if known is not None:
+            return known
+        kind = type(value)
+        if kind is np.ndarray and value.dtype.kind in "biufc":
+            tensor = self.new_input(value, path.name)
+            tensor._caller = value
+            LOCAL.arguments = (*LOCAL.arguments, tensor)
+            self.arrays[path] = (tensor._ir, value)
+            self._tensors[path] = tensor
+            return tensor
+        if isinstance(value, _SCALARS) or (kind is tuple and all(isinstance(v, _SCALARS) for v in value)):
+            self.reads[path] = value
+            return value
+        reason = self._unknown(value, path)
+        if reason is not None:
+            self.fail(reason)
+        elif path[0] != "attribute" or path[1] is not builtins:
+            self.reads[path] = value
+        return self.scope.stand_in(value, path)
+
+    def _unknown(self, value: Any, path: Path) -> str | None:
+        """Why a value read from outside cannot be part of a capture; None where it can."""
+        if isinstance(value, types.ModuleType):
+            top = value.__name__.partition(".")[0]
+            if top in ("numpy", "scipy", "gradscribe") or top in _PURE_MODULES or not _is_standard(top):
+                return None
+            if top == "random":
+                return "uses the module `random`, whose numbers differ from call to call"
+            return f"uses the module `{top}`, which reaches outside the function"
+        if is_user_function(value):
+            if set(vars(value)) - {"__wrapped__"}:
+                return f"calls `{path.name}`, a function with attributes of its own"
+            return None
+        owner = getattr(value, "__self__", None)
+        if isinstance(value, types.BuiltinFunctionType | type) and getattr(value, "__module__", None) == "builtins":
+            if value in _PURE_BUILTINS or (isinstance(value, type) and issubclass(value, BaseException)):
+                return None
+            return f"calls `{path.name}`, which has effects or reaches outside the function"
+        if isinstance(value, types.BuiltinFunctionType) and (
+            owner is math or owner is None or isinstance(owner, types.ModuleType)
+        ):
+            top = (getattr(value, "__module__", "") or "").partition(".")[0]
+            return None if top in _PURE_MODULES or top in ("numpy", "_operator") else f"calls `{top}.{path.name}`"
+        if isinstance(value, np.ufunc):
+            return None
+        if isinstance(value, type):
+            top = value.__module__.partition(".")[0]
+            if issubclass(value, BaseException) or top in _PURE_MODULES or top in ("numpy", "builtins"):
+                return None
+            if dataclasses.is_dataclass(value) or (issubclass(value, tuple) and hasattr(value, "_fields")):
+                return own_methods(value)
+            return f"uses the class `{path.name}`"
+        if callable(value) and (getattr(value, "__module__", None) or "").partition(".")[0] in (
+            "numpy", "scipy", "gradscribe", *_PURE_MODULES
+        ):  # fmt: skip
+            return None
+        if hasattr(value, "__gradscribe_transform__"):
+            return None
+        return (
+            f"reads `{path.name}`, a {type(value).__name__}, whose changes it could not notice; pass it as an argument"
+        )
+
+
+def own_methods(cls: type) -> str | None:
+    """Why objects of a plain class cannot enter a capture: code of theirs would run unseen. None where none would."""
+    for name, member in vars(cls).items():
+        made = name.startswith("__") or name in ("_make", "_replace", "_asdict")
+        if not made and isinstance(member, (types.FunctionType, property, classmethod, staticmethod)):
+            return f"uses `{cls.__name__}`, whose method `{name}` gradscribe does not look into yet"
+        if name == "__post_init__":
+            return f"uses `{cls.__name__}`, whose __post_init__ gradscribe does not look into yet"
+    return None
+
+
+def _is_standard(top: str) -> bool:
+    return top in sys.stdlib_module_names

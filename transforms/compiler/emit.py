@@ -1,0 +1,337 @@
+"""Graph -> gast tree: expressions and not one op a line, the user's names, sections, and the user's lines as notes."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import textwrap
+from typing import Any
+
+import gast
+
+from ...runtime.ir import Call, Graph, Value, values_in
+from .literals import constant_tree, in_place_of
+from .naming import Names, line_text, name_values
+from .printer import note, section, to_source
+from .signature import Signature
+
+__all__ = ["emit"]
+
+_WIDTH = 88
+_BINARY = {
+    "+": gast.Add, "-": gast.Sub, "*": gast.Mult, "/": gast.Div, "//": gast.FloorDiv, "%": gast.Mod, "**": gast.Pow,
+    "@": gast.MatMult, "&": gast.BitAnd, "|": gast.BitOr, "^": gast.BitXor,
+}  # fmt: skip
+_COMPARE = {"<": gast.Lt, "<=": gast.LtE, ">": gast.Gt, ">=": gast.GtE, "==": gast.Eq, "!=": gast.NotEq}
+_UNARY = {"-": gast.USub, "+": gast.UAdd, "~": gast.Invert}
+_FRESH = frozenset(["elementwise", "bilinear", "reduction", "creation"])
+
+
+def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
+    """The text of a Python function that computes `graph`."""
+    return to_source(_Emitter(graph, signature).function(name, docstring))
+
+
+def name_tree(name: str, store: bool = False) -> Any:
+    """A name, or a dotted path."""
+    head, *rest = name.split(".")
+    tree = gast.Name(id=head, ctx=gast.Store() if store and not rest else gast.Load(), annotation=None, type_comment=None)
+    for k, part in enumerate(rest):
+        tree = gast.Attribute(value=tree, attr=part, ctx=gast.Store() if store and k == len(rest) - 1 else gast.Load())
+    return tree
+
+
+def assign(name: str, value: Any) -> Any:
+    """`name = value`."""
+    return gast.Assign(targets=[name_tree(name, store=True)], value=value, type_comment=None)
+
+
+class _Emitter:
+    def __init__(self, graph: Graph, signature: Signature) -> None:
+        self.graph = graph
+        self.signature = signature
+        self.names = Names()
+        for parameter in signature.parameters:
+            self.names.new(parameter)
+        self.trees: dict[Value, Any] = {}  # how each value is written where it is used
+        given: dict[Value, str] = {}
+        self.unpacking = signature.unpacking(self.names, self.trees, graph.inputs, given)
+        self.wishes = name_values(graph, given)
+        self.uses: dict[Value, int] = {}
+        for call in graph.calls:
+            for v in values_in(call.args):
+                self.uses[v] = self.uses.get(v, 0) + 1
+        for v in values_in(graph.outputs):
+            self.uses[v] = self.uses.get(v, 0) + 2  # an output is a name of its own in the return
+        self.maker = {v: call for call in graph.calls for v in call.outs}
+        self.user: dict[Value, Call] = {v: call for call in graph.calls for v in values_in(call.args)}
+        self.statements: list[tuple[Any, Call]] = []
+        self.outputs = set(values_in(graph.outputs))
+
+    # the function
+    def function(self, name: str, docstring: str) -> Any:
+        """The whole definition."""
+        body: list[Any] = [gast.Expr(value=gast.Constant(value=docstring, kind=None))]
+        body.extend(self.unpacking)
+        for call in self.graph.calls:
+            self.call(call)
+        body.extend(self.blocks())
+        result = self.signature.result(lambda v: self.trees[v] if isinstance(v, Value) else constant_tree(v), self.graph.outputs)
+        body.append(gast.Return(value=result))
+        return gast.FunctionDef(
+            name=name, args=self.signature.arguments(), body=body, decorator_list=[], returns=None, type_comment=None,
+            **({"type_params": []} if "type_params" in gast.FunctionDef._fields else {}),
+        )  # fmt: skip
+
+    def blocks(self) -> list[Any]:
+        """The statements in sections, those of the backward part under one np.errstate."""
+        body: list[Any] = []
+        part: str | None = None
+        line: Any = None
+        quiet: Any = None
+        labelled = any(call.backward for _, call in self.statements)
+        for statement, call in self.statements:
+            now = "backward" if call.backward else "forward"
+            if call.site is not None and (line is None or (call.site.code, call.site.line) != line or now != part):
+                line = (call.site.code, call.site.line)
+                text = line_text(call.site)
+                origin = f"{call.site}: {text}" if text else str(call.site)
+            else:
+                origin = None
+            if call.quiet and quiet is None:
+                quiet = gast.With(items=[gast.withitem(context_expr=_QUIET(), optional_vars=None)], body=[], type_comment=None)
+                body.append(quiet)
+                if labelled and now != part:
+                    section(quiet, now)
+            elif not call.quiet:
+                quiet = None
+                if labelled and now != part:
+                    section(statement, now)
+            if origin is not None:
+                note(statement, origin, above=True)
+            part = now
+            (body if quiet is None else quiet.body).append(statement)
+        return body
+
+    # one call
+    def call(self, call: Call) -> None:
+        """Write a call down: folded into the expression that uses it, or as a statement of its own."""
+        name = call.op.name
+        if name == "guard" and call.op.inline is False and call.op.path == "guard":
+            self.guard(call)
+            return
+        if call.op.inline:
+            body = _body(call.op.fn, tuple(p.name for p in call.op.params))
+            if len(body) > 1:
+                self.spelled_out(call)
+                return
+        tree = self.expression(call)
+        if len(call.outs) > 1 or call.op.n_out != 1:
+            targets = [self.fresh(v) for v in call.outs]
+            left = gast.Tuple(elts=[name_tree(t, store=True) for t in targets], ctx=gast.Store())
+            self.add(gast.Assign(targets=[left], value=tree, type_comment=None), call)
+            return
+        (out,) = call.outs
+        if self.folds(call, out, tree):
+            self.trees[out] = tree
+            return
+        self.add(assign(self.fresh(out), tree), call)
+
+    def add(self, statement: Any, call: Call) -> None:
+        self.statements.append((statement, call))
+
+    def fresh(self, v: Value) -> str:
+        """A name for a value, under which it is used from here on."""
+        maker = self.maker.get(v)
+        backward = maker is not None and maker.backward
+        name = self.names.new(self.wishes.get(v) or ("d_t" if backward else "out" if v in self.outputs else "t"))
+        self.trees[v] = name_tree(name)
+        return name
+
+    def folds(self, call: Call, out: Value, tree: Any) -> bool:
+        """Whether a value is written inside the one expression that uses it."""
+        if call.op.path in ("shape", "size"):
+            return True  # x.shape costs nothing and says what it is
+        if self.uses.get(out, 0) != 1 or (out in self.wishes):
+            return False
+        user = self.user[out]
+        if user.quiet != call.quiet or user.backward != call.backward or user.op.path == "guard":
+            return user.op.path == "guard" and not call.quiet and self.length(tree) < _WIDTH // 2
+        if user.op.inline and _times_used(user, out) != 1:
+            return False
+        return self.length(tree) + self.other_length(user, out) < _WIDTH - 16
+
+    def length(self, tree: Any) -> int:
+        return sum(_token_width(node) for node in gast.walk(tree))
+
+    def other_length(self, user: Call, out: Value) -> int:
+        """About how long the expression around `out` becomes."""
+        return len(user.op.path) + 2 + sum(self.length(self.trees[v]) + 2 for v in values_in(user.args) if v is not out and v in self.trees)
+
+    # expressions
+    def tree(self, x: Any, call: Call | None = None) -> Any:
+        """An argument as an expression."""
+        if isinstance(x, Value):
+            return copy.deepcopy(self.trees[x])
+        if type(x) is tuple:
+            return gast.Tuple(elts=[self.tree(e) for e in x], ctx=gast.Load())
+        if type(x) is list:
+            return gast.List(elts=[self.tree(e) for e in x], ctx=gast.Load())
+        if isinstance(x, slice):
+            return gast.Call(func=name_tree("slice"), args=[self.tree(e) for e in (x.start, x.stop, x.step)], keywords=[])
+        return constant_tree(in_place_of(x, call) if call is not None else x)
+
+    def expression(self, call: Call) -> Any:
+        """A call as an expression."""
+        op, args = call.op, call.args
+        if op.inline:
+            (statement,) = _body(op.fn, tuple(p.name for p in op.params))
+            return self.substituted(statement.value, call)
+        if op.path == "operator.getitem":
+            return gast.Subscript(value=self.tree(args[0]), slice=self.index(args[1]), ctx=gast.Load())
+        if op.path == "shape":
+            return gast.Attribute(value=self.tree(args[0]), attr="shape", ctx=gast.Load())
+        if op.path == "size":
+            shape = gast.Attribute(value=self.tree(args[0]), attr="shape", ctx=gast.Load())
+            return gast.Subscript(value=shape, slice=constant_tree(args[1]), ctx=gast.Load())
+        symbol = op.infix
+        if symbol in _BINARY and len(args) == 2:
+            return gast.BinOp(left=self.tree(args[0], call), op=_BINARY[symbol](), right=self.tree(args[1], call))
+        if symbol in _COMPARE:
+            return gast.Compare(
+                left=self.tree(args[0], call), ops=[_COMPARE[symbol]()], comparators=[self.tree(args[1], call)]
+            )
+        if symbol in _UNARY and len(args) == 1:
+            return gast.UnaryOp(op=_UNARY[symbol](), operand=self.tree(args[0], call))
+        if op.path == "np.transpose" and args[1] is None:
+            return gast.Attribute(value=self.tree(args[0]), attr="T", ctx=gast.Load())
+        positional, keywords = op.call_form(args)
+        path = "abs" if symbol == "abs()" else op.path
+        return gast.Call(
+            func=name_tree(path),
+            args=[self.tree(a, call) for a in positional],
+            keywords=[gast.keyword(arg=k, value=self.tree(v)) for k, v in keywords.items()],
+        )
+
+    def index(self, x: Any) -> Any:
+        """An index as it stands between brackets."""
+        if isinstance(x, slice):
+            parts = [None if e is None else self.tree(e) for e in (x.start, x.stop, x.step)]
+            return gast.Slice(lower=parts[0], upper=parts[1], step=parts[2])
+        if type(x) is tuple:
+            return gast.Tuple(elts=[self.index(e) for e in x], ctx=gast.Load())
+        return self.tree(x)
+
+    # ops of ours
+    def substituted(self, tree: Any, call: Call, renamed: dict[str, str] | None = None) -> Any:
+        """The body of an op of ours with its arguments put in."""
+        given = {p.name: (p, a) for p, a in zip(call.op.params, call.args, strict=True)}
+        return _Substitute(self, given, renamed or {}).visit(copy.deepcopy(tree))
+
+    def spelled_out(self, call: Call) -> None:
+        """An op of ours of several statements: its body, in place where its first argument is a buffer of its own."""
+        (out,) = call.outs
+        names = tuple(p.name for p in call.op.params)
+        first = call.args[0]
+        if call.op.consuming is not None and isinstance(first, Value) and self.owned(first):
+            body = _body(call.op.consuming, names)
+            self.trees[out] = self.trees[first]
+            self.wishes.pop(out, None)
+            for statement in body[:-1]:
+                self.add(self.substituted(statement, call), call)
+            return
+        body = _body(call.op.fn, names)
+        result = body[-1].value.id
+        target = self.fresh(out)
+        for statement in body[:-1]:
+            self.add(self.substituted(statement, call, {result: target}), call)
+
+    def owned(self, v: Value) -> bool:
+        """Whether a value lies in a buffer that nobody else sees and nobody reads again."""
+        maker = self.maker.get(v)
+        if maker is None or self.uses.get(v) != 1 or v in self.outputs or v.type.kind != "array":
+            return False
+        if not isinstance(self.trees.get(v), gast.Name):
+            return False
+        return maker.op.inline or maker.op.kind.value in _FRESH
+
+    def guard(self, call: Call) -> None:
+        """`if not x > 0: return NotImplemented`: another specialisation is wanted."""
+        value, how, expect = call.args
+        tree = self.tree(value)
+        if how == "bool":
+            test = gast.UnaryOp(op=gast.Not(), operand=tree) if expect else tree
+        else:
+            shown: Any = tree
+            if how == "item":
+                shown = tree if value.type.kind == "python" else gast.Call(
+                    func=gast.Attribute(value=tree, attr="item", ctx=gast.Load()), args=[], keywords=[]
+                )
+            elif how != "index":
+                shown = gast.Call(func=name_tree(how), args=[tree], keywords=[])
+            test = gast.Compare(left=shown, ops=[gast.NotEq()], comparators=[constant_tree(expect)])
+        self.add(gast.If(test=test, body=[gast.Return(value=name_tree("NotImplemented"))], orelse=[]), call)
+
+
+def _QUIET() -> Any:  # noqa: N802  # reads as the constant it stands for
+    return gast.Call(
+        func=name_tree("np.errstate"), args=[], keywords=[gast.keyword(arg="all", value=gast.Constant(value="ignore", kind=None))]
+    )
+
+
+class _Substitute(gast.NodeTransformer):  # type: ignore[misc]
+    def __init__(self, emitter: _Emitter, given: dict[str, Any], renamed: dict[str, str]) -> None:
+        self.emitter = emitter
+        self.given = given
+        self.renamed = renamed
+
+    def visit_Subscript(self, node: Any) -> Any:  # noqa: N802
+        if isinstance(node.slice, gast.Name) and node.slice.id in self.given:
+            index = self.emitter.index(self.given[node.slice.id][1])
+            return gast.Subscript(value=self.visit(node.value), slice=index, ctx=node.ctx)
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: Any) -> Any:  # noqa: N802
+        if node.id in self.renamed:
+            return name_tree(self.renamed[node.id], store=isinstance(node.ctx, gast.Store))
+        if node.id in self.given:
+            return self.emitter.tree(self.given[node.id][1])
+        return node
+
+
+@functools.lru_cache(maxsize=256)
+def _body(fn: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
+    """The statements of an op of ours, from its own source, without the docstring."""
+    tree = gast.parse(textwrap.dedent(inspect.getsource(fn))).body[0]
+    if tuple(a.id for a in tree.args.args) != names:
+        raise TypeError(f"{fn.__name__} takes other arguments than its op ({', '.join(names)})")
+    body = tree.body
+    if isinstance(body[0], gast.Expr) and isinstance(body[0].value, gast.Constant):
+        body = body[1:]
+    return tuple(body)
+
+
+def _times_used(call: Call, v: Value) -> int:
+    """How often the body of an op of ours reads an argument."""
+    k = next(j for j, a in enumerate(call.args) if v in list(values_in(a)))
+    name = call.op.params[k].name
+    return sum(
+        isinstance(n, gast.Name) and n.id == name
+        for statement in _body(call.op.fn, tuple(p.name for p in call.op.params))
+        for n in gast.walk(statement)
+    )
+
+
+def _token_width(node: Any) -> int:
+    if isinstance(node, gast.Name):
+        return len(node.id)
+    if isinstance(node, gast.Attribute):
+        return len(node.attr) + 1
+    if isinstance(node, gast.Constant):
+        return len(repr(node.value))
+    if isinstance(node, (gast.BinOp, gast.Compare)):
+        return 3
+    if isinstance(node, (gast.Call, gast.Subscript, gast.Tuple, gast.List, gast.keyword)):
+        return 2 + (len(node.arg or "") if isinstance(node, gast.keyword) else 0)
+    return 1 if isinstance(node, gast.UnaryOp) else 0

@@ -1,0 +1,88 @@
+"""Constants as a person would write them, where that gives the same dtype."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import gast
+import numpy as np
+
+from ...runtime.ir import Call, Value
+
+__all__ = ["constant_tree", "in_place_of"]
+
+
+def in_place_of(constant: Any, call: Call) -> Any:
+    """A NumPy scalar as a Python number, where the other operands of an elementwise call give the result its dtype."""
+    if not isinstance(constant, np.generic) or constant.dtype.kind not in "fciu" or call.op.kind.value == "opaque":
+        return constant
+    others = [a for a in call.args if isinstance(a, Value) and a.type.kind != "python"]
+    weak = constant.item()
+    if not others or not isinstance(weak, (int, float, complex)):
+        return constant
+    dtypes = [v.type.dtype for v in others]
+    if np.result_type(*dtypes, weak) == np.result_type(*dtypes, constant):
+        return weak
+    return constant
+
+
+def constant_tree(x: Any) -> Any:
+    """A constant as an expression that evaluates to it, type and bits."""
+    if isinstance(x, np.generic):
+        return _numpy_scalar(x)
+    if isinstance(x, np.dtype):
+        return _attribute("np", "bool" if x.kind == "b" else x.name)
+    if isinstance(x, type):
+        if issubclass(x, np.generic):
+            return _attribute("np", x.__name__.rstrip("_"))
+        return gast.Name(id=x.__name__, ctx=gast.Load(), annotation=None, type_comment=None)
+    if isinstance(x, float):
+        return _float(x)
+    if isinstance(x, int) and not isinstance(x, bool):
+        return _signed(int(x), x < 0)
+    if isinstance(x, complex):
+        if x.real == 0 and not math.copysign(1, x.real) < 0 and math.isfinite(x.imag) and not math.copysign(1, x.imag) < 0:
+            return gast.Constant(value=x, kind=None)
+        return gast.Call(
+            func=gast.Name(id="complex", ctx=gast.Load(), annotation=None, type_comment=None),
+            args=[_float(x.real), _float(x.imag)], keywords=[],
+        )  # fmt: skip
+    if isinstance(x, (str, bytes, bool, type(None), type(Ellipsis))):
+        return gast.Constant(value=x, kind=None)
+    if type(x) is tuple:
+        return gast.Tuple(elts=[constant_tree(e) for e in x], ctx=gast.Load())
+    if type(x) is list:
+        return gast.List(elts=[constant_tree(e) for e in x], ctx=gast.Load())
+    if isinstance(x, slice):
+        return gast.Call(
+            func=gast.Name(id="slice", ctx=gast.Load(), annotation=None, type_comment=None),
+            args=[constant_tree(e) for e in (x.start, x.stop, x.step)], keywords=[],
+        )  # fmt: skip
+    raise TypeError(f"a constant of type {type(x).__name__} cannot be written as source: {x!r}")
+
+
+def _attribute(head: str, name: str) -> Any:
+    return gast.Attribute(
+        value=gast.Name(id=head, ctx=gast.Load(), annotation=None, type_comment=None), attr=name, ctx=gast.Load()
+    )
+
+
+def _signed(x: Any, negative: bool) -> Any:
+    constant = gast.Constant(value=-x if negative else x, kind=None)
+    return gast.UnaryOp(op=gast.USub(), operand=constant) if negative else constant
+
+
+def _float(x: float) -> Any:
+    if math.isnan(x):
+        return _attribute("np", "nan")
+    negative = math.copysign(1, x) < 0
+    if math.isinf(x):
+        tree = _attribute("np", "inf")
+        return gast.UnaryOp(op=gast.USub(), operand=tree) if negative else tree
+    return _signed(float(x), negative)
+
+
+def _numpy_scalar(x: Any) -> Any:
+    name = type(x).__name__.rstrip("_")
+    return gast.Call(func=_attribute("np", name), args=[constant_tree(x.item())], keywords=[])

@@ -1,0 +1,25 @@
+"""Common subexpressions: the same op on the same arguments is computed once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....runtime.ir import Call, Graph, Value
+from .rewrite import key_of, rewrite, seen_from_outside
+
+__all__ = ["common_subexpressions"]
+
+
+def common_subexpressions(graph: Graph) -> Graph:
+    """The graph with repeated calls merged; what the caller sees keeps memory of its own."""
+    outside = seen_from_outside(graph)
+    known: dict[Any, tuple[Value, ...]] = {}
+
+    def step(call: Call) -> Any:
+        if call.op.may_raise or any(v in outside for v in call.outs):
+            return None
+        key = (call.op, *[key_of(a) for a in call.args])
+        first = known.setdefault(key, call.outs)
+        return None if first is call.outs else ("is", first)
+
+    return rewrite(graph, step)

@@ -1,0 +1,56 @@
+"""What passes that replace values share: one walk that hands each call on with its arguments already replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....runtime.ir import Call, Graph, Value, map_values, values_in
+
+__all__ = ["key_of", "rewrite", "seen_from_outside"]
+
+
+def rewrite(graph: Graph, step: Callable[[Call], Any]) -> Graph:
+    """Apply `step` to each call: it gives None (keep), a list of calls in its place, or the thing its result is."""
+    replaced: dict[Value, Any] = {}
+
+    def now(v: Value) -> Any:
+        return replaced.get(v, v)
+
+    calls: list[Call] = []
+    for call in graph.calls:
+        args = tuple([map_values(a, now) for a in call.args])
+        call = call.with_args(args)
+        found = step(call)
+        if found is None:
+            calls.append(call)
+        elif isinstance(found, list):
+            calls.extend(found)
+        elif isinstance(found, tuple) and found and found[0] == "is":
+            for out, new in zip(call.outs, found[1], strict=True):
+                replaced[out] = new
+                if isinstance(new, Value) and new.cotangent_of is None:
+                    new.cotangent_of = out.cotangent_of
+        else:
+            raise TypeError(f"a step of a pass gave {found!r}")
+    return Graph(graph.inputs, calls, [map_values(v, now) for v in graph.outputs])
+
+
+def key_of(x: Any) -> Any:
+    """A hashable form of an argument that tells 0.0 from -0.0, 1 from 1.0 and True, and NaNs by their text."""
+    if isinstance(x, Value):
+        return x
+    if type(x) in (tuple, list):
+        return (type(x), *[key_of(e) for e in x])
+    if isinstance(x, slice):
+        return (slice, key_of(x.start), key_of(x.stop), key_of(x.step))
+    return (type(x), repr(x))
+
+
+def seen_from_outside(graph: Graph) -> set[Value]:
+    """The outputs, and what they may be views of: values whose memory the caller gets to see."""
+    found: set[Value] = set(values_in(graph.outputs))
+    for call in reversed(graph.calls):
+        if any(v in found for v in call.outs) and call.op.kind.value == "shaping":
+            found.update(values_in(call.args))
+    return found

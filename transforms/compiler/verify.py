@@ -1,0 +1,70 @@
+"""What a well-formed Graph is: single assignment, definition before use, arguments that fit their op, types that agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import VerifyError
+from ...runtime.ir import Call, Graph, Type, Value, values_in
+from ...runtime.ops import MISSING
+
+__all__ = ["verify"]
+
+
+def verify(graph: Graph, after: str) -> None:
+    """Raise VerifyError, naming the pass that `graph` came from, unless the graph is well formed."""
+
+    def bad(what: str, call: Call | None = None) -> VerifyError:
+        where = "" if call is None else f" in `{call.op.path}`" + (f" ({call.site})" if call.site else "")
+        return VerifyError(f"the graph after `{after}` is not well formed: {what}{where}\n{graph}")
+
+    defined: set[Value] = set()
+    for v in graph.inputs:
+        if v in defined:
+            raise bad("an input stands there twice")
+        defined.add(v)
+    quiet_backward = True
+    for call in graph.calls:
+        if len(call.args) != len(call.op.params):
+            raise bad(f"{len(call.args)} arguments for {len(call.op.params)} parameters", call)
+        if any(a is MISSING for a in call.args):
+            raise bad("a required argument is missing", call)
+        for v in values_in(call.args):
+            if v not in defined:
+                raise bad("a value is used before it is defined", call)
+        if call.op.n_out is not None and len(call.outs) != call.op.n_out:
+            raise bad(f"{len(call.outs)} results where the op has {call.op.n_out}", call)
+        for v in call.outs:
+            if v in defined:
+                raise bad("a value is defined twice", call)
+            if not isinstance(v.type, Type) or v.type.kind not in ("array", "scalar", "python"):
+                raise bad(f"a value has no type: {v!r}", call)
+            if v.type.kind == "array" and len(v.type.shape) != len(v.type.strides):
+                raise bad(f"shape and strides disagree: {v!r}", call)
+            defined.add(v)
+        problem = _shape_problem(call)
+        if problem is not None:
+            raise bad(problem, call)
+        quiet_backward = quiet_backward and (call.quiet or not call.backward)
+    for v in values_in(graph.outputs):
+        if v not in defined:
+            raise bad("an output is not defined")
+    if not quiet_backward:
+        raise bad("a call of a VJP rule would warn")
+
+
+def _shape_problem(call: Call) -> str | None:
+    """An elementwise operation has the shape that its operands broadcast to."""
+    if not isinstance(call.op.fn, np.ufunc) and call.op.infix is None:
+        return None
+    if call.op.kind.value not in ("elementwise", "linear", "bilinear") or call.op.title in ("Matmul", "Mm"):
+        return None
+    shapes: list[Any] = [a.type.shape if isinstance(a, Value) else np.shape(a) for a in call.args[:2] if a is not None]
+    try:
+        expected = np.broadcast_shapes(*shapes)
+    except ValueError:
+        return f"operands of shapes {shapes} do not broadcast"
+    found = call.outs[0].type.shape
+    return None if found == expected else f"the result has shape {found}, its operands broadcast to {expected}"

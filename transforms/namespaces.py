@@ -1,0 +1,181 @@
+"""NumPy, SciPy, math and random as a function under a transform sees them: what does not dispatch is ours there."""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..runtime.registry import lookup, require
+from ..runtime.rules.elementwise import astype
+from ..tracer.dispatch import apply, has_tensor, stack_nested
+from ..tracer.modes import LOCAL
+from ..tracer.operand import Operand, wrap
+
+__all__ = ["ScopedModule", "replacement"]
+
+
+def _array(obj: Any, dtype: Any = None, *, copy: bool | None = True, **options: Any) -> Any:
+    if isinstance(obj, Operand):
+        made = apply(require(np.copy), (obj,), {}) if copy else obj
+    elif has_tensor(obj):
+        made = stack_nested(obj)
+    else:
+        return _literal(np.array, obj, dtype, copy=copy, **options)
+    return made if dtype is None or made.dtype == np.dtype(dtype) else astype(made, np.dtype(dtype))
+
+
+def _asarray(obj: Any, dtype: Any = None, **options: Any) -> Any:
+    if isinstance(obj, np.ndarray) and dtype in (None, obj.dtype):
+        return obj
+    return _array(obj, dtype, copy=None)
+
+
+def _ascontiguousarray(obj: Any, dtype: Any = None, **options: Any) -> Any:
+    if isinstance(obj, Operand):
+        contiguous = np.asarray(obj._value).flags.c_contiguous
+        return _array(obj, dtype, copy=None if contiguous else True)
+    return np.ascontiguousarray(obj, dtype, **options)
+
+
+def _literal(make: Callable[..., Any], obj: Any, dtype: Any, **options: Any) -> Any:
+    """An array of numbers written down in the code: a Tensor, so that Tensors can be written into it."""
+    array = make(obj, dtype=dtype, **options)
+    if array.dtype.kind not in "biufc":
+        return array
+    if LOCAL.recorder is not None and not isinstance(obj, np.ndarray):
+        return apply(require(np.array), (obj,), {} if dtype is None else {"dtype": dtype})
+    return wrap(array)
+
+
+def _creation(fn: Callable[..., Any]) -> Callable[..., Any]:
+    op = require(fn)
+
+    @functools.wraps(fn)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("like", None)
+        return apply(op, args, kwargs)
+
+    return create
+
+
+def _math(fn: Callable[..., Any], np_fn: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(fn)
+    def call(*args: Any) -> Any:
+        if not any(isinstance(a, Operand) for a in args):
+            return fn(*args)
+        fn(*[float(a._value) if isinstance(a, Operand) else a for a in args])  # math's own errors
+        return apply(require(float), (np_fn(*args),), {})  # a Python number, and so weak
+
+    return call
+
+
+def _through_apply(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that dispatches by no protocol (SciPy's plain Python ones), with an op of ours."""
+    op = require(fn)
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return apply(op, args, kwargs) if has_tensor(args) or has_tensor(kwargs) else fn(*args, **kwargs)
+
+    return call
+
+
+def _refused(path: str, fn: Any) -> Any:
+    """A function whose results a capture cannot know (random numbers, files): it runs, and the capture says so."""
+
+    @functools.wraps(fn, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if LOCAL.recorder is not None:
+            LOCAL.recorder.fail(f"calls {path}, whose result differs from call to call")
+        return fn(*args, **kwargs)
+
+    return call
+
+
+_CREATION = (
+    "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity", "zeros_like", "ones_like", "empty_like",
+    "full_like",
+)  # fmt: skip
+_FILES = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "save", "savez", "savetxt")
+_MATH = {
+    "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh",
+    "cosh": "cosh", "tanh": "tanh", "exp": "exp", "expm1": "expm1", "log1p": "log1p", "log2": "log2", "log10": "log10",
+    "sqrt": "sqrt", "fabs": "absolute", "atan2": "arctan2", "hypot": "hypot", "pow": "power", "log": "log",
+}  # fmt: skip
+
+
+@functools.cache
+def _by_identity() -> dict[int, Any]:
+    """What stands in for a function that does not dispatch, by the identity of the original."""
+    found: dict[int, Any] = {
+        id(np.array): _array, id(np.asarray): _asarray, id(np.asanyarray): _asarray,
+        id(np.ascontiguousarray): _ascontiguousarray, id(isinstance): _isinstance,
+    }  # fmt: skip
+    for name in _CREATION:
+        if lookup(getattr(np, name)) is not None:
+            found[id(getattr(np, name))] = _creation(getattr(np, name))
+    for name, np_name in _MATH.items():
+        found[id(getattr(math, name))] = _math(getattr(math, name), getattr(np, np_name))
+    for name in _FILES:
+        found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name))
+    return found
+
+
+_scipy_seen: dict[int, Any] = {}
+
+
+def replacement(value: Any) -> Any:
+    """What stands in for a function of NumPy, SciPy, math or random inside a transform; None where nothing does."""
+    found = _by_identity().get(id(value))
+    if found is not None:
+        return found
+    module = getattr(value, "__module__", None)
+    if isinstance(module, str) and module.startswith("scipy.special") and not isinstance(value, np.ufunc):
+        if id(value) not in _scipy_seen:
+            _scipy_seen[id(value)] = _through_apply(value) if lookup(value) is not None else value
+        return _scipy_seen[id(value)]
+    owner = getattr(value, "__self__", None)
+    if isinstance(owner, (random.Random, np.random.RandomState, np.random.Generator)):
+        return _refused(f"{type(owner).__name__}.{value.__name__}", value)
+    if value is np.random.default_rng:
+        return _refused("np.random.default_rng", value)
+    return None
+
+
+def _isinstance(obj: Any, classes: Any) -> bool:
+    """A Tensor is an instance of whatever its value is one of."""
+    return isinstance(obj, classes) or (isinstance(obj, Operand) and isinstance(obj._value, classes))
+
+
+class ScopedModule(types.ModuleType):
+    """A module seen from inside a transform: each attribute read goes through the scope, writes to the module."""
+
+    def __init__(self, module: types.ModuleType, see: Callable[[Any, str], Any], keep: bool) -> None:
+        super().__init__(module.__name__)
+        mine = self.__dict__
+        for name in ("__name__", "__doc__", "__package__", "__loader__", "__spec__"):
+            mine.pop(name, None)
+        mine["_scoped"] = (module, see, keep)
+
+    def __getattr__(self, name: str) -> Any:
+        module, see, keep = self.__dict__["_scoped"]
+        value = see(getattr(module, name), name)
+        if keep:  # a library's attributes do not change
+            self.__dict__[name] = value
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if LOCAL.recorder is not None:
+            LOCAL.recorder.fail(f"stores the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
+        setattr(self.__dict__["_scoped"][0], name, value)
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_scoped"][0])
+
+

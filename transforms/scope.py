@@ -1,0 +1,223 @@
+"""The user's function rebuilt over a scope: its globals and closure seen through us, read by read.
+
+In eager mode the scope puts thin namespaces in place of NumPy, SciPy, math and random and rebuilds the user's
+helper functions likewise. While capturing, a *witness* (the compiler) also decides what each value that
+is read becomes: an input, a guard, or the end of the capture.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import sys
+import types
+import weakref
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..tracer.modes import LOCAL
+from .globals_rewrite import through_module
+from .namespaces import ScopedModule, replacement
+
+__all__ = ["Path", "Scope", "Witness", "is_user_function", "scope"]
+
+_LIBRARIES = frozenset(["numpy", "scipy", "gradscribe", "optree", "gast", "astunparse", __name__.split(".")[0]])
+_NAMESPACES = frozenset(["numpy", "scipy", "math", "random"])
+
+
+class Path(tuple[Any, ...]):
+    """Where a value was read: ("global", dict, name), ("cell", cell, name), ("attribute", module, name)."""
+
+    @property
+    def name(self) -> str:
+        """The name that the user's code uses."""
+        return str(self[2])
+
+    def read(self) -> Any:
+        """The value that stands there now."""
+        kind, holder, name = self
+        if kind == "global":
+            return holder[name] if name in holder else vars(builtins)[name]
+        return holder.cell_contents if kind == "cell" else getattr(holder, name)
+
+    def __hash__(self) -> int:
+        return hash((self[0], id(self[1]), self[2]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Path) and self[0] == other[0] and self[1] is other[1] and self[2] == other[2]
+
+
+class Witness(Protocol):
+    """Who decides, while capturing, what a value read from outside becomes."""
+
+    def see(self, value: Any, path: Path) -> Any: ...
+    def enter(self, function: types.FunctionType) -> None: ...
+
+
+def is_user_function(value: Any) -> bool:
+    """Whether a Python function is the user's: its module belongs neither to Python, NumPy, SciPy nor to us."""
+    if type(value) is not types.FunctionType:
+        return False
+    top = (value.__module__ or "").partition(".")[0]
+    return top not in _LIBRARIES and (top not in sys.stdlib_module_names or top == "__main__")
+
+
+class _Globals(dict[str, Any]):
+    """A function's globals: always empty but for `__builtins__`, so that each read arrives at `__missing__`."""
+
+    def __init__(self, real: dict[str, Any], owner: Scope) -> None:
+        super().__init__()
+        self.real = real
+        self.owner = owner
+        space = dict(vars(builtins))
+        space["__import__"] = functools.partial(_import, self)
+        self["__builtins__"] = space
+
+    def __missing__(self, name: str) -> Any:
+        if name == "__gradscribe_globals__":
+            return self.real
+        value = self.real[name] if name in self.real else vars(builtins)[name]
+        return self.owner.see(value, Path(("global", self.real, name)))
+
+
+def _import(space: _Globals, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+    module = builtins.__import__(name, space.real, locals, fromlist, level)
+    return space.owner.see(module, Path(("global", sys.modules, module.__name__)))
+
+
+class Scope:
+    """Rebuilds functions, each once, for eager mode or for one capture."""
+
+    def __init__(self, witness: Witness | None = None) -> None:
+        self.witness = witness
+        self._functions: weakref.WeakKeyDictionary[Any, tuple[Any, Any]] = weakref.WeakKeyDictionary()
+        self._globals: dict[int, _Globals] = {}
+        self._modules: dict[int, ScopedModule] = {}
+
+    def see(self, value: Any, path: Path) -> Any:
+        """What code in the scope gets for a value read at `path`."""
+        if self.witness is not None:
+            return self.witness.see(value, path)
+        return self.stand_in(value, path)
+
+    def stand_in(self, value: Any, path: Path | None = None) -> Any:
+        """A namespace for a module, the rebuilt form of a user's function, ours for what does not dispatch."""
+        kind = type(value)
+        if kind is np.ndarray or kind is float or kind is int:
+            return value
+        if kind is types.ModuleType or isinstance(value, types.ModuleType):
+            return self.module(value)
+        if is_user_function(value):
+            return self.rebuild(value)
+        found = replacement(value) if callable(value) else None
+        return value if found is None else found
+
+    def module(self, module: types.ModuleType) -> types.ModuleType:
+        """The namespace of a module; libraries that need none stay as they are."""
+        if isinstance(module, ScopedModule):
+            return module
+        top = module.__name__.partition(".")[0]
+        if top not in _NAMESPACES and (top in _LIBRARIES or top in sys.stdlib_module_names):
+            return module
+        made = self._modules.get(id(module))
+        if made is None:
+            library = top in _NAMESPACES
+
+            def see(value: Any, name: str) -> Any:
+                if library and not isinstance(value, types.ModuleType):
+                    found = replacement(value) if callable(value) else None
+                    return value if found is None else found
+                return self.see(value, Path(("attribute", module, name)))
+
+            made = self._modules[id(module)] = ScopedModule(module, see, keep=library)
+        return made
+
+    def rebuild(self, function: Any) -> Any:
+        """`function` over this scope: plain functions, methods, partials and callable objects of the user."""
+        if type(function) is types.MethodType:
+            return types.MethodType(self.rebuild(function.__func__), function.__self__)
+        if type(function) is functools.partial:
+            return functools.partial(self.rebuild(function.func), *function.args, **function.keywords)
+        if type(function) is not types.FunctionType:
+            call = getattr(type(function), "__call__", None)
+            if is_user_function(call):
+                return types.MethodType(self.rebuild(call), function)
+            return self.stand_in(function)
+        if not is_user_function(function):
+            return self.stand_in(function)
+        known = self._functions.get(function)
+        if known is not None and known[0] is function.__code__:
+            return known[1]
+        if self.witness is not None:
+            self.witness.enter(function)
+        return self._rebuild(function)
+
+    def _rebuild(self, function: types.FunctionType) -> Any:
+        code = function.__code__
+        if any(i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") for c in all_code(code) for i in dis.get_instructions(c)):
+            rewritten = through_module(function)
+            if rewritten is None:  # no source: it runs over its own globals
+                return function
+            code = rewritten
+        space = self._globals.get(id(function.__globals__))
+        if space is None:
+            space = self._globals[id(function.__globals__)] = _Globals(function.__globals__, self)
+        cells = {name: cell for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)}
+        own = types.FunctionType(code, space, function.__name__, function.__defaults__, None if not cells else tuple(cells.values()))
+        fresh = False
+        if cells:
+            seen = []
+            for name in code.co_freevars:
+                cell = cells[name]
+                new = self._cell(cell, name, function, own)
+                fresh = fresh or new is not cell
+                seen.append(new)
+            own = types.FunctionType(code, space, function.__name__, function.__defaults__, tuple(seen))
+            for cell in seen:  # a function that reads itself reads its rebuilt self
+                if cell not in cells.values() and _contents(cell) is function:
+                    cell.cell_contents = own
+        own.__kwdefaults__ = function.__kwdefaults__
+        own.__qualname__ = function.__qualname__
+        own.__module__ = function.__module__
+        own.__doc__ = function.__doc__
+        own.__dict__ = function.__dict__  # shared, so that attributes of the function stay one
+        if not fresh or self.witness is not None:  # what stands in a cell may change from call to call
+            self._functions[function] = (function.__code__, own)
+        return own
+
+    def _cell(self, cell: types.CellType, name: str, function: Any, own: Any) -> types.CellType:
+        try:
+            value = cell.cell_contents
+        except ValueError:  # not bound yet
+            return cell
+        if value is function:
+            return types.CellType(function)
+        new = self.see(value, Path(("cell", cell, name)))
+        return cell if new is value else types.CellType(new)
+
+
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def all_code(code: types.CodeType) -> list[types.CodeType]:
+    """A code object and those of the functions defined in it."""
+    found = [code]
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            found.extend(all_code(const))
+    return found
+
+
+_eager = Scope()
+
+
+def scope() -> Scope:
+    """The scope that holds now: the capture's, or the eager one."""
+    captured = getattr(LOCAL.recorder, "scope", None)
+    return _eager if captured is None else captured

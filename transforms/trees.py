@@ -1,0 +1,77 @@
+"""Arguments and results that are trees: dicts, lists, tuples, named tuples and dataclasses of arrays (optree)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+__all__ = ["flatten", "unflatten"]
+
+_SPACE = "gradscribe"
+_registered: set[type] = set()
+_LEAVES = (np.ndarray, float, int, complex, str, bytes, type(None), np.generic)
+
+
+class _Leaf:
+    """The structure of a tree that is one leaf, for which optree need not be loaded."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Leaf)
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __repr__(self) -> str:
+        return "*"
+
+
+LEAF = _Leaf()
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves of a tree, and its structure (hashable, with equality)."""
+    if not isinstance(tree, (dict, list, tuple)) and not _is_dataclass(tree):
+        return [tree], LEAF
+    import optree  # slow to load, and most functions take plain arrays
+
+    while True:
+        leaves, structure = optree.tree_flatten(tree, none_is_leaf=True, namespace=_SPACE)  # type: ignore[arg-type, var-annotated]
+        new = {type(leaf) for leaf in leaves if _is_dataclass(leaf)} - _registered
+        if not new:
+            return leaves, structure
+        for cls in new:
+            _register(cls)
+
+
+def unflatten(structure: Any, leaves: Any) -> Any:
+    """The tree of a structure with other leaves."""
+    if structure is LEAF:
+        (leaf,) = leaves
+        return leaf
+    import optree
+
+    return optree.tree_unflatten(structure, leaves)
+
+
+def _is_dataclass(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, (type, *_LEAVES))
+
+
+def _register(cls: type) -> None:
+    import optree
+
+    names = [f.name for f in dataclasses.fields(cls)]
+
+    def take_apart(value: Any) -> tuple[Any, Any, Any]:
+        return [getattr(value, n) for n in names], cls, names
+
+    def put_together(_: Any, children: Any) -> Any:
+        made = object.__new__(cls)  # without __init__, which may check or convert
+        for name, child in zip(names, children, strict=True):
+            object.__setattr__(made, name, child)
+        return made
+
+    optree.register_pytree_node(cls, take_apart, put_together, namespace=_SPACE)  # type: ignore[arg-type]
+    _registered.add(cls)
