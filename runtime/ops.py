@@ -227,7 +227,7 @@ def compile_plan(op: Op, key: Any) -> Plan:
         takes_sum.append("acc" in vjp.names)
         calls.append(f"vjp_{j}({', '.join(given)})")
     parts = [_save_text(op, s) for s in saved.values()]
-    arguments = ", ".join([p.name for p in op.params] + ["out"])
+    arguments = ", ".join(["_" if p.name == "out" else p.name for p in op.params] + ["out"])  # a rule's out is the result
     unpack = f"    {', '.join(saved)}, = saved\n" if saved else ""
     text = (
         f"def save({arguments}):\n    return ({''.join(part + ', ' for part in parts)})\n"
@@ -238,10 +238,10 @@ def compile_plan(op: Op, key: Any) -> Plan:
 
 
 def _saved(op: Op, name: str, positions: dict[str, int]) -> Saved:
+    if name == "out":  # a rule's out is the result, also where an argument bears the name
+        return Saved(name, "out", -1)
     if name in positions:
         return Saved(name, "value", positions[name])
-    if name == "out":
-        return Saved(name, "out", -1)
     for what in ("shape", "dtype"):
         base = name.removesuffix("_" + what)
         if base != name and base in positions:

@@ -46,7 +46,7 @@ def op(
 def infix(fn: Callable[..., Any], operator: Callable[..., Any], symbol: str) -> Op:
     """Register Python's operator beside the NumPy function that it calls: one rule, two spellings."""
     base = _by_function[fn]
-    title = operator.__name__.strip("_").capitalize().removeprefix("True")
+    title = operator.__name__.strip("_").capitalize()
     made = Op(
         operator, base.signature, base.kind, path=base.path, infix=symbol, title=base.title, vjps=base.vjps
     )

@@ -147,14 +147,17 @@ def has_tensor(value: Any) -> bool:
 
 
 def unwrap(value: Any) -> Any:
-    """`value` with each Tensor in it replaced by what it holds."""
+    """`value` with each Tensor in it replaced by what it holds, and each traced size by the plain number."""
     if isinstance(value, Operand):
         return value._value
-    if type(value) in (list, tuple):
-        return type(value)([unwrap(v) for v in value]) if has_tensor(value) else value
-    if isinstance(value, slice) and has_tensor(value):
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind([unwrap(v) for v in value])
+    if kind is slice:
         return slice(unwrap(value.start), unwrap(value.stop), unwrap(value.step))
-    return value
+    if isinstance(value, int) and kind is not int and kind is not bool:
+        return int(value)
+    return tuple([unwrap(v) for v in value]) if isinstance(value, tuple) and not hasattr(value, "_fields") else value
 
 
 def stack_nested(value: Any) -> Any:

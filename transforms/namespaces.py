@@ -115,7 +115,7 @@ def _by_identity() -> dict[int, Any]:
     """What stands in for a function that does not dispatch, by the identity of the original."""
     found: dict[int, Any] = {
         id(np.array): _array, id(np.asarray): _asarray, id(np.asanyarray): _asarray,
-        id(np.ascontiguousarray): _ascontiguousarray, id(isinstance): _isinstance,
+        id(np.ascontiguousarray): _ascontiguousarray, id(isinstance): _isinstance, id(len): _len,
     }  # fmt: skip
     for name in _CREATION:
         if lookup(getattr(np, name)) is not None:
@@ -151,6 +151,11 @@ def replacement(value: Any) -> Any:
 def _isinstance(obj: Any, classes: Any) -> bool:
     """A Tensor is an instance of whatever its value is one of."""
     return isinstance(obj, classes) or (isinstance(obj, Operand) and isinstance(obj._value, classes))
+
+
+def _len(obj: Any) -> int:
+    """A Tensor's length, which remembers while capturing that it is one (len itself gives a plain int)."""
+    return obj.shape[0] if isinstance(obj, Operand) and obj.shape else len(obj)  # type: ignore[attr-defined, no-any-return, arg-type]
 
 
 class ScopedModule(types.ModuleType):

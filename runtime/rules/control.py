@@ -21,6 +21,14 @@ def size_of(x: Any, axis: int) -> int:
 undifferentiable(size_of, "x, axis", Kind.creation, path="size")
 
 
+def count_of(x: Any) -> int:
+    """How many elements there are."""
+    return int(x.size)
+
+
+undifferentiable(count_of, "x", Kind.creation, path="count")
+
+
 class GuardMissError(Exception):
     """A value is not what the specialisation was captured with."""
 

@@ -1,38 +1,212 @@
-"""SciPy's special functions; loaded once somebody has imported SciPy."""
+"""scipy.special's ops and their derivatives, one line each; loaded when somebody has imported SciPy."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+import scipy.special
 from scipy import special
 
 from ..ops import Kind
-from ..registry import op, rule
+from ..registry import op, primitive, rule
 from .support import keep_axes
 
-for _fn in (special.expit, special.logit, special.erf, special.erfc, special.gammaln, special.gamma, special.psi):
-    op(_fn, "x", Kind.elementwise)
-op(special.polygamma, "n, x", Kind.elementwise, path="scipy.special.polygamma")
-op(special.xlogy, "x, y", Kind.elementwise)
-op(special.logsumexp, "x, axis=None, b=None, keepdims=False, return_sign=False", Kind.reduction, path="scipy.special.logsumexp")
-op(special.softmax, "x, axis=None", Kind.opaque, path="scipy.special.softmax")
-op(special.log_softmax, "x, axis=None", Kind.opaque, path="scipy.special.log_softmax")
+elementwise = Kind.elementwise
 
-rule(special.expit, x=lambda g, out: g * out * (1 - out))
+LN2, LN10, ROOT_PI, ROOT_TAU = math.log(2), math.log(10), math.sqrt(math.pi), math.sqrt(2 * math.pi)
+
+
+@primitive("n, x", elementwise)
+def polygamma(n: Any, x: Any) -> Any:
+    """`special.polygamma`, which is no ufunc, for rules: it takes what a rule is given."""
+    return scipy.special.polygamma(n, x)  # the full name: generated source shows it
+
+
+# Sigmoids, and the normal distribution.
+
+op(special.expit, "x", elementwise)
+rule(special.expit, x=lambda g, out: g * (out * (1 - out)))
+
+op(special.logit, "x", elementwise)
 rule(special.logit, x=lambda g, x: g / (x * (1 - x)))
-rule(special.erf, x=lambda g, x: g * 1.1283791670955126 * np.exp(-x * x))
-rule(special.erfc, x=lambda g, x: g * -1.1283791670955126 * np.exp(-x * x))
-rule(special.gammaln, x=lambda g, x: g * special.psi(x))
-rule(special.gamma, x=lambda g, out, x: g * out * special.psi(x))
-rule(special.xlogy, x=lambda g, y: g * np.log(y), y=lambda g, x, y: g * x / y)
-rule(special.logsumexp, x=lambda g, out, x, axis, b, keepdims: logsumexp_back(g, out, x, axis, b, keepdims))
+
+op(special.log_expit, "x", elementwise)
+rule(special.log_expit, x=lambda g, x: g * special.expit(-x))
+
+op(special.erf, "x", elementwise)
+rule(special.erf, x=lambda g, x: g * (2 / ROOT_PI * np.exp(-x ** 2)))
+
+op(special.erfc, "x", elementwise)
+rule(special.erfc, x=lambda g, x: g * (-2 / ROOT_PI * np.exp(-x ** 2)))
+
+op(special.erfcx, "x", elementwise)
+rule(special.erfcx, x=lambda g, x, out: g * (2 * x * out - 2 / ROOT_PI))
+
+op(special.erfinv, "x", elementwise)
+rule(special.erfinv, x=lambda g, out: g * (ROOT_PI / 2 * np.exp(out ** 2)))
+
+op(special.erfcinv, "x", elementwise)
+rule(special.erfcinv, x=lambda g, out: g * (-ROOT_PI / 2 * np.exp(out ** 2)))
+
+op(special.dawsn, "x", elementwise)
+rule(special.dawsn, x=lambda g, x, out: g * (1 - 2 * x * out))
+
+op(special.ndtr, "x", elementwise)
+rule(special.ndtr, x=lambda g, x: g * (np.exp(-x ** 2 / 2) / ROOT_TAU))
+
+op(special.ndtri, "x", elementwise)
+rule(special.ndtri, x=lambda g, out: g * (ROOT_TAU * np.exp(out ** 2 / 2)))
+
+op(special.log_ndtr, "x", elementwise)
+rule(special.log_ndtr, x=lambda g, x, out: g * (np.exp(-x ** 2 / 2 - out) / ROOT_TAU))
+
+# Gamma and its kin.
+
+op(special.gamma, "x", elementwise)
+rule(special.gamma, x=lambda g, x, out: g * (out * special.psi(x)))
+
+op(special.rgamma, "x", elementwise)
+rule(special.rgamma, x=lambda g, x, out: g * (-out * special.psi(x)))
+
+for _log_gamma in (special.gammaln, special.loggamma):
+    op(_log_gamma, "x", elementwise)
+    rule(_log_gamma, x=lambda g, x: g * special.psi(x))
+
+op(special.psi, "x", elementwise)
+rule(special.psi, x=lambda g, x: g * polygamma(1, x))
+
+op(special.polygamma, "n, x", elementwise, path="scipy.special.polygamma")
+for _polygamma in (special.polygamma, polygamma):
+    rule(_polygamma, n=None, x=lambda g, n, x: g * polygamma(n + 1, x))
+
+op(special.beta, "x, y", elementwise)
+rule(
+    special.beta,
+    x=lambda g, x, y, out: g * (out * (special.psi(x) - special.psi(x + y))),
+    y=lambda g, x, y, out: g * (out * (special.psi(y) - special.psi(x + y))),
+)
+
+op(special.betaln, "x, y", elementwise)
+rule(
+    special.betaln,
+    x=lambda g, x, y: g * (special.psi(x) - special.psi(x + y)),
+    y=lambda g, x, y: g * (special.psi(y) - special.psi(x + y)),
+)
+
+# Logarithms and entropies.
+
+op(special.xlogy, "x, y", elementwise)
+rule(
+    special.xlogy,
+    x=lambda g, x, y: np.where((x == 0) & (y == 0), 0, special.xlogy(g, y)),
+    y=lambda g, x, y: g * (x / np.where((x == 0) & (y == 0), 1, y)),
+)
+
+op(special.xlog1py, "x, y", elementwise)
+rule(
+    special.xlog1py,
+    x=lambda g, x, y: np.where((x == 0) & (y == -1), 0, special.xlog1py(g, y)),
+    y=lambda g, x, y: g * (x / np.where((x == 0) & (y == -1), 1, y + 1)),
+)
+
+op(special.entr, "x", elementwise)
+rule(special.entr, x=lambda g, x: g * (-1 - np.log(x)))
+
+op(special.rel_entr, "x, y", elementwise)
+rule(special.rel_entr, x=lambda g, x, y: g * (np.log(x / y) + 1), y=lambda g, x, y: -g * (x / y))
+
+op(special.kl_div, "x, y", elementwise)
+rule(special.kl_div, x=lambda g, x, y: g * np.log(x / y), y=lambda g, x, y: g * (1 - x / y))
+
+op(special.exp2, "x", elementwise)
+rule(special.exp2, x=lambda g, out: g * (out * LN2))
+
+op(special.exp10, "x", elementwise)
+rule(special.exp10, x=lambda g, out: g * (out * LN10))
+
+op(special.expm1, "x", elementwise)
+rule(special.expm1, x=lambda g, out: g * (out + 1))
+
+op(special.log1p, "x", elementwise)
+rule(special.log1p, x=lambda g, x: g / (x + 1))
+
+op(special.cosm1, "x", elementwise)
+rule(special.cosm1, x=lambda g, x: -g * np.sin(x))
+
+op(special.cbrt, "x", elementwise)
+rule(special.cbrt, x=lambda g, out: g / (3 * out ** 2))
+
+# Bessel functions; their orders are not differentiable here.
+
+op(special.j0, "x", elementwise)
+rule(special.j0, x=lambda g, x: -g * special.j1(x))
+
+op(special.j1, "x", elementwise)
+rule(special.j1, x=lambda g, x: g * ((special.j0(x) - special.jv(2, x)) / 2))
+
+op(special.y0, "x", elementwise)
+rule(special.y0, x=lambda g, x: -g * special.y1(x))
+
+op(special.y1, "x", elementwise)
+rule(special.y1, x=lambda g, x, out: g * (special.y0(x) - out / x))
+
+op(special.i0, "x", elementwise)
+rule(special.i0, x=lambda g, x: g * special.i1(x))
+
+op(special.i1, "x", elementwise)
+rule(special.i1, x=lambda g, x, out: g * ((special.i0(x) + special.iv(2, x)) / 2))
+
+op(special.i0e, "x", elementwise)
+rule(special.i0e, x=lambda g, x, out: g * (special.i1e(x) - np.sign(x) * out))
+
+op(special.i1e, "x", elementwise)
+rule(special.i1e, x=lambda g, x, out: g * ((special.i0e(x) + special.ive(2, x)) / 2 - np.sign(x) * out))
+
+op(special.k0, "x", elementwise)
+rule(special.k0, x=lambda g, x: -g * special.k1(x))
+
+op(special.k1, "x", elementwise)
+rule(special.k1, x=lambda g, x, out: -g * (special.k0(x) + out / x))
+
+op(special.jv, "v, x", elementwise)
+rule(special.jv, x=lambda g, v, x: g * ((special.jv(v - 1, x) - special.jv(v + 1, x)) / 2))
+
+op(special.yv, "v, x", elementwise)
+rule(special.yv, x=lambda g, v, x: g * ((special.yv(v - 1, x) - special.yv(v + 1, x)) / 2))
+
+op(special.iv, "v, x", elementwise)
+rule(special.iv, x=lambda g, v, x: g * ((special.iv(v - 1, x) + special.iv(v + 1, x)) / 2))
+
+op(special.ive, "v, x", elementwise)
+rule(
+    special.ive,
+    x=lambda g, v, x, out: g * ((special.ive(v - 1, x) + special.ive(v + 1, x)) / 2 - np.sign(x) * out),
+)
+
+# Along an axis.
+
+op(
+    special.logsumexp, "x, axis=None, b=None, keepdims=False, return_sign=False", Kind.reduction,
+    path="scipy.special.logsumexp",
+)  # fmt: skip
+rule(
+    special.logsumexp,
+    x=lambda g, x, x_shape, b, out, axis, keepdims: weights(g, x, x_shape, b, out, axis, keepdims),
+    b=lambda g, x, x_shape, out, axis, keepdims: weights(g, x, x_shape, None, out, axis, keepdims),
+)
+
+
+def weights(g: Any, x: Any, x_shape: tuple[int, ...], b: Any, out: Any, axis: Any, keepdims: bool) -> Any:
+    """The cotangent under `logsumexp`: shared by weight; nothing where everything is -inf."""
+    out = keep_axes(np.where(out == -np.inf, 0, out), x_shape, axis, keepdims)
+    share = keep_axes(g, x_shape, axis, keepdims) * np.exp(x - out)
+    return share if b is None else share * b
+
+
+op(special.softmax, "x, axis=None", Kind.opaque, path="scipy.special.softmax")
 rule(special.softmax, x=lambda g, out, axis: out * (g - np.sum(g * out, axis=axis, keepdims=True)))
+
+op(special.log_softmax, "x, axis=None", Kind.opaque, path="scipy.special.log_softmax")
 rule(special.log_softmax, x=lambda g, out, axis: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True))
-
-
-def logsumexp_back(g: Any, out: Any, x: Any, axis: Any, b: Any, keepdims: Any) -> Any:
-    """The cotangent of logsumexp: the softmax weights."""
-    whole = keep_axes(out, x.shape, axis, keepdims)
-    weight = np.exp(x - np.where(np.isfinite(whole), whole, 0))
-    return keep_axes(g, x.shape, axis, keepdims) * (weight if b is None else weight * b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,16 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 def is_kept(keepdims: Any) -> bool:
     """Whether a reduction keeps its axes; NumPy's default is a marker that counts as true."""
-    return keepdims is not np._NoValue and bool(keepdims)  # type: ignore[attr-defined]
+    return keepdims is not np._NoValue and bool(keepdims)
 
 
 def keep_axes(value: Any, x_shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
     """A reduction's result (or its cotangent) with the reduced axes back in place, as length one."""
     if is_kept(keepdims) or not x_shape or np.ndim(value) == len(x_shape):
         return value
-    if axis is None and np.ndim(value) == 0:  # a scalar broadcasts as it is
+    if np.ndim(value) == 0:  # a scalar broadcasts as it is
         return value
-    return np.expand_dims(value, normal_axes(axis, len(x_shape)))
+    return np.expand_dims(value, normal_axes(axis, len(x_shape)) if axis is None else axis)
 
 
 def spread(g: Any, x_shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
@@ -57,3 +58,207 @@ def place_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtyp
 
 
 rule(place_diagonal, v=lambda g, offset, axis1, axis2: np.diagonal(g, offset, axis1, axis2))
+
+
+# Elementwise rules.
+
+
+def not_zero(v: Any) -> Any:
+    """`v` with ones for its zeros: a denominator where 0 / 0 means 0."""
+    return np.where(v == 0, 1, v)
+
+
+def power_x(g: Any, x: Any, y: Any) -> Any:
+    """The cotangent of the base of `x ** y`; zero where the exponent is zero, whatever the base."""
+    if isinstance(y, (int, float)):
+        if y in (0, 1):
+            return g if y else np.zeros_like(g)
+        return g * (y * (x if y == 2 else x ** (y - 1)))
+    return g * (y * x ** np.where((x == 0) & (y == 0), 1, y - 1.0))
+
+
+def power_y(g: Any, x: Any, y: Any, out: Any) -> Any:
+    """The cotangent of the exponent of `x ** y`; zero where a power of zero is zero or one."""
+    if isinstance(x, (int, float)) and x > 0:
+        return g * (out * math.log(x))
+    return g * (out * np.log(np.where((x == 0) & (y >= 0), 1, x)))
+
+
+def phase(x: Any, x_dtype: Any) -> Any:
+    """The derivative of the absolute value: the sign of a real number, the conjugate sign of a complex one."""
+    return np.conjugate(np.sign(x)) if x_dtype.kind == "c" else np.sign(x)
+
+
+def sign_back(g: Any, x: Any, out: Any, x_dtype: Any) -> Any:
+    """The cotangent under the sign: a complex sign moves on the unit circle only, a real one does not move."""
+    if x_dtype.kind != "c":
+        return np.zeros_like(g)
+    return np.where(x == 0, 0, (g - np.real(g * out) * np.conjugate(out)) / not_zero(np.absolute(x)))
+
+
+def imag_back(g: Any, x_dtype: Any) -> Any:
+    """The cotangent under the imaginary part, which a real number has none of."""
+    return g * -1j if x_dtype.kind == "c" else np.zeros_like(g)  # -1j * np.float64 would be a number of Python
+
+
+def angle_back(g: Any, x: Any, x_dtype: Any) -> Any:
+    """The cotangent under the angle of a complex number; a real number's angle does not move."""
+    if x_dtype.kind != "c":
+        return np.zeros_like(g)
+    return g * -1j * np.conjugate(x) / not_zero(np.real(x * np.conjugate(x)))
+
+
+def is_given(value: Any) -> bool:
+    """Whether an optional argument holds something: neither None nor NumPy's marker."""
+    return value is not None and value is not np._NoValue
+
+
+def clip_x(g: Any, x: Any, lower: Any, upper: Any) -> Any:
+    """The cotangent of what `np.clip` clips: it passes within the bounds, and on them."""
+    if is_given(lower):
+        return np.where((x >= lower) & (x <= upper) if is_given(upper) else x >= lower, g, 0)
+    return np.where(x <= upper, g, 0) if is_given(upper) else g
+
+
+def either(first: Any, second: Any) -> Any:
+    """The one of two optional arguments that was given."""
+    return first if is_given(first) else second
+
+
+def clip_back(g: Any, x: Any, lower: Any, upper: Any, *, low: bool) -> Any:
+    """The cotangent of a bound of `np.clip`, which is `np.minimum(np.maximum(x, lower), upper)`."""
+    if low:
+        return np.where((x < lower) & (lower < upper) if is_given(upper) else x < lower, g, 0)
+    return np.where((x > upper) | (lower >= upper) if is_given(lower) else x > upper, g, 0)
+
+
+# Reductions.
+
+
+def masked(v: Any, where: Any) -> Any:
+    """`v` where a reduction's `where=` holds, zero elsewhere."""
+    return np.where(where, v, 0) if is_given(where) and where is not True else v
+
+
+def not_nan(x: Any, where: Any) -> Any:
+    """What a reduction that leaves out NaN takes: its `where=`."""
+    return ~np.isnan(x) & where if is_given(where) else ~np.isnan(x)
+
+
+def count_taken(x_shape: tuple[int, ...], axis: Any, keepdims: Any, where: Any) -> Any:
+    """How many elements a reduction takes together, under its `where=`."""
+    if not is_given(where) or where is True:
+        return reduced_count(x_shape, axis)
+    return np.count_nonzero(np.broadcast_to(where, x_shape), axis=axis, keepdims=is_kept(keepdims))
+
+
+def spread_nan(g: Any, x: Any, x_shape: tuple[int, ...], axis: Any, keepdims: Any, where: Any) -> Any:
+    """The cotangent of a sum that leaves out NaN."""
+    return masked(spread(g, x_shape, axis, keepdims), not_nan(x, where))
+
+
+def mean_back(g: Any, x_shape: tuple[int, ...], axis: Any, keepdims: Any, where: Any) -> Any:
+    """The cotangent under a mean: divided while it is small, then spread."""
+    return masked(spread(g / count_taken(x_shape, axis, keepdims, where), x_shape, axis, keepdims), where)
+
+
+def shared_back(
+    g: Any, x: Any, x_shape: tuple[int, ...], x_dtype: Any, out: Any, axis: Any, keepdims: Any, initial: Any, where: Any
+) -> Any:
+    """The cotangent under a maximum or minimum `out`, shared evenly among the elements that equal it."""
+    chosen = x == keep_axes(out, x_shape, axis, keepdims)
+    if is_given(where):
+        chosen = chosen & where
+    count = np.sum(chosen, axis=axis, dtype=x_dtype, keepdims=keepdims)
+    if is_given(initial):  # which may be the only one
+        count = not_zero(count)
+    return chosen * keep_axes(g / count, x_shape, axis, keepdims)
+
+
+def ptp_back(g: Any, x: Any, x_shape: tuple[int, ...], x_dtype: Any, axis: Any, keepdims: Any) -> Any:
+    """The cotangent under the distance between maximum and minimum."""
+    rest = (axis, keepdims, None, None)
+    top, bottom = np.max(x, axis=axis, keepdims=keepdims), np.min(x, axis=axis, keepdims=keepdims)
+    return shared_back(g, x, x_shape, x_dtype, top, *rest) - shared_back(g, x, x_shape, x_dtype, bottom, *rest)
+
+
+def deviation(
+    g: Any, x: Any, x_shape: tuple[int, ...], x_dtype: Any, axis: Any, ddof: Any, keepdims: Any, where: Any, mean: Any,
+    correction: Any,
+) -> Any:  # fmt: skip
+    """The cotangent under a variance or standard deviation, of which `g` holds the factor before `x - mean`."""
+    where = where if is_given(where) and where is not True else None
+    count = count_taken(x_shape, axis, keepdims, where) - (either(correction, ddof))
+    count = max(count, 0) if where is None else np.maximum(count, 0)
+    if not is_given(mean):
+        mean = np.mean(x, axis=axis, keepdims=True, **({} if where is None else {"where": where}))
+    off = np.conjugate(x - mean) if x_dtype.kind == "c" else x - mean
+    return masked(keep_axes(g / count, x_shape, axis, keepdims) * off, where)
+
+
+def cumsum_back(g: Any, x_shape: tuple[int, ...], axis: Any) -> Any:
+    """The cotangent under a running sum: the running sum from the other end."""
+    if axis is None or not x_shape:
+        return np.reshape(np.flip(np.cumsum(np.flip(g))), x_shape)
+    return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
+
+
+@primitive("a, b", Kind.loop)
+def recurrence(a: Any, b: Any) -> Any:
+    """`out[k] = a[k] * out[k - 1] + b[k]` along the first axis, from zero."""
+    out = np.array(b, dtype=np.result_type(a, b))
+    for k in range(1, len(out)):
+        out[k] += a[k] * out[k - 1]
+    return out
+
+
+def recurrence_back(g: Any, a: Any) -> Any:
+    """The same recurrence from the other end: what every later element hands to an earlier one."""
+    return np.flip(recurrence(np.flip(np.roll(a, -1, axis=0), 0), np.flip(g, 0)), 0)
+
+
+def before(x: Any, first: Any) -> Any:
+    """The elements before each one along the first axis, with `first` in front."""
+    return np.concatenate([first, x[:-1]])
+
+
+rule(
+    recurrence,
+    a=lambda g, a, out: recurrence_back(g, a) * before(out, np.zeros_like(out[:1])),
+    b=lambda g, a: recurrence_back(g, a),
+)
+
+
+def cumprod_back(g: Any, x: Any, x_shape: tuple[int, ...], out: Any, axis: Any) -> Any:
+    """The cotangent under a running product, without a division, and so right at zeros."""
+    if axis is None or not x_shape:
+        g, x, out, axis = np.ravel(g), np.ravel(x), np.ravel(out), 0
+    g, x, out = np.moveaxis(g, axis, 0), np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
+    d_x = recurrence_back(g, x) * before(out, np.ones_like(out[:1]))
+    return np.reshape(np.moveaxis(d_x, 0, axis), x_shape)
+
+
+def prod_back(
+    g: Any, x: Any, x_shape: tuple[int, ...], axis: Any, keepdims: Any, initial: Any, where: Any
+) -> Any:
+    """The cotangent under a product: times all of the other factors, without a division, and so right at zeros."""
+    if is_given(initial):
+        g = g * initial
+    if is_given(where):
+        x = np.where(where, x, 1)
+    return masked(keep_axes(g, x_shape, axis, keepdims) * others(x, x_shape, normal_axes(axis, len(x_shape))), where)
+
+
+def others(x: Any, x_shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """For each element the product of all others along some axes: of those before it and of those behind it."""
+    if not axes:
+        return np.ones_like(x)
+    front = tuple(range(len(axes)))
+    x = np.moveaxis(x, axes, front) if axes != front else x
+    shape = x.shape
+    if len(axes) > 1:
+        x = np.reshape(x, (reduced_count(x_shape, axes), *shape[len(axes):]))
+    one = np.ones_like(x[:1])
+    left, right = np.cumprod(before(x, one), axis=0), np.flip(np.cumprod(before(np.flip(x, 0), one), axis=0), 0)
+    product = np.reshape(left * right, shape) if len(axes) > 1 else left * right
+    return np.moveaxis(product, front, axes) if axes != front else product

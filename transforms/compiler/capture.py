@@ -8,7 +8,7 @@ import dis
 import math
 import sys
 import types
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from ...tracer.modes import LOCAL
 from ...tracer.operand import Operand, wrap
 from ...tracer.site import Site, user_site
 from ..scope import Path, Scope, all_code, is_user_function
+from .failure import Failure
 from .sizes import Shape, Size
 
-__all__ = ["Capture", "Failure"]
+__all__ = ["Capture", "own_methods"]
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), np.generic, np.dtype, slice)
 _PURE_MODULES = frozenset(
@@ -49,16 +50,6 @@ _EXIT_WORDS = {
     "array": "hands a traced value to code that takes plain arrays", "dlpack": "hands a traced value out by dlpack",
     "pickle": "pickles a traced value",
 }  # fmt: skip
-
-
-class Failure(NamedTuple):
-    """Why a function cannot be compiled, and where."""
-
-    reason: str
-    site: Site | None
-
-    def __str__(self) -> str:
-        return f"{self.site}: it {self.reason}" if self.site else f"it {self.reason}"
 
 
 class Capture:

@@ -6,7 +6,7 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,14 +14,24 @@ from ...runtime.errors import CompileError, EagerWarning, VerifyError
 from ...tracer.exits import warn_at_user
 from ...tracer.modes import LOCAL
 from ...tracer.site import prune
-from ..gradient import Transform
+from ..transform import Transform
 from ..scope import scope
-from .capture import Failure
-from .specialise import Entry, Inputs, Specialisation, captured, difference
+from .failure import Failure
+
+if TYPE_CHECKING:
+    from .specialise import Entry, Inputs, Specialisation
 
 __all__ = ["Compiled", "compile"]
 
 LIMIT = 16  # specialisations with a text of their own, after which new signatures run eagerly
+
+
+@functools.cache
+def _machinery() -> Any:
+    """The compiler proper, which stands on gast and is loaded when something is first compiled."""
+    from . import specialise
+
+    return specialise
 
 
 class Compiled(Transform):
@@ -64,7 +74,7 @@ class Compiled(Transform):
         return self.function(*args, **kwargs)
 
     def _specialised(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        inputs = Inputs(self.function, args, kwargs)
+        inputs = _machinery().Inputs(self.function, args, kwargs)
         if inputs.refused is not None:
             self._say(inputs.refused, stays=False)
             return self._run_eagerly(args, kwargs)
@@ -87,7 +97,7 @@ class Compiled(Transform):
 
     def _capture(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
         try:
-            result, made = captured(self.function, inputs)
+            result, made = _machinery().captured(self.function, inputs)
         except Exception as error:
             raise prune(error) from error.__cause__
         if isinstance(made, Failure):
@@ -103,7 +113,7 @@ class Compiled(Transform):
             self._mismatch(problem)
             return result
         known = self._texts.get(made.text)
-        entry = made.entry if known is None else Entry(made.entry.check, known, made.entry.extras)
+        entry = made.entry if known is None else _machinery().Entry(made.entry.check, known, made.entry.extras)
         if known is None:
             self._texts[made.text] = made.entry.specialisation
         self._entries.setdefault(key, []).insert(0, entry)
@@ -133,7 +143,7 @@ class Compiled(Transform):
         if found is NotImplemented:
             specialisation.unchecked += 1
             return result
-        problem = f"it raised {found!r}" if isinstance(found, Exception) else difference(found, result)
+        problem = f"it raised {found!r}" if isinstance(found, Exception) else _machinery().difference(found, result)
         if problem is not None:
             self._mismatch(problem)
         specialisation.unchecked = 0
@@ -167,7 +177,7 @@ class Compiled(Transform):
         """The specialisation that serves a call with these arguments, captured now if need be."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EagerWarning)
-            inputs = Inputs(self.function, args, kwargs)
+            inputs = _machinery().Inputs(self.function, args, kwargs)
             if inputs.refused is None:
                 found = self._serving(inputs, args, kwargs)
                 if found is not None:

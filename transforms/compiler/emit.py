@@ -9,6 +9,7 @@ import textwrap
 from typing import Any
 
 import gast
+import numpy as np
 
 from ...runtime.ir import Call, Graph, Value, values_in
 from .literals import constant_tree, in_place_of
@@ -25,6 +26,7 @@ _BINARY = {
 }  # fmt: skip
 _COMPARE = {"<": gast.Lt, "<=": gast.LtE, ">": gast.Gt, ">=": gast.GtE, "==": gast.Eq, "!=": gast.NotEq}
 _UNARY = {"-": gast.USub, "+": gast.UAdd, "~": gast.Invert}
+_WEAKLY = frozenset(["+", "-", "*", "/"])
 _FRESH = frozenset(["elementwise", "bilinear", "reduction", "creation"])
 
 
@@ -66,8 +68,42 @@ class _Emitter:
             self.uses[v] = self.uses.get(v, 0) + 2  # an output is a name of its own in the return
         self.maker = {v: call for call in graph.calls for v in call.outs}
         self.user: dict[Value, Call] = {v: call for call in graph.calls for v in values_in(call.args)}
+        for call in reversed(graph.calls):  # a buffer that is added into has the name of what it becomes
+            first = call.args[0] if call.op.consuming is not None else None
+            if isinstance(first, Value) and self.uses.get(first) == 1 and call.outs[0] in self.wishes:
+                self.wishes.setdefault(first, self.wishes[call.outs[0]])
         self.statements: list[tuple[Any, Call]] = []
         self.outputs = set(values_in(graph.outputs))
+        self.weak = {call.outs[0] for call in graph.calls if self.may_be_weak(call)}
+
+    def may_be_weak(self, call: Call) -> bool:
+        """Whether a NumPy number computed from Python ones and one constant may be a Python number in the text.
+
+        It may where every use combines it with something that has its dtype, and no division by zero can come up.
+        """
+        out = call.outs[0]
+        if out.type.kind != "scalar" or out.type.dtype != np.float64 or out in self.outputs or call.op.infix not in _WEAKLY:
+            return False
+        values = [a for a in call.args if isinstance(a, Value)]
+        if not values or any(v.type.kind != "python" for v in values):
+            return False
+        if call.op.infix == "/" and not self.is_size(call.args[1]):
+            return False
+        users = [u for u in self.graph.calls if any(v is out for v in values_in(u.args))]
+        return all(
+            u.op.infix in _WEAKLY and any(isinstance(a, Value) and a is not out and _is_float64(a) for a in u.args)
+            and u.op.infix != "/"
+            for u in users
+        )  # fmt: skip
+
+    def is_size(self, x: Any) -> bool:
+        """Whether an argument is a number of elements, and not zero."""
+        maker = self.maker.get(x) if isinstance(x, Value) else None
+        if maker is None or x.type.kind != "python":
+            return False
+        if maker.op.path in ("count", "size"):
+            return 0 not in maker.args[0].type.shape
+        return maker.op.infix == "*" and all(self.is_size(a) for a in maker.args)
 
     # the function
     def function(self, name: str, docstring: str) -> Any:
@@ -96,7 +132,9 @@ class _Emitter:
             if call.site is not None and (line is None or (call.site.code, call.site.line) != line or now != part):
                 line = (call.site.code, call.site.line)
                 text = line_text(call.site)
-                origin = f"{call.site}: {text}" if text else str(call.site)
+                origin = str(call.site)
+                if text and text != to_source(statement).strip():
+                    origin += f": {text}"
             else:
                 origin = None
             if call.quiet and quiet is None:
@@ -109,7 +147,7 @@ class _Emitter:
                 if labelled and now != part:
                     section(statement, now)
             if origin is not None:
-                note(statement, origin, above=True)
+                note(statement, origin, above=": " in origin)
             part = now
             (body if quiet is None else quiet.body).append(statement)
         return body
@@ -151,7 +189,7 @@ class _Emitter:
 
     def folds(self, call: Call, out: Value, tree: Any) -> bool:
         """Whether a value is written inside the one expression that uses it."""
-        if call.op.path in ("shape", "size"):
+        if call.op.path in ("shape", "size", "count"):
             return True  # x.shape costs nothing and says what it is
         if self.uses.get(out, 0) != 1 or (out in self.wishes):
             return False
@@ -173,13 +211,15 @@ class _Emitter:
     def tree(self, x: Any, call: Call | None = None) -> Any:
         """An argument as an expression."""
         if isinstance(x, Value):
-            return copy.deepcopy(self.trees[x])
+            return self.trees[x]
         if type(x) is tuple:
             return gast.Tuple(elts=[self.tree(e) for e in x], ctx=gast.Load())
         if type(x) is list:
             return gast.List(elts=[self.tree(e) for e in x], ctx=gast.Load())
         if isinstance(x, slice):
             return gast.Call(func=name_tree("slice"), args=[self.tree(e) for e in (x.start, x.stop, x.step)], keywords=[])
+        if call is not None and call.outs[0] in self.weak and isinstance(x, np.float64):
+            return constant_tree(float(x))
         return constant_tree(in_place_of(x, call) if call is not None else x)
 
     def expression(self, call: Call) -> Any:
@@ -192,6 +232,8 @@ class _Emitter:
             return gast.Subscript(value=self.tree(args[0]), slice=self.index(args[1]), ctx=gast.Load())
         if op.path == "shape":
             return gast.Attribute(value=self.tree(args[0]), attr="shape", ctx=gast.Load())
+        if op.path == "count":
+            return gast.Attribute(value=self.tree(args[0]), attr="size", ctx=gast.Load())
         if op.path == "size":
             shape = gast.Attribute(value=self.tree(args[0]), attr="shape", ctx=gast.Load())
             return gast.Subscript(value=shape, slice=constant_tree(args[1]), ctx=gast.Load())
@@ -220,6 +262,8 @@ class _Emitter:
             parts = [None if e is None else self.tree(e) for e in (x.start, x.stop, x.step)]
             return gast.Slice(lower=parts[0], upper=parts[1], step=parts[2])
         if type(x) is tuple:
+            if len(x) == 1 and type(x[0]) is not tuple:
+                return self.index(x[0])
             return gast.Tuple(elts=[self.index(e) for e in x], ctx=gast.Load())
         return self.tree(x)
 
@@ -272,6 +316,10 @@ class _Emitter:
                 shown = gast.Call(func=name_tree(how), args=[tree], keywords=[])
             test = gast.Compare(left=shown, ops=[gast.NotEq()], comparators=[constant_tree(expect)])
         self.add(gast.If(test=test, body=[gast.Return(value=name_tree("NotImplemented"))], orelse=[]), call)
+
+
+def _is_float64(v: Value) -> bool:
+    return v.type.kind != "python" and v.type.dtype == np.float64
 
 
 def _QUIET() -> Any:  # noqa: N802  # reads as the constant it stands for

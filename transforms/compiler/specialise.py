@@ -18,8 +18,9 @@ from ...tracer.operand import Operand
 from ...tracer.site import Site
 from ..scope import Path
 from ..trees import flatten, unflatten
-from .capture import Capture, Failure, own_methods
+from .capture import Capture, own_methods
 from .emit import emit
+from .failure import Failure
 from .guards import compile_check, signature_key
 from .naming import Names
 from .passes import optimise
@@ -277,15 +278,17 @@ def _function_name(function: Any) -> str:
 def _docstring(function: Any, signature: Signature, graph: Graph) -> str:
     parts = []
     for name, tree in zip(signature.arguments_named, signature.trees, strict=True):
-        parts.append(f"{name}: {tree.type}" if isinstance(tree, Value) else f"{name}: {_describe(tree)}")
+        parts.append(f"{name}: {_describe(tree)}")
     inputs = graph.inputs[len(graph.inputs) - len(signature.extras) :]
-    parts += [f"{name}: {v.type}" for name, v in zip(signature.extras, inputs, strict=True)]
+    parts += [f"{name}: {_describe(v)}" for name, v in zip(signature.extras, inputs, strict=True)]
     return f"Specialised to {'; '.join(parts)}." if parts else "Takes no arguments."
 
 
 def _describe(tree: Any) -> str:
+    """An argument without its sizes: one text serves every size that it does not name."""
     if isinstance(tree, Value):
-        return str(tree.type)
+        kind, dtype = tree.type.kind, tree.type.dtype.name
+        return f"{len(tree.type.shape)}-d {dtype}" if kind == "array" else "a Python number" if kind == "python" else dtype
     if isinstance(tree, dict):
         return "{" + ", ".join(f"{k}: {_describe(v)}" for k, v in tree.items()) + "}"
     if isinstance(tree, (list, tuple)):

@@ -62,6 +62,9 @@ def _shape_problem(call: Call) -> str | None:
     if call.op.kind.value not in ("elementwise", "linear", "bilinear") or call.op.title in ("Matmul", "Mm"):
         return None
     shapes: list[Any] = [a.type.shape if isinstance(a, Value) else np.shape(a) for a in call.args[:2] if a is not None]
+    full = {shape for shape in shapes if shape}
+    if len(full) <= 1:
+        return None if call.outs[0].type.shape in full or not full else f"an elementwise result of shape {call.outs[0].type.shape}"
     try:
         expected = np.broadcast_shapes(*shapes)
     except ValueError:

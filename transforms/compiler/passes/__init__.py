@@ -21,6 +21,11 @@ from .cse import common_subexpressions  # noqa: E402
 from .dead_code import dead_code  # noqa: E402
 from .folding import fold_constants  # noqa: E402
 from .identities import identities  # noqa: E402
+from .scaling import scaling  # noqa: E402
+from .shapes import shapes  # noqa: E402
 from .spreading import spreading  # noqa: E402
 
-PASSES = (dead_code, common_subexpressions, spreading, fold_constants, identities, common_subexpressions, dead_code)
+PASSES = (
+    dead_code, shapes, common_subexpressions, spreading, fold_constants, identities, dead_code, scaling, common_subexpressions,
+    dead_code,
+)  # fmt: skip

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
 
-__all__ = ["key_of", "rewrite", "seen_from_outside"]
+__all__ = ["is_elementwise", "key_of", "rewrite", "seen_from_outside"]
 
 
 def rewrite(graph: Graph, step: Callable[[Call], Any]) -> Graph:
@@ -34,6 +36,14 @@ def rewrite(graph: Graph, step: Callable[[Call], Any]) -> Graph:
         else:
             raise TypeError(f"a step of a pass gave {found!r}")
     return Graph(graph.inputs, calls, [map_values(v, now) for v in graph.outputs])
+
+
+def is_elementwise(call: Call) -> bool:
+    """Whether a call works element by element, so that its operands broadcast."""
+    op = call.op
+    if op.kind.value not in ("elementwise", "linear", "bilinear") or op.n_out != 1 or op.title == "Matmul":
+        return False
+    return isinstance(op.fn, np.ufunc) or op.infix is not None
 
 
 def key_of(x: Any) -> Any:

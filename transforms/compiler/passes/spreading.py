@@ -12,12 +12,9 @@ import numpy as np
 
 from ....runtime.ir import Call, Graph, Type, Value
 from ....runtime.registry import require
-from .rewrite import rewrite, seen_from_outside
+from .rewrite import is_elementwise, rewrite, seen_from_outside
 
 __all__ = ["spreading"]
-
-_KINDS = frozenset(["elementwise", "bilinear", "linear"])
-
 
 def spreading(graph: Graph) -> Graph:
     """The graph with broadcasts of cotangents folded into the elementwise operations that use them."""
@@ -29,7 +26,7 @@ def spreading(graph: Graph) -> Graph:
         if call.op.path == "np.broadcast_to" and out not in outside:
             spread[out] = (call.args[0], call.args[1])
             return None
-        if call.op.kind.value not in _KINDS or call.op.n_out != 1 or not isinstance(call.op.infix, str):
+        if not is_elementwise(call):
             return None
         hit = [a for a in call.args if isinstance(a, Value) and a in spread]
         if not hit:

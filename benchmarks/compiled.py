@@ -1,0 +1,151 @@
+"""Compiled gradients over gradients written by hand in straight NumPy. At most 1.15 is asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gradscribe as gs
+import numpy as np
+
+sys.path.append(str(Path(__file__).parent))
+from timing import interleaved, is_tiny, per_call, report
+
+Array = Any
+Layers = dict[str, Array]
+
+
+# What is differentiated -------------------------------------------------------------------------------------------
+
+
+def classifier(p: Layers, x: Array, y: Array) -> Array:
+    """Tanh layers and the mean softmax cross-entropy with one-hot targets."""
+    h1 = np.tanh(x @ p["w1"] + p["b1"])
+    h2 = np.tanh(h1 @ p["w2"] + p["b2"])
+    logits = h2 @ p["w3"] + p["b3"]
+    shifted = logits - np.max(logits, axis=1, keepdims=True)
+    logp = shifted - np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
+    return -np.mean(np.sum(y * logp, axis=1))
+
+
+def regression(p: Layers, x: Array, y: Array) -> Array:
+    """Rectified layers and the mean squared error."""
+    h1 = np.maximum(x @ p["w1"] + p["b1"], 0)
+    h2 = np.maximum(h1 @ p["w2"] + p["b2"], 0)
+    error = h2 @ p["w3"] + p["b3"] - y
+    return np.mean(error**2)
+
+
+def rosenbrock(x: Array) -> Array:
+    """The banana valley in n dimensions."""
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+# By hand ------------------------------------------------------------------------------------------------------------
+
+
+def layers_backward(p: Layers, x: Array, h1: Array, h2: Array, d3: Array, slope: Callable[[Array], Array]) -> Layers:
+    """From the cotangent of the last layer's output to the cotangents of all weights; the slope is one of the output."""
+    d2 = d3 @ p["w3"].T * slope(h2)
+    d1 = d2 @ p["w2"].T * slope(h1)
+    return {
+        "w1": x.T @ d1, "b1": d1.sum(axis=0),
+        "w2": h1.T @ d2, "b2": d2.sum(axis=0),
+        "w3": h2.T @ d3, "b3": d3.sum(axis=0),
+    }  # fmt: skip
+
+
+def classifier_by_hand(p: Layers, x: Array, y: Array) -> tuple[Array, Layers]:
+    """Value and gradient of `classifier`."""
+    h1 = np.tanh(x @ p["w1"] + p["b1"])
+    h2 = np.tanh(h1 @ p["w2"] + p["b2"])
+    logits = h2 @ p["w3"] + p["b3"]
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    e = np.exp(shifted)
+    s = e.sum(axis=1, keepdims=True)
+    value = -np.mean(np.sum(y * (shifted - np.log(s)), axis=1))
+    with np.errstate(all="ignore"):
+        return value, layers_backward(p, x, h1, h2, (e / s - y) / len(x), lambda h: 1 - h * h)
+
+
+def regression_by_hand(p: Layers, x: Array, y: Array) -> tuple[Array, Layers]:
+    """Value and gradient of `regression`."""
+    h1 = np.maximum(x @ p["w1"] + p["b1"], 0)
+    h2 = np.maximum(h1 @ p["w2"] + p["b2"], 0)
+    error = h2 @ p["w3"] + p["b3"] - y
+    value = np.mean(error**2)
+    with np.errstate(all="ignore"):
+        return value, layers_backward(p, x, h1, h2, 2 / error.size * error, lambda h: h > 0)
+
+
+def rosenbrock_value_by_hand(x: Array) -> tuple[Array, Array]:
+    """Value and gradient of `rosenbrock`."""
+    left = x[:-1]
+    t = x[1:] - left**2
+    r = 1 - left
+    value = np.sum(100.0 * t**2 + r**2)
+    with np.errstate(all="ignore"):
+        d = np.zeros_like(x)
+        d[:-1] = -400.0 * t * left - 2 * r
+        d[1:] += 200.0 * t
+        return value, d
+
+
+def rosenbrock_by_hand(x: Array) -> Array:
+    """The gradient of `rosenbrock`."""
+    left = x[:-1]
+    t = x[1:] - left**2
+    with np.errstate(all="ignore"):
+        d = np.zeros_like(x)
+        d[:-1] = -400.0 * t * left - 2 * (1 - left)
+        d[1:] += 200.0 * t
+        return d
+
+
+# Both, in turns -----------------------------------------------------------------------------------------------------
+
+
+def network(sizes: tuple[int, ...], batch: int, dtype: Any) -> tuple[Layers, Array, Array]:
+    """Weights, inputs, and one-hot targets."""
+    rng = np.random.default_rng(0)
+    p: Layers = {}
+    for k, (n, m) in enumerate(zip(sizes, sizes[1:], strict=False), 1):
+        p[f"w{k}"] = (rng.normal(size=(n, m)) / np.sqrt(n)).astype(dtype)
+        p[f"b{k}"] = (rng.normal(size=m) / 10).astype(dtype)
+    y = np.eye(sizes[-1], dtype=dtype)[rng.integers(sizes[-1], size=batch)]
+    return p, rng.normal(size=(batch, sizes[0])).astype(dtype), y
+
+
+def close(found: Any, expected: Any) -> bool:
+    """Whether two results agree to rounding."""
+    if isinstance(expected, dict):
+        return all(close(found[k], expected[k]) for k in expected)
+    if isinstance(expected, tuple):
+        return all(map(close, found, expected))
+    tolerance = 1e-3 if expected.dtype == np.float32 else 1e-8
+    return np.shape(found) == np.shape(expected) and np.allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def run(what: str, compiled: Any, by_hand: Any, args: tuple[Any, ...], rounds: int, repeats: int) -> None:
+    """Check that both give the same, and time them."""
+    for _ in range(2):  # the second call has other inputs, so that what is left to check is checked
+        assert close(compiled(*args), by_hand(*args)), what
+        x = min(1, len(args) - 1)
+        args = (*args[:x], args[x] * 1.0000001, *args[x + 1 :])
+    ours, theirs = interleaved(rounds, per_call(lambda: compiled(*args), repeats), per_call(lambda: by_hand(*args), repeats))
+    report(what, ours, theirs, ("compiled", "by hand"))
+
+
+if __name__ == "__main__":
+    sizes, batch, n = ((7, 5, 4, 3), 6, 10) if is_tiny() else ((784, 256, 128, 10), 128, 1000)
+    rounds, repeats = (2, 1) if is_tiny() else (150, 3)
+    for dtype in (np.float64, np.float32):
+        args = network(sizes, batch, dtype)
+        for loss, by_hand in ((classifier, classifier_by_hand), (regression, regression_by_hand)):
+            run(f"{loss.__name__} {dtype.__name__}", gs.compile(gs.value_and_grad(loss)), by_hand, args, rounds, repeats)
+    rounds, repeats = (2, 1) if is_tiny() else (150, 200)
+    x = np.random.default_rng(1).normal(size=n)
+    run("rosenbrock gradient", gs.compile(gs.grad(rosenbrock)), rosenbrock_by_hand, (x,), rounds, repeats)
+    run("rosenbrock value and gradient", gs.compile(gs.value_and_grad(rosenbrock)), rosenbrock_value_by_hand, (x,), rounds, repeats)

@@ -1,0 +1,338 @@
+"""One record per op: on what to try it. Every subsystem's tests read this table (and samples_arrays.py)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from gradscribe.runtime import lookup, ops
+from gradscribe.runtime.rules.elementwise import astype
+from gradscribe.runtime.rules.special import polygamma
+from gradscribe.runtime.rules.support import recurrence
+from gradscribe.tracer.dispatch import apply, has_tensor
+
+Shapes = tuple[tuple[int, ...], ...]  # one shape per array
+Domain = tuple[float, float]
+Options = tuple[dict[str, Any], ...]
+
+UNARY: tuple[Shapes, ...] = (((3, 4),), ((),), ((0,),), ((2, 3, 1),))
+BINARY: tuple[Shapes, ...] = (((3, 4), (4,)), ((), (3,)), ((2, 1), (1, 3)), ((3, 4), (3, 4)), ((0,), (1,)))
+AWAY = 0.1  # how far from a kink a drawn number lies
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """How to try one op: arguments of which shapes, from where, and what to expect of it."""
+
+    fn: Any
+    shapes: tuple[Shapes, ...] = UNARY  # the cases, each one shape per array
+    kwargs: Options = ({},)  # the options, each tried on every case
+    call: Callable[..., Any] | None = None  # what to call in place of `fn` itself
+    domain: Domain | tuple[Domain, ...] = (-2.0, 2.0)  # of every array, or one for each
+    kinks: tuple[float, ...] = ()  # points that finite differences must stay away from
+    complex: bool = False  # whether it takes complex numbers, too
+    integer: bool = False  # whether its arguments are whole numbers
+    order: int = 2  # how many derivatives to check
+    differentiable: bool = True
+    edge: tuple[float, ...] = ()  # special points of this op, besides 0, inf, nan and the like
+
+    @property
+    def name(self) -> str:
+        """What a test is called after."""
+        found = lookup(self.fn)
+        return getattr(self.fn, "__name__", "?") if found is None else found.path
+
+    def run(self, *arrays: Any, **kwargs: Any) -> Any:
+        """Call the op."""
+        return (self.call or self.fn)(*arrays, **kwargs)
+
+    def draw(self, rng: np.random.Generator, shapes: Shapes, dtype: Any = np.float64) -> list[Any]:
+        """One array per shape, within the domain and away from the kinks; 0-d ones are arrays as well."""
+        several = not isinstance(self.domain[0], (int, float))
+        domains: Any = self.domain if several else (self.domain,) * len(shapes)
+        return [self._array(rng, shape, domain, dtype) for shape, domain in zip(shapes, domains, strict=True)]
+
+    def _array(self, rng: np.random.Generator, shape: tuple[int, ...], domain: Domain, dtype: Any) -> Any:
+        if self.integer:
+            return np.asarray(rng.integers(int(domain[0]), int(domain[1]) + 1, shape))
+        made = self._away(rng.uniform(*domain, shape), domain)
+        if np.dtype(dtype).kind == "c":
+            made = made + 1j * self._away(rng.uniform(*domain, shape), domain)
+        return np.asarray(made, dtype)
+
+    def _away(self, x: Any, domain: Domain) -> Any:
+        for kink in self.kinks:
+            side = AWAY if kink + AWAY < domain[1] else -AWAY
+            x = np.where(np.abs(x - kink) < AWAY, kink + side, x)
+        return x
+
+
+def unary(fn: Any, domain: Domain = (-2.0, 2.0), **options: Any) -> Sample:
+    """A sample of a function of one array, element by element."""
+    return Sample(fn, domain=domain, **options)
+
+
+def binary(fn: Any, *domain: Domain, **options: Any) -> Sample:
+    """A sample of a function of two arrays that broadcast; one domain, or one for each."""
+    domains: Any = domain if len(domain) == 2 else domain[0] if domain else (-2.0, 2.0)
+    return Sample(fn, BINARY, domain=domains, **options)
+
+
+def step(fn: Any, *kinks: float, **options: Any) -> Sample:
+    """A sample of a function that is constant between its kinks."""
+    return Sample(fn, domain=(-2.0, 2.0), kinks=kinks, order=1, **options)
+
+
+def question(fn: Any, shapes: tuple[Shapes, ...] = UNARY, **options: Any) -> Sample:
+    """A sample of a function without a derivative."""
+    return Sample(fn, shapes, differentiable=False, order=0, **options)
+
+
+def reduction(fn: Any, *more: dict[str, Any], **options: Any) -> list[Sample]:
+    """Samples of a reduction along each sort of axis, with further options, and of one of a scalar."""
+    along: Options = ({}, {"axis": 0}, {"axis": -1, "keepdims": True}, {"axis": (0, 1)}, {"keepdims": True}, *more)
+    return [Sample(fn, (((3, 4),), ((2, 3, 4),)), along, **options), Sample(fn, (((),), ((1,),)), **options)]
+
+
+def running(fn: Any, **options: Any) -> list[Sample]:
+    """Samples of a running sum or product along each sort of axis."""
+    return [
+        Sample(fn, (((3, 4),), ((2, 3, 2),)), ({}, {"axis": 0}, {"axis": -1}), **options),
+        Sample(fn, UNARY, **options),
+    ]
+
+
+def dispatched(fn: Any) -> Any:
+    """A function of SciPy that knows nothing of Tensors, as it is inside a transform."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        op = lookup(fn)
+        return apply(op, args, kwargs) if op is not None and has_tensor((args, kwargs)) else fn(*args, **kwargs)
+
+    return call
+
+
+def by_function(samples: Iterable[Sample]) -> dict[Any, list[Sample]]:
+    """The samples of each op; Python's operators are tried as the functions that they stand for."""
+    table: dict[Any, list[Sample]] = {}
+    for sample in samples:
+        table.setdefault(sample.fn, []).append(sample)
+    owners = {id(op.vjps): op.fn for op in reversed(ops()) if op.infix is None}
+    for op in ops():
+        base = table.get(owners.get(id(op.vjps)))
+        if op.infix is not None and base is not None and op.fn not in table:
+            table[op.fn] = [dataclasses.replace(sample, fn=op.fn) for sample in base if sample.call is None]
+    return table
+
+
+POSITIVE, WIDE, UNIT, INSIDE = (0.3, 2.5), (-3.0, 3.0), (0.1, 0.9), (-0.9, 0.9)
+MASK = np.array([[True, False, True, True], [False, True, True, False], [True, True, False, True]])
+COLUMN = np.array([[True], [False], [True]])
+
+ARITHMETIC = [
+    binary(np.add, complex=True),
+    binary(np.subtract, complex=True),
+    binary(np.multiply, complex=True),
+    binary(np.true_divide, kinks=(0.0,), complex=True),
+    binary(np.power, POSITIVE, WIDE, complex=True, edge=(1.0,)),
+    unary(np.power, WIDE, call=lambda x: np.power(x, 2), complex=True),
+    unary(np.power, WIDE, call=lambda x: np.power(x, 3), complex=True),
+    unary(np.power, call=lambda x: np.power(x, -2), kinks=(0.0,), complex=True),
+    unary(np.power, POSITIVE, call=lambda x: np.power(x, 0.5), complex=True),
+    unary(np.power, WIDE, call=lambda x: np.power(x, 1)),
+    unary(np.power, WIDE, call=lambda x: np.power(x, 0)),
+    unary(np.power, WIDE, call=lambda x: np.power(2.0, x), complex=True),
+    binary(np.float_power, POSITIVE, WIDE),
+    binary(np.remainder, (2.1, 2.3), (0.6, 0.65)),
+    binary(np.remainder, (-2.3, -2.1), (0.6, 0.65)),
+    binary(np.fmod, (2.1, 2.3), (0.6, 0.65)),
+    binary(np.fmod, (-2.3, -2.1), (0.6, 0.65)),
+    unary(np.negative, complex=True),
+    unary(np.positive, complex=True),
+    unary(np.reciprocal, kinks=(0.0,), complex=True),
+    unary(np.ldexp, call=lambda x: np.ldexp(x, 3)),
+]
+
+SIZES = [
+    unary(np.absolute, kinks=(0.0,), complex=True),
+    unary(np.fabs, kinks=(0.0,)),
+    unary(np.sign, kinks=(0.0,), complex=True),
+    binary(np.copysign, kinks=(0.0,)),
+    unary(np.square, complex=True),
+    unary(np.sqrt, POSITIVE, complex=True),
+    unary(np.cbrt, kinks=(0.0,)),
+    binary(np.hypot, kinks=(0.0,)),
+]
+
+EXPONENTIALS = [
+    unary(np.exp, complex=True),
+    unary(np.exp2, complex=True),
+    unary(np.expm1, complex=True),
+    unary(np.log, POSITIVE, complex=True),
+    unary(np.log2, POSITIVE, complex=True),
+    unary(np.log10, POSITIVE, complex=True),
+    unary(np.log1p, (-0.7, 2.0), complex=True, edge=(-1.0,)),
+    binary(np.logaddexp),
+    binary(np.logaddexp2),
+]
+
+TRIGONOMETRY = [
+    unary(np.sin, complex=True),
+    unary(np.cos, complex=True),
+    unary(np.tan, (-1.2, 1.2), complex=True),
+    unary(np.arcsin, INSIDE, complex=True, edge=(-1.0, 1.0)),
+    unary(np.arccos, INSIDE, complex=True, edge=(-1.0, 1.0)),
+    unary(np.arctan, complex=True),
+    binary(np.arctan2, kinks=(0.0,)),
+    unary(np.sinh, complex=True),
+    unary(np.cosh, complex=True),
+    unary(np.tanh, complex=True),
+    unary(np.arcsinh, complex=True),
+    unary(np.arccosh, (1.2, 3.0), complex=True, edge=(1.0,)),
+    unary(np.arctanh, INSIDE, complex=True, edge=(-1.0, 1.0)),
+    unary(np.sinc, kinks=(0.0,)),
+    unary(np.deg2rad, (-180.0, 180.0)),
+    unary(np.radians, (-180.0, 180.0)),
+    unary(np.rad2deg),
+    unary(np.degrees),
+]
+
+CHOICES = [
+    Sample(
+        np.where, (((3, 4), (4,)), ((), (3, 1)), ((2, 3, 2), ())), complex=True,
+        call=lambda x, y: np.where(COLUMN, x, y),
+    ),
+    binary(np.maximum),
+    binary(np.minimum),
+    binary(np.fmax),
+    binary(np.fmin),
+    unary(np.clip, call=lambda x: np.clip(x, -1.0, 1.5), kinks=(-1.0, 1.5)),
+    unary(np.clip, call=lambda x: np.clip(x, None, 0.5), kinks=(0.5,)),
+    unary(np.clip, call=lambda x: np.clip(x, 0.5, None), kinks=(0.5,)),
+    unary(np.clip, call=lambda x: np.clip(x, 1.0, -1.0), kinks=(-1.0, 1.0)),
+    Sample(np.clip, (((3, 4), (4,), (3, 1)), ((3,), (), ()))),
+    Sample(np.clip, (((3, 4), (4,)), ((2, 1), (1, 3))), call=lambda x, low: np.clip(x, low, None)),
+    Sample(np.clip, (((3, 4), (4,)), ((2, 1), (1, 3))), call=lambda x, high: np.clip(x, None, high)),
+    binary(np.heaviside, kinks=(0.0,), order=1),
+    unary(np.nan_to_num, kwargs=({}, {"nan": 1.0, "posinf": 2.0, "neginf": 3.0})),
+    unary(np.real, complex=True),
+    unary(np.imag, complex=True),
+    unary(np.conjugate, complex=True),
+    unary(np.angle, POSITIVE, complex=True, kwargs=({}, {"deg": True})),
+    unary(astype, call=lambda x: astype(x, np.dtype(np.float64))),
+    unary(astype, call=lambda x: astype(x, np.dtype(np.complex128))),
+]
+
+STEPS = [
+    step(np.floor, -2, -1, 0, 1, 2),
+    step(np.ceil, -2, -1, 0, 1, 2),
+    step(np.trunc, -2, -1, 0, 1, 2),
+    step(np.fix, -2, -1, 0, 1, 2),
+    step(np.rint, -1.5, -0.5, 0.5, 1.5),
+    step(np.round, -1.5, -0.5, 0.5, 1.5),
+    step(np.around, -1.5, -0.5, 0.5, 1.5),
+]
+
+QUESTIONS = [
+    *[question(f, BINARY) for f in (np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal)],
+    *[question(f, BINARY) for f in (np.logical_and, np.logical_or, np.logical_xor, np.isclose)],
+    *[question(f, BINARY, integer=True) for f in (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.gcd, np.lcm)],
+    *[question(f, BINARY, integer=True, domain=(0, 5)) for f in (np.left_shift, np.right_shift)],
+    question(np.floor_divide, BINARY, kinks=(0.0,)),
+    question(np.invert, integer=True),
+    *[question(f) for f in (np.isnan, np.isinf, np.isfinite, np.signbit, np.logical_not, np.spacing)],
+    *[question(f) for f in (np.isreal, np.iscomplex, np.isposinf, np.isneginf)],
+    *[question(f, (((3, 4),), ((2, 3, 1),)), kwargs=({}, {"axis": 0})) for f in (np.any, np.all, np.count_nonzero)],
+    *[question(f, (((3, 4),), ((2, 3, 1),)), kwargs=({}, {"axis": 0})) for f in (np.argmax, np.argmin)],
+    *[question(f, (((3, 4),), ((2, 3, 1),)), kwargs=({}, {"axis": 0})) for f in (np.nanargmax, np.nanargmin)],
+]
+
+WHERE = {"where": MASK}
+CHOSEN = {"axis": 1, "where": MASK}
+
+REDUCTIONS = [
+    *reduction(np.sum, WHERE, CHOSEN, {"initial": 2.0}, {"axis": ()}, complex=True),
+    Sample(np.sum, (((3, 4), ()),), call=lambda x, first: np.sum(x, axis=0, initial=first)),
+    Sample(np.sum, (((0,),), ((0, 3),))),
+    *reduction(np.nansum, CHOSEN, {"initial": 2.0}, complex=True),
+    *reduction(np.mean, WHERE, CHOSEN, complex=True),
+    *reduction(np.nanmean, CHOSEN, complex=True),
+    *reduction(np.max, {"initial": 0.5}, {"initial": -9.0, **CHOSEN}),
+    *reduction(np.amax, {"initial": 0.5}),
+    *reduction(np.min, {"initial": -0.5}, {"initial": 9.0, **CHOSEN}),
+    *reduction(np.amin, {"initial": -0.5}),
+    *reduction(np.nanmax, {"initial": 0.5}),
+    *reduction(np.nanmin, {"initial": -0.5}),
+    *reduction(np.ptp),
+    *reduction(np.prod, WHERE, CHOSEN, {"initial": 2.0}, {"axis": ()}, complex=True),
+    Sample(np.prod, (((3, 4),), ((3,),)), call=lambda x: np.prod(x * MASK[1, : x.shape[-1]], axis=-1)),  # zeros
+    Sample(np.prod, (((0,),), ((0, 3),))),
+    *reduction(np.var, {"ddof": 1}, CHOSEN, {"correction": 1}, complex=True)[:1],
+    *reduction(np.nanvar, {"ddof": 1}, CHOSEN)[:1],
+    Sample(np.var, (((3, 4), (3, 1)),), call=lambda x, m: np.var(x, axis=1, mean=m), order=1),
+    *reduction(np.std, {"ddof": 1}, CHOSEN, {"correction": 1}, complex=True)[:1],
+    *reduction(np.nanstd, {"ddof": 1}, CHOSEN)[:1],
+    *running(np.cumsum, complex=True),
+    *running(np.nancumsum),
+    *running(np.cumprod, complex=True),
+    Sample(np.cumprod, (((3, 4),), ((3,),)), call=lambda x: np.cumprod(x * MASK[1, : x.shape[-1]], axis=-1)),  # zeros
+    Sample(recurrence, (((3,), (3,)), ((4, 2), (4, 2))), complex=True),
+]
+
+SPECIAL = [
+    unary(special.expit),
+    unary(special.logit, UNIT),
+    unary(special.log_expit),
+    unary(special.erf, complex=True),
+    unary(special.erfc, complex=True),
+    unary(special.erfcx, complex=True),
+    unary(special.erfinv, INSIDE),
+    unary(special.erfcinv, (0.2, 1.8)),
+    unary(special.dawsn, complex=True),
+    unary(special.ndtr, complex=True),
+    unary(special.ndtri, UNIT),
+    unary(special.log_ndtr, complex=True, edge=(-30.0,)),
+    unary(special.gamma, POSITIVE),
+    unary(special.rgamma, POSITIVE),
+    unary(special.gammaln, POSITIVE),
+    unary(special.loggamma, POSITIVE),
+    unary(special.psi, POSITIVE),
+    unary(special.polygamma, POSITIVE, call=lambda x: dispatched(special.polygamma)(1, x)),
+    unary(polygamma, POSITIVE, call=lambda x: polygamma(1, x)),
+    binary(special.beta, POSITIVE),
+    binary(special.betaln, POSITIVE),
+    binary(special.xlogy, (-2.0, 2.0), POSITIVE),
+    binary(special.xlog1py, (-2.0, 2.0), (-0.7, 2.0)),
+    unary(special.entr, POSITIVE),
+    binary(special.rel_entr, POSITIVE),
+    binary(special.kl_div, POSITIVE),
+    unary(special.exp2),
+    unary(special.exp10),
+    unary(special.expm1, complex=True),
+    unary(special.log1p, (-0.7, 2.0), complex=True),
+    unary(special.cosm1),
+    unary(special.cbrt, kinks=(0.0,)),
+    *[unary(f) for f in (special.j0, special.j1, special.i0, special.i1)],
+    *[unary(f, kinks=(0.0,)) for f in (special.i0e, special.i1e)],
+    *[unary(f, POSITIVE) for f in (special.y0, special.y1, special.k0, special.k1)],
+    unary(special.jv, POSITIVE, call=lambda x: special.jv(1.5, x), complex=True),
+    unary(special.yv, POSITIVE, call=lambda x: special.yv(1.5, x), complex=True),
+    unary(special.iv, POSITIVE, call=lambda x: special.iv(1.5, x), complex=True),
+    unary(special.ive, POSITIVE, call=lambda x: special.ive(1.5, x)),
+    *reduction(special.logsumexp, call=dispatched(special.logsumexp)),
+    Sample(
+        special.logsumexp, (((3, 4), (4,)),), ({}, {"axis": 1}), domain=((-2.0, 2.0), POSITIVE),
+        call=lambda x, b, **k: dispatched(special.logsumexp)(x, b=b, **k),
+    ),
+    Sample(special.softmax, (((3, 4),), ((2, 3, 1),)), ({}, {"axis": -1}), call=dispatched(special.softmax)),
+    Sample(special.log_softmax, (((3, 4),), ((2, 3, 1),)), ({}, {"axis": -1}), call=dispatched(special.log_softmax)),
+]  # fmt: skip
+
+ROWS = [
+    *ARITHMETIC, *SIZES, *EXPONENTIALS, *TRIGONOMETRY, *CHOICES, *STEPS, *QUESTIONS, *REDUCTIONS, *SPECIAL,
+]  # fmt: skip
+SAMPLES: dict[Any, list[Sample]] = by_function(ROWS)

@@ -1,0 +1,194 @@
+"""The arguments of a differentiated call, and its results: arrays in, Tensors inside, arrays out again."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from ..runtime.errors import DtypeError
+from ..runtime.registry import require
+from ..tracer.dispatch import alias, apply
+from ..tracer.graph import AccumulateGrad, Node
+from ..tracer.modes import LOCAL
+from ..tracer.operand import Operand, wrap
+from .trees import flatten, unflatten
+
+__all__ = ["Arguments", "Finisher"]
+
+
+class Arguments:
+    """The arguments of one call: those that are differentiated as Tensors of their own, with where they came from."""
+
+    def __init__(self, function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.tensors_given = False
+        self.wanted: dict[Any, Any] = {}
+        self.owned: list[Any] = []
+        self.sources: list[Any] = []
+        self._groups: list[tuple[Any, list[tuple[Any, Any]]]] = []
+        listed = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+        places = [self._place(n, args, kwargs) for n in listed]
+        given: list[Any] = list(args)
+        named = dict(kwargs)
+        for place in places:
+            holder: Any = given if isinstance(place, int) else named
+            holder[place] = self._differentiated(holder[place], place)
+        for k, a in enumerate(given):
+            if k not in places:
+                given[k] = self._constant(a)
+        for name, a in named.items():
+            if name not in places:
+                named[name] = self._constant(a)
+        self.args = given
+        self.kwargs = named
+
+    def _place(self, argnum: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
+        """The position or the keyword under which the argument was passed."""
+        if isinstance(argnum, int) and -len(args) <= argnum < len(args):
+            return argnum % len(args)
+        if argnum in kwargs:
+            return argnum  # type: ignore[no-any-return]
+        names = list(inspect.signature(self.function).parameters)
+        name = self.name
+        if isinstance(argnum, str):
+            if argnum not in names:
+                raise TypeError(f"argnums names `{argnum}`, but `{name}` takes ({', '.join(names)})")
+            if names.index(argnum) < len(args):
+                return names.index(argnum)
+            raise TypeError(f"`{name}` is differentiated with respect to `{argnum}`, which was not passed")
+        if argnum < len(names) and names[argnum] in kwargs:
+            return names[argnum]
+        raise TypeError(
+            f"`{name}` is differentiated with respect to argument {argnum}, but was called with "
+            f"{len(args)} positional arguments"
+        )
+
+    def _differentiated(self, value: Any, place: Any) -> Any:
+        leaves, structure = flatten(value)
+        made: list[Any] = []
+        group: list[tuple[Any, Any]] = []
+        for leaf in leaves:
+            tensor = self._leaf(leaf, place)
+            made.append(tensor)
+            group.append((tensor._node, leaf))
+        self._groups.append((structure, group))
+        return unflatten(structure, made)
+
+    def _leaf(self, leaf: Any, place: Any) -> Any:
+        if isinstance(leaf, Operand):
+            self.tensors_given = True
+            dtype = leaf._value.dtype if hasattr(leaf._value, "dtype") else np.result_type(leaf._value)
+            tensor = alias(leaf)
+        else:
+            try:
+                dtype = leaf.dtype if isinstance(leaf, (np.ndarray, np.generic)) else np.result_type(leaf)
+            except TypeError:
+                dtype = np.dtype(object)
+            tensor = wrap(leaf)
+            if isinstance(leaf, np.ndarray):
+                tensor._caller = leaf
+                self.owned.append(tensor)
+        if dtype.kind not in "fc":
+            label = f"argument {place}" if isinstance(place, int) else f"argument `{place}`"
+            what = f"dtype {dtype}" if dtype.kind in "biu" else f"a value of type {type(leaf).__name__}"
+            raise DtypeError(
+                f"grad differentiates floating point and complex arguments, but {label} of `{self.name}` "
+                f"holds {what}.\nConvert it (x.astype(float), 3.0 in place of 3), or leave it out of argnums."
+            )
+        if isinstance(leaf, Operand) and leaf._node is not None and LOCAL.grad:
+            tensor._node = _linked(leaf, dtype)
+        else:
+            tensor._node = AccumulateGrad(tensor, tensor._value)
+        ir = getattr(tensor, "_ir", None)
+        if ir is not None:
+            tensor._node.ir = ((ir,), None)
+        self.sources.append(leaf)
+        self.wanted[tensor._node] = None
+        return tensor
+
+    def _constant(self, value: Any) -> Any:
+        if type(value) is np.ndarray:
+            return self._alias(value)
+        if isinstance(value, Operand):
+            self.tensors_given = True
+            return value
+        if isinstance(value, (dict, list, tuple)):
+            leaves, structure = flatten(value)
+            self.tensors_given = self.tensors_given or any(isinstance(leaf, Operand) for leaf in leaves)
+            return unflatten(structure, [self._alias(v) if type(v) is np.ndarray else v for v in leaves])
+        return value
+
+    def _alias(self, array: Any) -> Any:
+        if array.dtype.kind not in "biufc":
+            return array
+        tensor = wrap(array)
+        tensor._caller = array
+        self.owned.append(tensor)
+        self.sources.append(array)
+        return tensor
+
+    def grouped(self, grads: dict[Any, Any]) -> list[tuple[Any, list[tuple[Any, Any]]]]:
+        """For each differentiated argument its structure and (cotangent or None, what the caller passed)."""
+        return [(s, [(grads.get(node), leaf) for node, leaf in group]) for s, group in self._groups]
+
+
+def _linked(leaf: Any, dtype: Any) -> Any:
+    """A node of its own for a Tensor that an outer transform follows, so that inner and outer gradients stay apart."""
+    node = object.__new__(Node)
+    op = require(np.positive)
+    node.op = op
+    node.plan = op.plan(1)
+    node.edges = (leaf._node,)
+    node.saved = ()
+    node.shape = np.shape(leaf._value)
+    node.dtype = dtype
+    node.seq = AccumulateGrad(leaf, leaf._value).seq
+    node.extra = None
+    return node
+
+
+class Finisher:
+    """Results as they leave: arrays where arrays came in, each in memory of its own."""
+
+    def __init__(self, frame: Arguments, as_tensors: bool) -> None:
+        self.as_tensors = as_tensors
+        self.outermost = LOCAL.differentiating == 0
+        self.used = {_owner(s) for s in frame.sources}
+
+    def gradient(self, g: Any, source: Any) -> Any:
+        """A gradient in the type of what it belongs to."""
+        value = source._value if isinstance(source, Operand) else source
+        if g is None:
+            shape, dtype = np.shape(value), np.result_type(value)
+            g = apply(require(np.zeros), (shape, dtype), {}) if self.as_tensors else np.zeros(shape, dtype)
+        if g.dtype.kind == "c":
+            g = np.conj(g)
+        array = g._value if isinstance(g, Operand) else g
+        if type(value) is np.ndarray and type(array) is not np.ndarray:
+            g = np.asarray(g) if not isinstance(g, Operand) else apply(require(np.asarray), (g,), {})
+        elif type(array) is np.ndarray:
+            if type(value) is not np.ndarray and not array.shape:
+                g = g[()]
+            elif self.outermost and (not array.flags.writeable or _owner(array) in self.used):
+                g = np.copy(g)
+            self.used.add(_owner(g))
+        return g if self.as_tensors or not isinstance(g, Operand) else g._value
+
+    def result(self, leaf: Any) -> Any:
+        """A value that the function returned."""
+        if not isinstance(leaf, Operand) or self.as_tensors:
+            return leaf
+        caller = getattr(leaf, "_caller", None)
+        return leaf._value if caller is None else caller
+
+
+def _owner(value: Any) -> int:
+    """The identity of the array that owns the memory of `value`."""
+    if isinstance(value, Operand):
+        value = value._value
+    while isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray):
+        value = value.base
+    return id(value)

@@ -1,0 +1,58 @@
+"""Shapes are read where a reader would read them: from an argument or a named value, not from a temporary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.registry import require
+from ....runtime.rules.control import count_of
+from ..naming import name_values
+from .rewrite import is_elementwise, rewrite
+
+__all__ = ["shapes"]
+
+def shapes(graph: Graph) -> Graph:
+    """`t.shape`, where `t` is elementwise of `x`, becomes `x.shape`; the product of all sizes becomes `x.size`."""
+    maker: dict[Value, Call] = {}
+    sizes: dict[Value, tuple[Value, frozenset[int]]] = {}  # a product of sizes -> of which value, which axes
+
+    named = set(name_values(graph, {v: "" for v in graph.inputs}))
+
+    def root(v: Value) -> Value:
+        best = v
+        call = maker.get(v)
+        while call is not None and is_elementwise(call):
+            like = [a for a in values_in(call.args) if a.type.kind == "array" and a.type.shape == call.outs[0].type.shape]
+            if not like:
+                break
+            v = like[0]
+            call = maker.get(v)
+            if v in named or best not in named:
+                best = v
+        return best
+
+    def step(call: Call) -> Any:
+        for out in call.outs:
+            maker[out] = call
+        out = call.outs[0]
+        if call.op.path in ("shape", "size", "count") and isinstance(call.args[0], Value):
+            v = root(call.args[0])
+            if call.op.path == "size":
+                sizes[out] = (v, frozenset([int(call.args[1])]))
+                if len(v.type.shape) == 1:
+                    return [_count(call, v)]
+            return [call.with_args((v, *call.args[1:]))]
+        if call.op.title == "Mul" and all(isinstance(a, Value) and a in sizes for a in call.args):
+            (v, left), (w, right) = sizes[call.args[0]], sizes[call.args[1]]
+            if v is w and not left & right:
+                sizes[out] = (v, left | right)
+                if len(left | right) == len(v.type.shape):
+                    return [_count(call, v)]
+        return None
+
+    return rewrite(graph, step)
+
+
+def _count(call: Call, v: Value) -> Call:
+    return Call(require(count_of), (v,), call.outs, call.site, call.backward, call.quiet)

@@ -1,0 +1,57 @@
+"""What all transforms are: objects that are called like the user's function, and pickle."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Transform"]
+
+
+class Transform:
+    """A function made from the user's function; it is called like one, and knows more."""
+
+    kind = "transform"
+    __gradscribe_transform__ = True
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"gs.{self.kind} takes a function, not {type(function).__name__}: {function!r}")
+        self.function = function
+        self.options = options
+        functools.update_wrapper(self, function, updated=())
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Bind like a function, so that a decorated method gets its `self`."""
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        """By name where that name is bound to this object (the decorator form), else by what it was made from."""
+        if _found(self.__module__, self.__qualname__) is self:
+            return self.__qualname__
+        try:
+            pickle.dumps(self.function)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise pickle.PicklingError(
+                f"gs.{self.kind} of {self.__qualname__} cannot be pickled, because the function cannot: {error}. "
+                "Define the function at the top level of a module."
+            ) from None
+        return (_remade, (type(self), self.function, self.options))
+
+    def __repr__(self) -> str:
+        return f"<gs.{self.kind} of {getattr(self.function, '__qualname__', self.function)!s}>"
+
+
+def _found(module: str, qualname: str) -> Any:
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _remade(cls: type[Transform], function: Any, options: dict[str, Any]) -> Transform:
+    return cls(function, options)
