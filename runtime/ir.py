@@ -54,7 +54,7 @@ class Value:
 class Call:
     """One NumPy call: the op, its arguments in the order of the op's parameters, and the values that it makes."""
 
-    __slots__ = ("args", "backward", "op", "outs", "quiet", "site")
+    __slots__ = ("args", "backward", "op", "outs", "quiet", "reads", "site")
 
     def __init__(
         self, op: Op, args: tuple[Any, ...], outs: tuple[Value, ...], site: Any = None, backward: bool = False,
@@ -62,6 +62,7 @@ class Call:
     ) -> None:  # fmt: skip
         self.op = op
         self.args = args
+        self.reads = tuple(values_in(args))
         self.outs = outs
         self.site = site  # the line of the user's code that this call belongs to
         self.backward = backward  # made by a VJP rule
@@ -73,6 +74,12 @@ class Call:
 
     def __repr__(self) -> str:
         return f"<call {self.op.path}>"
+
+
+class _Bare(str):
+    """A name that is shown without quotes wherever it stands."""
+
+    __repr__ = str.__str__
 
 
 class Graph:
@@ -94,7 +101,7 @@ class Graph:
         names: dict[Value, str] = {}
 
         def show(v: Value) -> str:
-            return names.setdefault(v, f"%{len(names)}")
+            return names.setdefault(v, _Bare(f"%{len(names)}"))
 
         lines = [f"inputs: {', '.join(f'{show(v)}: {v.type}' for v in self.inputs)}"]
         for call in self.calls:
@@ -102,9 +109,11 @@ class Graph:
             spelled = ", ".join(
                 f"{p.name}={map_values(a, show)!r}" for p, a in zip(call.op.params, call.args, strict=False) if not is_default(p, a)
             )
-            lines.append(f"{left} = {call.op.path}({spelled})".replace("'%", "%").replace("%'", "%"))
+            lines.append(f"{left} = {call.op.path}({spelled})")
         lines.append(f"outputs: {', '.join(show(v) if isinstance(v, Value) else repr(v) for v in self.outputs)}")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 def is_default(param: Param, value: Any) -> bool:

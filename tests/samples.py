@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -51,23 +52,23 @@ class Sample:
         return (self.call or self.fn)(*arrays, **kwargs)
 
     def draw(self, rng: np.random.Generator, shapes: Shapes, dtype: Any = np.float64) -> list[Any]:
-        """One array per shape, within the domain and away from the kinks; 0-d ones are arrays as well."""
+        """One array per shape, within the domain and away from the kinks, no two numbers close to each other."""
         several = not isinstance(self.domain[0], (int, float))
         domains: Any = self.domain if several else (self.domain,) * len(shapes)
-        return [self._array(rng, shape, domain, dtype) for shape, domain in zip(shapes, domains, strict=True)]
+        sizes = [math.prod(shape) for shape in shapes]
+        made: list[Any] = []
+        for part in (0.0, 1.0) if np.dtype(dtype).kind == "c" else (0.0,):
+            places = (rng.permutation(sum(sizes)) + rng.uniform(0.3, 0.7, sum(sizes))) / max(sum(sizes), 1)
+            pieces = np.split(places, np.cumsum(sizes))
+            drawn = [self._within(p, *d).reshape(s) for p, d, s in zip(pieces, domains, shapes, strict=False)]
+            made = [a + 1j * b for a, b in zip(made, drawn, strict=True)] if part else drawn
+        return [np.asarray(np.rint(x), int) if self.integer else np.asarray(x, dtype) for x in made]
 
-    def _array(self, rng: np.random.Generator, shape: tuple[int, ...], domain: Domain, dtype: Any) -> Any:
-        if self.integer:
-            return np.asarray(rng.integers(int(domain[0]), int(domain[1]) + 1, shape))
-        made = self._away(rng.uniform(*domain, shape), domain)
-        if np.dtype(dtype).kind == "c":
-            made = made + 1j * self._away(rng.uniform(*domain, shape), domain)
-        return np.asarray(made, dtype)
-
-    def _away(self, x: Any, domain: Domain) -> Any:
+    def _within(self, places: Any, low: float, high: float) -> Any:
+        x = low + (high - low) * places
         for kink in self.kinks:
-            side = AWAY if kink + AWAY < domain[1] else -AWAY
-            x = np.where(np.abs(x - kink) < AWAY, kink + side, x)
+            side = np.where(x < kink, -AWAY, AWAY) if low + AWAY < kink < high - AWAY else AWAY if kink < high - AWAY else -AWAY
+            x = np.where(np.abs(x - kink) < AWAY, x + side, x)
         return x
 
 

@@ -224,7 +224,7 @@ DIFFERENCES = [
 
 CREATION = [
     Sample(np.full, shapes=(((),), (V,)), call=lambda v: np.full((3, 4), v)),
-    Sample(np.full_like, shapes=(((),), (V,)), call=lambda v: np.full_like(np.zeros((3, 4), v.dtype), v)),
+    Sample(np.full_like, shapes=(((),), (V,)), call=lambda v: np.full_like(np.zeros((3, 4), np.result_type(v)), v)),
     Sample(np.array, shapes=((M,), ((),))),
     Sample(np.asarray, shapes=((M,),)),
     Sample(np.asanyarray, shapes=((M,),)),
@@ -233,7 +233,7 @@ CREATION = [
     Sample(np.linspace, shapes=(((), ()), (V, V)), kwargs=({"num": 5}, {"num": 4, "endpoint": False, "axis": -1})),
     Sample(creation.ramp_sum, shapes=(((5, 2),),), call=lambda x: creation.ramp_sum(x, 5, True, 0)),
     *[Sample(f, shapes=((M,),), differentiable=False) for f in (np.zeros_like, np.ones_like)],
-    Sample(np.empty_like, shapes=((M,),), call=lambda x: np.empty_like(x) * 0 == 1, differentiable=False),
+    Sample(np.empty_like, shapes=((M,),), call=lambda x: np.isnan(np.empty_like(x)) & False, differentiable=False),
     *[
         Sample(f, shapes=((),), call=lambda f=f: f((2, 3)), differentiable=False)
         for f in (np.zeros, np.ones, np.indices)
@@ -306,22 +306,22 @@ PRODUCTS = [
 ]
 
 MATRICES = [
-    Sample(np.linalg.norm, shapes=((V,), (M,), (T,)), complex=True),
+    Sample(np.linalg.norm, shapes=((V,), (M,), (T,)), complex=True, kinks=(0.0,)),
     Sample(
         np.linalg.norm,
         shapes=((M,),),
         kwargs=({"axis": 0}, {"axis": -1, "keepdims": True}, {"axis": (0, 1)}),
-        complex=True,
+        complex=True, kinks=(0.0,),
     ),
     *[
-        Sample(np.linalg.norm, shapes=((V,), (M,)), kwargs=({"ord": ord, "axis": -1},), complex=True)
+        Sample(np.linalg.norm, shapes=((V,), (M,)), kwargs=({"ord": ord, "axis": -1},), complex=True, kinks=(0.0,))
         for ord in (1, 2, 3, 1.5, np.inf, -np.inf, 0)
     ],
     *[
-        Sample(np.linalg.norm, shapes=((M,), (T,)), kwargs=({"ord": ord, "axis": (-1, -2)},), complex=True)
+        Sample(np.linalg.norm, shapes=((M,), (T,)), kwargs=({"ord": ord, "axis": (-1, -2)},), complex=True, kinks=(0.0,))
         for ord in (1, -1, np.inf, -np.inf, "fro")
     ],
-    *[Sample(np.linalg.norm, shapes=((M,),), kwargs=({"ord": ord},), complex=True) for ord in (2, -2, "nuc")],
+    *[Sample(np.linalg.norm, shapes=((M,),), kwargs=({"ord": ord},), complex=True, kinks=(0.0,)) for ord in (2, -2, "nuc")],
     Sample(
         np.linalg.vector_norm,
         shapes=((M,),),

@@ -14,7 +14,7 @@ from ..runtime.errors import NoRuleError
 from ..runtime.ops import Kind, Op
 from ..runtime.registry import require
 from . import operand, storage
-from .graph import Node, Pick, next_sequence
+from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
 from .modes import LOCAL
 from .operand import Operand, wrap
 from .site import blame
@@ -22,7 +22,7 @@ from .site import blame
 __all__ = ["apply", "apply1", "apply2", "install", "run"]
 
 _new = object.__new__
-_WEAK_DTYPES = {float: np.dtype(np.float64), complex: np.dtype(np.complex128), int: np.dtype(np.int64), bool: np.dtype(bool)}
+float64 = np.float64
 _PLAIN = {float, int, complex, bool, np.ndarray, *(np.sctypeDict.values())}
 tensor_class: Any = Operand
 
@@ -57,11 +57,7 @@ def apply1(op: Op, x: Any) -> Any:
     new.plan = plan
     new.edges = (node,)
     new.saved = plan.save(x._value, value)
-    try:
-        new.shape = value.shape
-        new.dtype = value.dtype
-    except AttributeError:
-        new.shape, new.dtype = (), _WEAK_DTYPES[type(value)]
+    new.meta = NUMBER if type(value) is float64 else meta_of(value)
     new.seq = next_sequence()
     new.extra = None
     return made
@@ -79,6 +75,8 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
     if type(y) is tensor_class:
         yv = y._value
         yn = y._node
+    elif type(y) is float:
+        yv, yn = y, None
     else:
         yv, yn = admit(y), None
     try:
@@ -107,11 +105,7 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
     new.plan = plan
     new.edges = edges
     new.saved = plan.save(xv, yv, value)
-    try:
-        new.shape = value.shape
-        new.dtype = value.dtype
-    except AttributeError:
-        new.shape, new.dtype = (), _WEAK_DTYPES[type(value)]
+    new.meta = NUMBER if type(value) is float64 else meta_of(value)
     new.seq = next_sequence()
     new.extra = None
     return made
@@ -170,7 +164,9 @@ def stack_nested(value: Any) -> Any:
 def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run an op in any form: any mode, any arguments, one result or several."""
     if isinstance(op.fn, np.ufunc) and kwargs:
-        kwargs = {k: v for k, v in kwargs.items() if not (k == "out" and v in (None, (None,)))}
+        out = kwargs.get("out")
+        if "out" in kwargs and (out is None or (type(out) is tuple and all([o is None for o in out]))):
+            kwargs = {k: v for k, v in kwargs.items() if k != "out"}
         if "out" in kwargs or "where" in kwargs:
             return storage.apply_masked(op, args, kwargs)
         if kwargs:
@@ -202,7 +198,7 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
         tensors = tuple([wrap(r) for r in results])
     elif several:
         tensors = tuple(
-            [wrap(r, Pick(node, j, np.shape(r), r.dtype) if r.dtype.kind in "fc" else None) for j, r in enumerate(results)]
+            [wrap(r, Pick(node, j, r) if r.dtype.kind in "fc" else None) for j, r in enumerate(results)]
         )
     else:
         tensors = (wrap(result, node),)
@@ -241,7 +237,7 @@ def _node_of(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], results: t
                 if isinstance(e, Operand) and e._node is not None:
                     slots.append((k, i))
                     edges.append(e._node)
-    if not slots or not (several or getattr(results[0], "dtype", _FLOAT).kind in "fc"):
+    if not slots or not (several or getattr(results[0], "dtype", FLOAT).kind in "fc"):
         return None
     key = sum(1 << k for k, _ in slots) if all(i < 0 for _, i in slots) else tuple(slots)
     plan = op.plan(key)
@@ -256,14 +252,10 @@ def _node_of(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], results: t
     if LOCAL.recorder is None:  # while recording, Tensors are saved once the results have their IR values
         node.saved = plan.save(*values, out)
     node.plural = len(results) if several else 0
-    node.shape = () if several else np.shape(out)
-    node.dtype = None if several else (out.dtype if hasattr(out, "dtype") else _WEAK_DTYPES[type(out)])
+    node.meta = NUMBER if several else meta_of(out)  # of several results each Pick knows its own
     node.seq = next_sequence()
     node.extra = None
     return node
-
-
-_FLOAT = np.dtype(np.float64)
 
 
 def _save_recorded(op: Op, node: Node, bound: tuple[Any, ...], tensors: tuple[Any, ...], several: bool) -> None:

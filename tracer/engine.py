@@ -8,15 +8,21 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import AutogradError
-from .graph import AccumulateGrad, Node, Pick
+from ..runtime.ops import Plan
+from .graph import NUMBER, AccumulateGrad, Node, Pick
 from .modes import LOCAL, grad_mode
 from .operand import Operand, wrap
 
 __all__ = ["run_backward"]
 
+float64 = np.float64
 
-def fit(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+
+def fit(g: Any, meta: tuple[tuple[int, ...], Any]) -> Any:
     """A cotangent in the shape and dtype of what it belongs to: summed over broadcast axes, cast, the real part taken."""
+    shape, dtype = meta
+    if hasattr(g, "dtype") and g.shape == shape and g.dtype == dtype:
+        return g
     if np.shape(g) != shape:
         extra = np.ndim(g) - len(shape)
         if extra > 0:
@@ -26,13 +32,15 @@ def fit(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
             g = np.sum(g, axis=stretched if len(stretched) > 1 else stretched[0], keepdims=True)
         if np.shape(g) != shape:
             g = np.broadcast_to(g, shape)
-    found = g.dtype if hasattr(g, "dtype") else np.result_type(g)
+    if not hasattr(g, "dtype"):  # a Python number: -1j * np.float64(2) is one
+        g = np.asarray(g)[()]
+    found = g.dtype
     if found != dtype:
         if found.kind == "c" and dtype.kind != "c":
             g = np.real(g)
             found = g.dtype
         if found != dtype:
-            g = g.astype(dtype) if hasattr(g, "astype") else dtype.type(g)
+            g = g.astype(dtype)
     return g
 
 
@@ -45,7 +53,7 @@ def _rebuilt(node: Node) -> tuple[Any, ...]:
             if node.op.n_out == 1:
                 entry = _hang(entry, node)
             else:
-                entry = tuple([_hang(e, Pick(node, j, np.shape(e), e.dtype)) for j, e in enumerate(entry)])
+                entry = tuple([_hang(e, Pick(node, j, e)) for j, e in enumerate(entry)])
         elif spec.what == "value":
             param = node.op.params[spec.param]
             if param.sequence or param.variadic:
@@ -129,8 +137,15 @@ def _run(roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_gra
         else:
             totals[node] = g
             heappush(heap, (-node.seq, node))
-    while heap:
-        node = heappop(heap)[1]
+    following: Any = None  # a node that waits beside the heap, which a chain then never touches
+    while heap or following is not None:
+        if following is None or (heap and -heap[0][0] > following.seq):
+            if following is not None:
+                heappush(heap, (-following.seq, following))
+            node = heappop(heap)[1]
+        else:
+            node = following
+        following = None
         g = totals.pop(node)
         if recorder is not None:
             recorder.backward(node, g)
@@ -138,9 +153,8 @@ def _run(roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_gra
             g = _hooks(node, g)
         if wanted is not None and node in wanted:
             results[node] = g
-        kind = type(node)
-        if kind is not Node:
-            if kind is Pick:
+        if type(node) is not Node:
+            if type(node) is Pick:
                 parent = node.parent
                 if needed is not None and parent not in needed:
                     continue
@@ -164,43 +178,60 @@ def _run(roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_gra
         if tensors:
             saved = _rebuilt(node)
         edges = node.edges
-        sums: Any = None
         if plan.any_sum:
-            sums = []
-            for takes, edge in zip(plan.takes_sum, edges, strict=True):
-                total = totals.get(edge) if takes else None
-                if total is not None and edge not in owned and type(total) is np.ndarray:
-                    total = np.array(total)
-                sums.append(total)
-        grads = plan.backward(tuple(g) if type(g) is list else g, saved, sums)
+            sums = _sums(plan, edges, totals, owned)
+            grads = plan.backward(tuple(g) if type(g) is list else g, saved, sums)
+            grads = _taken_over(plan, edges, grads, totals, owned, heap, needed)
+        else:
+            grads = plan.backward(tuple(g) if type(g) is list else g, saved, None)
         if not retain_graph and node.saved:
             node.saved = None
-        j = 0
-        for edge in edges:
-            gx = grads[j]
-            j += 1
+        for edge, gx in zip(edges, grads):  # noqa: B905  # strict= costs a tenth of a 0-d op
             if gx is None or (needed is not None and edge not in needed):
                 continue
-            try:
-                if gx.shape != edge.shape or gx.dtype != edge.dtype:
-                    gx = fit(gx, edge.shape, edge.dtype)
-            except AttributeError:
-                gx = fit(gx, edge.shape, edge.dtype)
-            if edge not in totals:
+            if type(gx) is not float64 or edge.meta is not NUMBER:
+                gx = fit(gx, edge.meta)
+            total = totals.get(edge)
+            if total is None:
                 totals[edge] = gx
-                if plan.any_sum and plan.takes_sum[j - 1]:
-                    owned.add(edge)
-                heappush(heap, (-edge.seq, edge))
-            elif plan.any_sum and plan.takes_sum[j - 1]:
-                totals[edge] = gx
-                owned.add(edge)
+                if following is None:
+                    following = edge
+                else:
+                    heappush(heap, (-edge.seq, edge))
             elif edge in owned and type(gx) is np.ndarray:
                 totals[edge] += gx
             else:
-                total = totals[edge] = totals[edge] + gx
+                total = totals[edge] = total + gx
                 if type(total) is np.ndarray:
                     owned.add(edge)
     return results
+
+
+def _sums(plan: Plan, edges: tuple[Any, ...], totals: dict[Any, Any], owned: set[Any]) -> list[Any]:
+    """The running sums that formulas take over: buffers of ours, which they may write into."""
+    sums: list[Any] = []
+    for takes, edge in zip(plan.takes_sum, edges, strict=True):
+        total = totals.get(edge) if takes else None
+        if total is not None and edge not in owned and type(total) is np.ndarray:
+            total = np.array(total)
+        sums.append(total)
+    return sums
+
+
+def _taken_over(
+    plan: Plan, edges: tuple[Any, ...], grads: tuple[Any, ...], totals: dict[Any, Any], owned: set[Any],
+    heap: list[tuple[int, Any]], needed: set[Any] | None,
+) -> list[Any]:  # fmt: skip
+    """Store the new sums of formulas that took theirs over; what is left to add of the others."""
+    left = list(grads)
+    for j, (takes, edge) in enumerate(zip(plan.takes_sum, edges, strict=True)):
+        if takes and left[j] is not None and (needed is None or edge in needed):
+            if edge not in totals:
+                heappush(heap, (-edge.seq, edge))
+            totals[edge] = fit(left[j], edge.meta)
+            owned.add(edge)
+            left[j] = None
+    return left
 
 
 def _hooks(node: Any, g: Any) -> Any:

@@ -11,9 +11,43 @@ import numpy as np
 from ..runtime.ops import MISSING, Op, Plan
 from .operand import wrap
 
-__all__ = ["AccumulateGrad", "Extra", "Node", "Pick", "next_sequence"]
+__all__ = ["NUMBER", "AccumulateGrad", "Edge", "Extra", "Node", "Pick", "meta_of", "next_sequence"]
 
 next_sequence = itertools.count().__next__  # creation order; backward runs it in reverse
+
+
+FLOAT = np.dtype(np.float64)
+NUMBER = ((), FLOAT)  # the meta of every float64 number: one object, so that `is` tells it
+_WEAK = {float: FLOAT, complex: np.dtype(np.complex128), int: np.dtype(np.int64), bool: np.dtype(np.bool_)}
+
+
+def meta_of(value: Any) -> tuple[tuple[int, ...], Any]:
+    """The shape and dtype of a value; a Python number has those that NumPy gives it."""
+    kind = type(value)
+    if kind is np.float64 or kind is float:
+        return NUMBER
+    if kind in _WEAK:
+        return ((), _WEAK[kind])
+    shape, dtype = value.shape, value.dtype
+    return (shape, dtype) if shape or dtype is not FLOAT else NUMBER
+
+
+class Edge:
+    """What an edge leads to: something that a cotangent of a known shape and dtype belongs to."""
+
+    __slots__ = ("meta",)
+
+    meta: tuple[tuple[int, ...], Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result and of its cotangent."""
+        return self.meta[0]
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the result and of its cotangent."""
+        return self.meta[1]
 
 
 class Extra:
@@ -26,20 +60,18 @@ class Extra:
         self.retain: weakref.ref[Any] | None = None
 
 
-class Node:
+class Node(Edge):
     """One recorded operation: its op, what it saved, and edges to the nodes that made its arguments.
 
     `edges[j]` is the node of the argument that `plan.slots[j]` names. A node never holds its own result.
     """
 
-    __slots__ = ("__weakref__", "dtype", "edges", "extra", "ir", "op", "plan", "plural", "saved", "seq", "shape")
+    __slots__ = ("__weakref__", "edges", "extra", "ir", "op", "plan", "plural", "saved", "seq")
 
     op: Op
     plan: Plan
     edges: tuple[Any, ...]
     saved: Any  # a tuple; None once freed
-    shape: tuple[int, ...]  # of the result; () for several results
-    dtype: Any
     seq: int
     extra: Extra | None
     plural: int  # how many results; unset, like `ir`, where `apply1` and `apply2` made the node
@@ -67,34 +99,32 @@ def _public_edge(edge: Any) -> tuple[Any, int]:
     return (edge, 0)
 
 
-class Pick:
+class Pick(Edge):
     """One result of an operation that has several."""
 
-    __slots__ = ("__weakref__", "dtype", "extra", "index", "ir", "parent", "seq", "shape")
+    __slots__ = ("__weakref__", "extra", "index", "ir", "parent", "seq")
 
-    def __init__(self, parent: Node, index: int, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, parent: Node, index: int, value: Any) -> None:
         self.parent = parent
         self.index = index
-        self.shape = shape
-        self.dtype = dtype
+        self.meta = meta_of(value)
         self.seq = next_sequence()
         self.extra: Extra | None = None
         self.ir: Any = None
 
 
-class AccumulateGrad:
+class AccumulateGrad(Edge):
     """The end of the graph at a leaf: where that leaf's gradient adds up.
 
     The gradient lives here and the leaf only points to it, so that leaf and node make no reference cycle.
     """
 
-    __slots__ = ("__weakref__", "_variable", "dtype", "extra", "grad", "ir", "seq", "shape", "value")
+    __slots__ = ("__weakref__", "_variable", "extra", "grad", "ir", "seq", "value")
 
     def __init__(self, variable: Any, value: Any) -> None:
         self._variable = weakref.ref(variable)
         self.value = value
-        self.shape = np.shape(value)
-        self.dtype = np.asarray(value).dtype if not hasattr(value, "dtype") else value.dtype
+        self.meta = meta_of(value)
         self.seq = next_sequence()
         self.extra: Extra | None = None
         self.grad: Any = None

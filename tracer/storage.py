@@ -68,7 +68,7 @@ def set_item(target: Any, index: Any, value: Any) -> None:
 
 def _may_write(target: Any, how: str) -> None:
     if LOCAL.recorder is not None:
-        LOCAL.recorder.fail(f"`{how}` writes in place")
+        LOCAL.recorder.fail(f"writes in place (`{how}`)")
     if not LOCAL.depth:
         raise blame(
             AutogradError(
@@ -195,7 +195,7 @@ def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         (out,) = out
     where = words.pop("where", True)
     if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("`out=` writes in place" if out is not None else "a ufunc's `where=` leaves values undefined")
+        LOCAL.recorder.fail("writes in place (`out=`)" if out is not None else "uses `where=` of a ufunc, which leaves values undefined")
     result = dispatch.apply(_masked(op), (*args, out, where), {k: v for k, v in words.items() if k in ("dtype", "casting")})
     return result if out is None else _into(out, result)
 
@@ -203,7 +203,7 @@ def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def apply_out(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`out=` of a function that is not a ufunc."""
     if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("`out=` writes in place")
+        LOCAL.recorder.fail("writes in place (`out=`)")
     words = dict(kwargs)
     return _into(words.pop("out"), dispatch.apply(op, args, words))
 

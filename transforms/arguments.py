@@ -31,6 +31,7 @@ class Arguments:
         self._groups: list[tuple[Any, list[tuple[Any, Any]]]] = []
         listed = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
         places = [self._place(n, args, kwargs) for n in listed]
+        self.places = places
         given: list[Any] = list(args)
         named = dict(kwargs)
         for place in places:
@@ -143,8 +144,7 @@ def _linked(leaf: Any, dtype: Any) -> Any:
     node.plan = op.plan(1)
     node.edges = (leaf._node,)
     node.saved = ()
-    node.shape = np.shape(leaf._value)
-    node.dtype = dtype
+    node.meta = (np.shape(leaf._value), dtype)
     node.seq = AccumulateGrad(leaf, leaf._value).seq
     node.extra = None
     return node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-import random
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -36,11 +36,18 @@ def _asarray(obj: Any, dtype: Any = None, **options: Any) -> Any:
     return _array(obj, dtype, copy=None)
 
 
-def _ascontiguousarray(obj: Any, dtype: Any = None, **options: Any) -> Any:
-    if isinstance(obj, Operand):
-        contiguous = np.asarray(obj._value).flags.c_contiguous
-        return _array(obj, dtype, copy=None if contiguous else True)
-    return np.ascontiguousarray(obj, dtype, **options)
+def _laid_out(fn: Callable[..., Any], flag: str) -> Callable[..., Any]:
+    """np.ascontiguousarray and np.asfortranarray: the array itself where it lies so already, else a copy that does."""
+    op = require(fn)
+
+    def lay(a: Any, dtype: Any = None, **options: Any) -> Any:
+        if not isinstance(a, Operand):
+            return fn(a, dtype, **options)
+        if a.ndim and getattr(a.flags, flag) and dtype in (None, a.dtype):
+            return a
+        return apply(op, (a,), {} if dtype is None else {"dtype": dtype})
+
+    return lay
 
 
 def _literal(make: Callable[..., Any], obj: Any, dtype: Any, **options: Any) -> Any:
@@ -115,7 +122,8 @@ def _by_identity() -> dict[int, Any]:
     """What stands in for a function that does not dispatch, by the identity of the original."""
     found: dict[int, Any] = {
         id(np.array): _array, id(np.asarray): _asarray, id(np.asanyarray): _asarray,
-        id(np.ascontiguousarray): _ascontiguousarray, id(isinstance): _isinstance, id(len): _len,
+        id(np.ascontiguousarray): _laid_out(np.ascontiguousarray, "c_contiguous"),
+        id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"), id(isinstance): _isinstance, id(len): _len,
     }  # fmt: skip
     for name in _CREATION:
         if lookup(getattr(np, name)) is not None:
@@ -125,6 +133,15 @@ def _by_identity() -> dict[int, Any]:
     for name in _FILES:
         found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name))
     return found
+
+
+def _draws(owner: Any) -> bool:
+    """Whether methods of `owner` draw random numbers (who has such an object has loaded its module)."""
+    classes = [
+        getattr(sys.modules.get(module), name, None)
+        for module, name in (("random", "Random"), ("numpy.random", "RandomState"), ("numpy.random", "Generator"))
+    ]
+    return isinstance(owner, tuple([c for c in classes if c is not None]))
 
 
 _scipy_seen: dict[int, Any] = {}
@@ -141,9 +158,9 @@ def replacement(value: Any) -> Any:
             _scipy_seen[id(value)] = _through_apply(value) if lookup(value) is not None else value
         return _scipy_seen[id(value)]
     owner = getattr(value, "__self__", None)
-    if isinstance(owner, (random.Random, np.random.RandomState, np.random.Generator)):
+    if owner is not None and _draws(owner):
         return _refused(f"{type(owner).__name__}.{value.__name__}", value)
-    if value is np.random.default_rng:
+    if getattr(value, "__name__", None) == "default_rng" and value is np.random.default_rng:
         return _refused("np.random.default_rng", value)
     return None
 

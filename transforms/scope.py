@@ -176,7 +176,7 @@ class Scope:
                 seen.append(new)
             own = types.FunctionType(code, space, function.__name__, function.__defaults__, tuple(seen))
             for cell in seen:  # a function that reads itself reads its rebuilt self
-                if cell not in cells.values() and _contents(cell) is function:
+                if _contents(cell) is function and not any(cell is c for c in cells.values()):  # == compares contents
                     cell.cell_contents = own
         own.__kwdefaults__ = function.__kwdefaults__
         own.__qualname__ = function.__qualname__

@@ -1,12 +1,13 @@
-"""gs.source: the generated text of a function, to print, or to look at in a notebook."""
+"""gs.source: the generated text of a function, to print, or to look at in a notebook; and the graph behind it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .compiler.compiled import Compiled, compile
+from ..runtime.ir import Graph
+from .compiler.compiled import Compiled
 
-__all__ = ["Source", "source"]
+__all__ = ["Source", "graph", "source"]
 
 
 class Source(str):
@@ -39,5 +40,13 @@ def source(function: Any, *args: Any, **kwargs: Any) -> Source:
     >>> "np.sum" in gs.source(f, np.ones(3))
     True
     """
-    compiled = function if isinstance(function, Compiled) else compile(function)
-    return Source(compiled.specialisation(*args, **kwargs).text)
+    return Source(_compiled(function).specialisation(*args, **kwargs).text)
+
+
+def graph(function: Any, *args: Any, **kwargs: Any) -> Graph:
+    """The graph that this source was written from, after the passes; raises CompileError as `gs.source` does."""
+    return _compiled(function).specialisation(*args, **kwargs).graph
+
+
+def _compiled(function: Any) -> Compiled:
+    return function if isinstance(function, Compiled) else Compiled(function, {"verify": False})

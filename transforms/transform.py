@@ -7,7 +7,12 @@ import pickle
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..runtime.ir import Graph
+    from .compare import Comparison
+    from .source import Source
 
 __all__ = ["Transform"]
 
@@ -28,6 +33,30 @@ class Transform:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind like a function, so that a decorated method gets its `self`."""
         return self if instance is None else types.MethodType(self, instance)
+
+    def source(self, *args: Any, **kwargs: Any) -> Source:
+        """The source that `gs.compile` of this runs for these arguments: `gs.source(self, ...)`."""
+        from .source import source
+
+        return source(self, *args, **kwargs)
+
+    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph that this source was written from, after the passes: it prints one call a line."""
+        from .source import graph
+
+        return graph(self, *args, **kwargs)
+
+    def compare(self, *args: Any, **kwargs: Any) -> Comparison:
+        """Eager, compiled and finite-difference gradients at these arguments: `gs.compare(self, ...)`."""
+        from .compare import compare
+
+        return compare(self, *args, **kwargs)
+
+    def compile(self, **options: Any) -> Any:
+        """This, compiled: `gs.compile(self, ...)`."""
+        from .compiler.compiled import compile
+
+        return compile(self, **options)
 
     def __reduce__(self) -> Any:
         """By name where that name is bound to this object (the decorator form), else by what it was made from."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -56,13 +55,13 @@ def unflatten(structure: Any, leaves: Any) -> Any:
 
 
 def _is_dataclass(value: Any) -> bool:
-    return dataclasses.is_dataclass(value) and not isinstance(value, (type, *_LEAVES))
+    return hasattr(type(value), "__dataclass_fields__") and not isinstance(value, _LEAVES)
 
 
 def _register(cls: type) -> None:
     import optree
 
-    names = [f.name for f in dataclasses.fields(cls)]
+    names = list(cls.__dataclass_fields__)  # type: ignore[attr-defined]  # as dataclasses.fields, without its import
 
     def take_apart(value: Any) -> tuple[Any, Any, Any]:
         return [getattr(value, n) for n in names], cls, names

@@ -196,15 +196,15 @@ rule(
 op(np.maximum, "x, y", elementwise)
 rule(
     np.maximum,
-    x=lambda g, x, y: np.where(x == y, g / 2, np.where(x < y, 0, g)),
-    y=lambda g, x, y: np.where(x == y, g / 2, np.where(x > y, 0, g)),
+    x=lambda g, x, y: np.where(x < y, 0, np.where(x == y, g / 2, g)),
+    y=lambda g, x, y: np.where(x > y, 0, np.where(x == y, g / 2, g)),
 )
 
 op(np.minimum, "x, y", elementwise)
 rule(
     np.minimum,
-    x=lambda g, x, y: np.where(x == y, g / 2, np.where(x > y, 0, g)),
-    y=lambda g, x, y: np.where(x == y, g / 2, np.where(x < y, 0, g)),
+    x=lambda g, x, y: np.where(x > y, 0, np.where(x == y, g / 2, g)),
+    y=lambda g, x, y: np.where(x < y, 0, np.where(x == y, g / 2, g)),
 )
 
 op(np.fmax, "x, y", elementwise)

@@ -188,8 +188,9 @@ def deviation(
 ) -> Any:  # fmt: skip
     """The cotangent under a variance or standard deviation, of which `g` holds the factor before `x - mean`."""
     where = where if is_given(where) and where is not True else None
-    count = count_taken(x_shape, axis, keepdims, where) - (either(correction, ddof))
-    count = max(count, 0) if where is None else np.maximum(count, 0)
+    count, lost = count_taken(x_shape, axis, keepdims, where), either(correction, ddof)
+    if lost != 0:
+        count = max(count - lost, 0) if where is None else np.maximum(count - lost, 0)
     if not is_given(mean):
         mean = np.mean(x, axis=axis, keepdims=True, **({} if where is None else {"where": where}))
     off = np.conjugate(x - mean) if x_dtype.kind == "c" else x - mean

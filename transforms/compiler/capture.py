@@ -20,7 +20,7 @@ from ...tracer.modes import LOCAL
 from ...tracer.operand import Operand, wrap
 from ...tracer.site import Site, user_site
 from ..scope import Path, Scope, all_code, is_user_function
-from .failure import Failure
+from .failure import Failure, definition, reading
 from .sizes import Shape, Size
 
 __all__ = ["Capture", "own_methods"]
@@ -63,6 +63,7 @@ class Capture:
         self.reads: dict[Path, Any] = {}  # what was read and must be found again: the guards of the scope
         self.arrays: dict[Path, tuple[Value, Any]] = {}  # arrays read from outside: inputs
         self.has_number_guards = False
+        self._entered: types.FunctionType | None = None  # the last function that became part of it
         self._backward: Site | None = None
         self._in_backward = False
         self._tensors: dict[Path, Any] = {}
@@ -76,10 +77,10 @@ class Capture:
         return tensor
 
     # the recorder
-    def fail(self, reason: str) -> None:
+    def fail(self, reason: str, site: Site | None = None) -> None:
         """Give the capture up: the run goes on as in eager mode."""
         if self.failed is None:
-            self.failed = Failure(reason, self._site())
+            self.failed = Failure(reason, site or self._site() or definition(self._entered))
 
     def _site(self) -> Site | None:
         if self._in_backward:
@@ -192,6 +193,7 @@ class Capture:
     # the witness
     def enter(self, function: types.FunctionType) -> None:
         """A user's function becomes part of the capture."""
+        self._entered = function
         for code in all_code(function.__code__):
             self.codes.add(code)
             if self.failed is not None:
@@ -212,7 +214,7 @@ class Capture:
         if function.__defaults__ or function.__kwdefaults__:
             for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
                 if not isinstance(default, _SCALARS) and not callable(default) and default != ():
-                    self.fail(f"has a default of type {type(default).__name__}, which cannot be guarded")
+                    self.fail(f"has a default of type {type(default).__name__}, which cannot be guarded", definition(function))
             self.reads[Path(("attribute", function, "__defaults__"))] = function.__defaults__
             self.reads[Path(("attribute", function, "__kwdefaults__"))] = function.__kwdefaults__
         self.reads[Path(("attribute", function, "__code__"))] = function.__code__
@@ -237,7 +239,7 @@ class Capture:
             return value
         reason = self._unknown(value, path)
         if reason is not None:
-            self.fail(reason)
+            self.fail(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
         elif path[0] != "attribute" or path[1] is not builtins:
             self.reads[path] = value
         return self.scope.stand_in(value, path)

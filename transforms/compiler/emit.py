@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-import functools
-import inspect
-import textwrap
 from typing import Any
 
 import gast
 import numpy as np
 
 from ...runtime.ir import Call, Graph, Value, values_in
+from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .literals import constant_tree, in_place_of
 from .naming import Names, line_text, name_values
 from .printer import note, section, to_source
@@ -35,15 +32,6 @@ def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
     return to_source(_Emitter(graph, signature).function(name, docstring))
 
 
-def name_tree(name: str, store: bool = False) -> Any:
-    """A name, or a dotted path."""
-    head, *rest = name.split(".")
-    tree = gast.Name(id=head, ctx=gast.Store() if store and not rest else gast.Load(), annotation=None, type_comment=None)
-    for k, part in enumerate(rest):
-        tree = gast.Attribute(value=tree, attr=part, ctx=gast.Store() if store and k == len(rest) - 1 else gast.Load())
-    return tree
-
-
 def assign(name: str, value: Any) -> Any:
     """`name = value`."""
     return gast.Assign(targets=[name_tree(name, store=True)], value=value, type_comment=None)
@@ -60,14 +48,15 @@ class _Emitter:
         given: dict[Value, str] = {}
         self.unpacking = signature.unpacking(self.names, self.trees, graph.inputs, given)
         self.wishes = name_values(graph, given)
+        self.user_names = set(self.wishes.values())
         self.uses: dict[Value, int] = {}
         for call in graph.calls:
-            for v in values_in(call.args):
+            for v in call.reads:
                 self.uses[v] = self.uses.get(v, 0) + 1
         for v in values_in(graph.outputs):
             self.uses[v] = self.uses.get(v, 0) + 2  # an output is a name of its own in the return
         self.maker = {v: call for call in graph.calls for v in call.outs}
-        self.user: dict[Value, Call] = {v: call for call in graph.calls for v in values_in(call.args)}
+        self.user: dict[Value, Call] = {v: call for call in graph.calls for v in call.reads}
         for call in reversed(graph.calls):  # a buffer that is added into has the name of what it becomes
             first = call.args[0] if call.op.consuming is not None else None
             if isinstance(first, Value) and self.uses.get(first) == 1 and call.outs[0] in self.wishes:
@@ -89,7 +78,7 @@ class _Emitter:
             return False
         if call.op.infix == "/" and not self.is_size(call.args[1]):
             return False
-        users = [u for u in self.graph.calls if any(v is out for v in values_in(u.args))]
+        users = [u for u in self.graph.calls if any(v is out for v in u.reads)]
         return all(
             u.op.infix in _WEAKLY and any(isinstance(a, Value) and a is not out and _is_float64(a) for a in u.args)
             and u.op.infix != "/"
@@ -112,7 +101,8 @@ class _Emitter:
         body.extend(self.unpacking)
         for call in self.graph.calls:
             self.call(call)
-        body.extend(self.blocks())
+        blocks = self.blocks()
+        body.extend(blocks)
         result = self.signature.result(lambda v: self.trees[v] if isinstance(v, Value) else constant_tree(v), self.graph.outputs)
         body.append(gast.Return(value=result))
         return gast.FunctionDef(
@@ -127,13 +117,15 @@ class _Emitter:
         line: Any = None
         quiet: Any = None
         labelled = any(call.backward for _, call in self.statements)
+        plain = gast.Module(body=[statement for statement, _ in self.statements], type_ignores=[])
+        printed = {line.strip() for line in to_source(plain).splitlines()}  # a line like the user's own needs no copy of it
         for statement, call in self.statements:
             now = "backward" if call.backward else "forward"
             if call.site is not None and (line is None or (call.site.code, call.site.line) != line or now != part):
                 line = (call.site.code, call.site.line)
                 text = line_text(call.site)
                 origin = str(call.site)
-                if text and text != to_source(statement).strip():
+                if text and text not in printed:
                     origin += f": {text}"
             else:
                 origin = None
@@ -159,11 +151,9 @@ class _Emitter:
         if name == "guard" and call.op.inline is False and call.op.path == "guard":
             self.guard(call)
             return
-        if call.op.inline:
-            body = _body(call.op.fn, tuple(p.name for p in call.op.params))
-            if len(body) > 1:
-                self.spelled_out(call)
-                return
+        if call.op.inline and len(body_of(call)) > 1:
+            self.spelled_out(call)
+            return
         tree = self.expression(call)
         if len(call.outs) > 1 or call.op.n_out != 1:
             targets = [self.fresh(v) for v in call.outs]
@@ -183,7 +173,12 @@ class _Emitter:
         """A name for a value, under which it is used from here on."""
         maker = self.maker.get(v)
         backward = maker is not None and maker.backward
-        name = self.names.new(self.wishes.get(v) or ("d_t" if backward else "out" if v in self.outputs else "t"))
+        wish = self.wishes.get(v)
+        if wish is None:
+            wish = "d_t" if backward else "out" if v in self.outputs else "t"
+            while wish in self.user_names:
+                wish += "_"
+        name = self.names.new(wish)
         self.trees[v] = name_tree(name)
         return name
 
@@ -196,7 +191,7 @@ class _Emitter:
         user = self.user[out]
         if user.quiet != call.quiet or user.backward != call.backward or user.op.path == "guard":
             return user.op.path == "guard" and not call.quiet and self.length(tree) < _WIDTH // 2
-        if user.op.inline and _times_used(user, out) != 1:
+        if user.op.inline and times_used(user, out) != 1:
             return False
         return self.length(tree) + self.other_length(user, out) < _WIDTH - 16
 
@@ -205,7 +200,7 @@ class _Emitter:
 
     def other_length(self, user: Call, out: Value) -> int:
         """About how long the expression around `out` becomes."""
-        return len(user.op.path) + 2 + sum(self.length(self.trees[v]) + 2 for v in values_in(user.args) if v is not out and v in self.trees)
+        return len(user.op.path) + 2 + sum(self.length(self.trees[v]) + 2 for v in user.reads if v is not out and v in self.trees)
 
     # expressions
     def tree(self, x: Any, call: Call | None = None) -> Any:
@@ -226,8 +221,8 @@ class _Emitter:
         """A call as an expression."""
         op, args = call.op, call.args
         if op.inline:
-            (statement,) = _body(op.fn, tuple(p.name for p in op.params))
-            return self.substituted(statement.value, call)
+            (statement,) = body_of(call)
+            return self.inlined(statement.value, call, {})
         if op.path == "operator.getitem":
             return gast.Subscript(value=self.tree(args[0]), slice=self.index(args[1]), ctx=gast.Load())
         if op.path == "shape":
@@ -268,28 +263,25 @@ class _Emitter:
         return self.tree(x)
 
     # ops of ours
-    def substituted(self, tree: Any, call: Call, renamed: dict[str, str] | None = None) -> Any:
-        """The body of an op of ours with its arguments put in."""
-        given = {p.name: (p, a) for p, a in zip(call.op.params, call.args, strict=True)}
-        return _Substitute(self, given, renamed or {}).visit(copy.deepcopy(tree))
+    def inlined(self, tree: Any, call: Call, renamed: dict[str, str]) -> Any:
+        """A piece of the body of an op of ours with its arguments in it."""
+        return inlined(tree, call, renamed, self.tree, self.index)
 
     def spelled_out(self, call: Call) -> None:
         """An op of ours of several statements: its body, in place where its first argument is a buffer of its own."""
         (out,) = call.outs
-        names = tuple(p.name for p in call.op.params)
         first = call.args[0]
         if call.op.consuming is not None and isinstance(first, Value) and self.owned(first):
-            body = _body(call.op.consuming, names)
             self.trees[out] = self.trees[first]
-            self.wishes.pop(out, None)
-            for statement in body[:-1]:
-                self.add(self.substituted(statement, call), call)
+            for statement in body_of(call, consuming=True)[:-1]:
+                self.add(self.inlined(statement, call, {}), call)
             return
-        body = _body(call.op.fn, names)
+        body = body_of(call)
         result = body[-1].value.id
-        target = self.fresh(out)
+        names = {name: self.names.new(name) for name in locals_of(body) if name != result}
+        names[result] = self.fresh(out)
         for statement in body[:-1]:
-            self.add(self.substituted(statement, call, {result: target}), call)
+            self.add(self.inlined(statement, call, names), call)
 
     def owned(self, v: Value) -> bool:
         """Whether a value lies in a buffer that nobody else sees and nobody reads again."""
@@ -325,49 +317,6 @@ def _is_float64(v: Value) -> bool:
 def _QUIET() -> Any:  # noqa: N802  # reads as the constant it stands for
     return gast.Call(
         func=name_tree("np.errstate"), args=[], keywords=[gast.keyword(arg="all", value=gast.Constant(value="ignore", kind=None))]
-    )
-
-
-class _Substitute(gast.NodeTransformer):  # type: ignore[misc]
-    def __init__(self, emitter: _Emitter, given: dict[str, Any], renamed: dict[str, str]) -> None:
-        self.emitter = emitter
-        self.given = given
-        self.renamed = renamed
-
-    def visit_Subscript(self, node: Any) -> Any:  # noqa: N802
-        if isinstance(node.slice, gast.Name) and node.slice.id in self.given:
-            index = self.emitter.index(self.given[node.slice.id][1])
-            return gast.Subscript(value=self.visit(node.value), slice=index, ctx=node.ctx)
-        return self.generic_visit(node)
-
-    def visit_Name(self, node: Any) -> Any:  # noqa: N802
-        if node.id in self.renamed:
-            return name_tree(self.renamed[node.id], store=isinstance(node.ctx, gast.Store))
-        if node.id in self.given:
-            return self.emitter.tree(self.given[node.id][1])
-        return node
-
-
-@functools.lru_cache(maxsize=256)
-def _body(fn: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
-    """The statements of an op of ours, from its own source, without the docstring."""
-    tree = gast.parse(textwrap.dedent(inspect.getsource(fn))).body[0]
-    if tuple(a.id for a in tree.args.args) != names:
-        raise TypeError(f"{fn.__name__} takes other arguments than its op ({', '.join(names)})")
-    body = tree.body
-    if isinstance(body[0], gast.Expr) and isinstance(body[0].value, gast.Constant):
-        body = body[1:]
-    return tuple(body)
-
-
-def _times_used(call: Call, v: Value) -> int:
-    """How often the body of an op of ours reads an argument."""
-    k = next(j for j, a in enumerate(call.args) if v in list(values_in(a)))
-    name = call.op.params[k].name
-    return sum(
-        isinstance(n, gast.Name) and n.id == name
-        for statement in _body(call.op.fn, tuple(p.name for p in call.op.params))
-        for n in gast.walk(statement)
     )
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import dis
+import linecache
+import re
+import types
+from typing import Any, NamedTuple
 
 from ...tracer.site import Site
+from ..scope import all_code
 
-__all__ = ["Failure"]
+__all__ = ["Failure", "definition", "reading"]
 
 
 class Failure(NamedTuple):
@@ -17,3 +22,27 @@ class Failure(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.site}: it {self.reason}" if self.site else f"it {self.reason}"
+
+
+def definition(function: Any) -> Site | None:
+    """Where a function (or the function under transforms of it) is defined: the line of its `def`."""
+    while hasattr(function, "__gradscribe_transform__"):
+        function = function.function
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is None:
+        return None
+    line = code.co_firstlineno  # that of the first decorator
+    for k in range(line, line + 50):
+        if re.match(r"\s*(async\s+)?def\b", linecache.getline(code.co_filename, k)):
+            return Site(code, 0, line if code.co_name == "<lambda>" else k)
+    return Site(code, 0, line)
+
+
+def reading(function: types.FunctionType, name: str) -> Site | None:
+    """The first place where a function, or one defined in it, reads the enclosing variable `name`."""
+    for code in all_code(function.__code__):
+        for i in dis.get_instructions(code):
+            if i.argval == name and i.opname.startswith("LOAD_") and i.positions and i.positions.lineno:
+                if i.opname not in ("LOAD_CLOSURE", "LOAD_CONST"):
+                    return Site(code, i.offset, i.positions.lineno)
+    return None

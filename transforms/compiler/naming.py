@@ -73,7 +73,7 @@ def all_values(graph: Graph) -> list[Value]:
 
 
 def _continues(call: Call, following: Call) -> bool:
-    return following.site == call.site and not following.backward and any(v in call.outs for v in values_in(following.args))
+    return following.site == call.site and not following.backward and any(v in call.outs for v in following.reads)
 
 
 def assigned_names(site: Site, count: int) -> list[str | None]:

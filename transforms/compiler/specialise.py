@@ -20,7 +20,7 @@ from ..scope import Path
 from ..trees import flatten, unflatten
 from .capture import Capture, own_methods
 from .emit import emit
-from .failure import Failure
+from .failure import Failure, definition
 from .guards import compile_check, signature_key
 from .naming import Names
 from .passes import optimise
@@ -47,10 +47,10 @@ class Inputs:
         for leaf in self.leaves:
             reason = self._reason(leaf)
             if reason is not None and self.refused is None:
-                self.refused = Failure(reason, _definition(function))
+                self.refused = Failure(reason, definition(function))
             if type(leaf) is np.ndarray:
                 if any(np.may_share_memory(leaf, other) for other in arrays) and self.refused is None:
-                    self.refused = Failure("was called with array arguments that overlap in memory", _definition(function))
+                    self.refused = Failure("was called with array arguments that overlap in memory", definition(function))
                 arrays.append(leaf)
         self.key = (self.structure, len(args), tuple(kwargs), signature_key(self.leaves))
 
@@ -92,18 +92,12 @@ def _strided_copy(array: Any) -> Any:
     return made
 
 
-def _definition(function: Any) -> Site | None:
-    inner = getattr(function, "function", function)
-    inner = getattr(inner, "__func__", inner)
-    code = getattr(inner, "__code__", None)
-    return None if code is None else Site(code, 0, code.co_firstlineno)
-
-
 class Specialisation:
     """Generated text and the function that it is."""
 
-    def __init__(self, text: str, name: str, rebuild: Any, digest: int) -> None:
+    def __init__(self, text: str, graph: Graph, name: str, rebuild: Any, digest: int) -> None:
         self.text = text
+        self.graph = graph  # what the text was written from
         self.rebuild = rebuild  # the structure of a result that cannot be written as a literal
         self.digest = digest
         self.unchecked = 3  # calls within which the second check must come
@@ -219,7 +213,7 @@ def captured(function: Any, inputs: Inputs) -> tuple[Any, Made | Failure]:
     arguments = [names.new(name) for name in inputs.names]
     keyword_names = {name: names.new(name) for name, _ in extras}
     if arguments != inputs.names:
-        return result, Failure(f"has parameters named like builtins: {', '.join(inputs.names)}", _definition(function))
+        return result, Failure(f"has parameters named like builtins: {', '.join(inputs.names)}", definition(function))
     signature = Signature(
         arguments, n, list(unflatten(inputs.structure, static)), list(keyword_names.values()),
         literal if written else tuple(range(len(leaves))),
@@ -227,7 +221,7 @@ def captured(function: Any, inputs: Inputs) -> tuple[Any, Made | Failure]:
     name = _function_name(function)
     graph = optimise(graph)
     text = emit(graph, signature, name, _docstring(function, signature, graph))
-    specialisation = Specialisation(text, name, None if written else structure, digest)
+    specialisation = Specialisation(text, graph, name, None if written else structure, digest)
     arrays = {path: array for path, (_, array) in capture.arrays.items()}
     check = compile_check(arguments, n, inputs.values, capture.reads, arrays)
     entry = Entry(check, specialisation, [(keyword_names[name], path) for name, path in extras])

@@ -31,7 +31,7 @@ def verify(graph: Graph, after: str) -> None:
             raise bad(f"{len(call.args)} arguments for {len(call.op.params)} parameters", call)
         if any(a is MISSING for a in call.args):
             raise bad("a required argument is missing", call)
-        for v in values_in(call.args):
+        for v in call.reads:
             if v not in defined:
                 raise bad("a value is used before it is defined", call)
         if call.op.n_out is not None and len(call.outs) != call.op.n_out:

@@ -14,5 +14,5 @@ def dead_code(graph: Graph) -> Graph:
     for call in reversed(graph.calls):
         if call.op.may_raise or any(v in live for v in call.outs):
             kept.append(call)
-            live.update(values_in(call.args))
+            live.update(call.reads)
     return Graph(graph.inputs, kept[::-1], graph.outputs)

@@ -62,5 +62,5 @@ def seen_from_outside(graph: Graph) -> set[Value]:
     found: set[Value] = set(values_in(graph.outputs))
     for call in reversed(graph.calls):
         if any(v in found for v in call.outs) and call.op.kind.value == "shaping":
-            found.update(values_in(call.args))
+            found.update(call.reads)
     return found

@@ -28,7 +28,7 @@ class _Scaled(NamedTuple):
 def scaling(graph: Graph) -> Graph:
     """The graph with constant factors and signs taken together where that is exact."""
     uses: dict[Value, int] = {}
-    for v in (v for call in graph.calls for v in values_in(call.args)):
+    for v in (v for call in graph.calls for v in call.reads):
         uses[v] = uses.get(v, 0) + 1
     for v in values_in(graph.outputs):
         uses[v] = uses.get(v, 0) + 1

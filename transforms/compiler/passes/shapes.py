@@ -12,18 +12,22 @@ from .rewrite import is_elementwise, rewrite
 
 __all__ = ["shapes"]
 
+_READING = frozenset(["shape", "size", "count"])
+
 def shapes(graph: Graph) -> Graph:
     """`t.shape`, where `t` is elementwise of `x`, becomes `x.shape`; the product of all sizes becomes `x.size`."""
     maker: dict[Value, Call] = {}
     sizes: dict[Value, tuple[Value, frozenset[int]]] = {}  # a product of sizes -> of which value, which axes
 
+    if not any(call.op.path in _READING for call in graph.calls):
+        return graph
     named = set(name_values(graph, {v: "" for v in graph.inputs}))
 
     def root(v: Value) -> Value:
         best = v
         call = maker.get(v)
         while call is not None and is_elementwise(call):
-            like = [a for a in values_in(call.args) if a.type.kind == "array" and a.type.shape == call.outs[0].type.shape]
+            like = [a for a in call.reads if a.type.kind == "array" and a.type.shape == call.outs[0].type.shape]
             if not like:
                 break
             v = like[0]
@@ -36,7 +40,7 @@ def shapes(graph: Graph) -> Graph:
         for out in call.outs:
             maker[out] = call
         out = call.outs[0]
-        if call.op.path in ("shape", "size", "count") and isinstance(call.args[0], Value):
+        if call.op.path in _READING and isinstance(call.args[0], Value):
             v = root(call.args[0])
             if call.op.path == "size":
                 sizes[out] = (v, frozenset([int(call.args[1])]))

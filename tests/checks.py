@@ -1,0 +1,303 @@
+"""What every sample is checked for: finite differences, dtypes, and one function run in several ways with one outcome."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import gradscribe as gs
+from gradscribe.tracer.operand import wrap
+
+from samples import ROWS, Sample, Shapes, by_function
+from samples_arrays import SAMPLES_ARRAYS
+
+TABLE: dict[Any, list[Sample]] = by_function([*ROWS, *SAMPLES_ARRAYS])
+STEP = 1e-3  # of finite differences of fourth order
+EDGES = (np.inf, -np.inf, np.nan, -0.0, 0.0, 5e-324, -1e-310, 1.0, -1.0, 1e300)
+
+
+class Case(NamedTuple):
+    """One op on one choice of shapes and options."""
+
+    sample: Sample
+    shapes: Shapes
+    options: dict[str, Any]
+    label: str
+
+    def generator(self, salt: str = "") -> np.random.Generator:
+        """Random numbers that depend on the case alone."""
+        return np.random.default_rng(zlib.crc32(f"{self.label}{salt}".encode()))
+
+    def function(self) -> Callable[..., Any]:
+        """The op as a function of its arrays, written as a user would: options are literals, arrays globals."""
+        return self._written("{call}")
+
+    def loss(self, complex_out: bool) -> Callable[..., Any]:
+        """The function, summed up with weights `w`, its last argument."""
+        return self._written("np.real(np.sum({call} * w))" if complex_out else "np.sum({call} * w)", "w")
+
+    def _written(self, body: str, *more: str) -> Callable[..., Any]:
+        names = list("xyzuv"[: len(self.shapes)])
+        space: dict[str, Any] = {"np": np, "fn": self.sample.call or self.sample.fn, "__name__": "samples_written"}
+        words = []
+        for name, value in self.options.items():
+            if isinstance(value, np.ndarray):
+                space[f"the_{name}"] = value
+            words.append(f"{name}=the_{name}" if isinstance(value, np.ndarray) else f"{name}={_literal(value)}")
+        call = f"fn({', '.join([*names, *words])})"
+        exec(f"def op({', '.join([*names, *more])}):\n    return {body.format(call=call)}\n", space)
+        return space["op"]  # type: ignore[no-any-return]
+
+
+def _literal(value: Any) -> str:
+    return {"inf": "np.inf", "-inf": "-np.inf"}.get(repr(value), repr(value))
+
+
+def cases(samples: Sequence[Sample] | None = None) -> Iterator[Case]:
+    """Every case of every sample (of `samples`)."""
+    groups = TABLE.values() if samples is None else [samples]
+    seen: dict[str, int] = {}
+    for sample in [s for group in groups for s in group]:
+        for shapes in sample.shapes:
+            for options in sample.kwargs:
+                name = getattr(sample.fn, "__name__", "?") if samples is None else "case"
+                n = seen[sample.name, name] = seen.get((sample.name, name), -1) + 1
+                label = sample.name if name in sample.name else f"{sample.name}-{name}"
+                yield Case(sample, shapes, options, f"{label}-{n}")
+
+
+def weights_for(rng: np.random.Generator, out: Any) -> Any:
+    """Weights for a result, each away from zero."""
+    out = np.asarray(out)
+    return _away_from_zero(rng, out.shape, out.dtype if out.dtype.kind in "fc" else np.dtype(float))
+
+
+def _away_from_zero(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> Any:
+    made = rng.uniform(0.4, 1.0, shape) * rng.choice([-1.0, 1.0], shape)
+    if np.dtype(dtype).kind == "c":
+        made = made + 1j * _away_from_zero(rng, shape, float)
+    return np.asarray(made, dtype)
+
+
+def slope(f: Callable[..., Any], xs: Sequence[Any], vs: Sequence[Any]) -> float:
+    """The derivative of `f` at `xs` along `vs`, by central differences of fourth order."""
+
+    def at(t: float) -> float:
+        return float(f(*[x + t * v for x, v in zip(xs, vs, strict=True)]))
+
+    return (8 * (at(STEP) - at(-STEP)) - (at(2 * STEP) - at(-2 * STEP))) / (12 * STEP)
+
+
+def inner(g: Any, v: Any) -> float:
+    """How much a real value grows along `v` where PyTorch's convention gives the gradient `g`."""
+    return float(np.sum(np.real(np.conj(g) * v)))
+
+
+def agree(f: Callable[..., Any], grads: Sequence[Any], xs: Sequence[Any], rng: np.random.Generator, tol: float) -> str | None:
+    """What is wrong with the gradients of `f` at `xs`, one argument after the other; None where nothing is."""
+    for k, (g, x) in enumerate(zip(grads, xs, strict=True)):
+        if np.shape(g) != np.shape(x) or np.asarray(g).dtype != np.asarray(x).dtype:
+            return f"argument {k}: a gradient {np.asarray(g).dtype}{np.shape(g)} of an argument {x.dtype}{np.shape(x)}"
+        v = _away_from_zero(rng, np.shape(x), x.dtype)
+        found, scale = inner(g, v), float(np.sum(np.abs(g * v)))
+        expected = slope(lambda y, k=k: f(*[y if j == k else z.copy() for j, z in enumerate(xs)]), [x], [v])
+        if not abs(found - expected) <= tol * scale + 1e-9 * (1 + abs(float(f(*[y.copy() for y in xs])))):
+            return f"argument {k}: gradient {found:.12g}, finite differences {expected:.12g}"
+    return None
+
+
+def gradient_problem(case: Case, dtype: Any = np.float64) -> str | None:
+    """What finite differences say against a rule's gradients."""
+    rng = case.generator()
+    xs = case.sample.draw(rng, case.shapes, dtype)
+    out = case.function()(*[x.copy() for x in xs])  # some primitives of ours write into what they are given
+    loss, w = case.loss(np.asarray(out).dtype.kind == "c"), weights_for(rng, out)
+    grads = gs.grad(loss, argnums=tuple(range(len(xs))))(*xs, w)
+    return agree(lambda *a: loss(*a, w), grads, xs, rng, 1e-6)
+
+
+def second_problem(case: Case, dtype: Any = np.float64) -> str | None:
+    """What finite differences of the gradient say against the gradient of the gradient."""
+    rng = case.generator("2")
+    xs = case.sample.draw(rng, case.shapes, dtype)
+    out = case.function()(*[x.copy() for x in xs])  # some primitives of ours write into what they are given
+    loss, w = case.loss(np.asarray(out).dtype.kind == "c"), weights_for(rng, out)
+    vs = [_away_from_zero(rng, x.shape, x.dtype) for x in xs]
+    every = tuple(range(len(xs)))
+    first = gs.grad(loss, argnums=every)
+
+    def along(*a: Any) -> Any:
+        total = 0.0
+        for g, v in zip(first(*a, w), vs, strict=True):
+            total = total + np.sum(np.real(np.conj(g) * v))
+        return total
+
+    return agree(along, gs.grad(along, argnums=every)(*xs), xs, rng, 1e-5)
+
+
+class Outcome(NamedTuple):
+    """What a call gave: a result or an error, and the warnings on the way."""
+
+    result: Any
+    error: BaseException | None
+    warned: frozenset[type[Warning]]
+
+
+def outcome(f: Callable[..., Any], args: Sequence[Any]) -> Outcome:
+    """Call `f` on copies of arrays that have the arrays' own strides."""
+    with warnings.catch_warnings(record=True) as log:
+        warnings.simplefilter("always")
+        try:
+            result, error = f(*[_copied(a) for a in args]), None
+        except (gs.VerifyError, AssertionError, NotImplementedError):
+            raise
+        except Exception as raised:
+            result, error = None, raised
+    return Outcome(result, error, frozenset(w.category for w in log))
+
+
+def _copied(a: Any) -> Any:
+    if not isinstance(a, np.ndarray) or a.flags.c_contiguous:
+        return a.copy() if isinstance(a, np.ndarray) else a
+    if a.flags.f_contiguous:
+        return a.copy(order="F")
+    return spaced(a)
+
+
+def spaced(a: Any) -> Any:
+    """`a` in memory with gaps, backwards along the last axis."""
+    if not a.ndim:
+        return a.copy()
+    memory = np.zeros((*a.shape[:-1], 2 * a.shape[-1]), a.dtype)
+    view = memory[..., ::-2]
+    view[...] = a
+    return view
+
+
+def leaves(value: Any) -> list[Any]:
+    """The arrays and numbers of a result."""
+    if isinstance(value, (list, tuple)):
+        return [leaf for v in value for leaf in leaves(v)]
+    return [value]
+
+
+def unlike(found: Any, expected: Any, strides: bool = True, kinds: bool = True) -> str | None:
+    """How two results differ: types, dtypes, shapes, strides, bits. Only the payload of NaNs is free."""
+    a, b = leaves(found), leaves(expected)
+    if len(a) != len(b):
+        return f"{len(a)} results, not {len(b)}"
+    for x, y in zip(a, b, strict=True):
+        if kinds and type(x) is not type(y):
+            return f"a {type(x).__name__}, not a {type(y).__name__}"
+        x, y = np.asarray(x), np.asarray(y)
+        if (x.dtype, x.shape) != (y.dtype, y.shape):
+            return f"{x.dtype}{x.shape}, not {y.dtype}{y.shape}"
+        if strides and x.strides != y.strides:
+            return f"strides {x.strides}, not {y.strides}"
+        if x.tobytes() != y.tobytes() and not _same_but_nan(x, y):
+            return f"bits differ: {x.tolist()}, not {y.tolist()}"
+    return None
+
+
+def _same_but_nan(x: Any, y: Any) -> bool:
+    if x.dtype.kind == "c":
+        return _same_but_nan(x.real, y.real) and _same_but_nan(x.imag, y.imag)
+    if x.dtype.kind != "f":
+        return False
+    nan = np.isnan(y)
+    return bool(np.array_equal(np.isnan(x), nan)) and np.where(nan, 0, x).tobytes() == np.where(nan, 0, y).tobytes()
+
+
+def edge_inputs(case: Case, xs: Sequence[Any]) -> Iterator[list[Any]]:
+    """Inputs like `xs` with inf, nan, -0.0, denormals and the op's own special points in them."""
+    points = (*EDGES, *case.sample.edge, *case.sample.kinks)
+    for turn in range(2):
+        made = []
+        for k, x in enumerate(xs):
+            if x.dtype.kind not in "fc":
+                made.append(x)
+                continue
+            with np.errstate(all="ignore"):
+                values = np.resize(np.roll(points, -(3 * turn + 7 * k)), x.shape).astype(x.dtype)
+            made.append(values if turn else np.where(np.arange(x.size).reshape(x.shape) % 3 == k % 3, values, x))
+        yield made
+    yield [x if x.dtype.kind not in "fc" else np.zeros_like(x) for x in xs]
+
+
+def compiled_problem(f: Callable[..., Any], runs: Sequence[Sequence[Any]], allowed: str = "") -> str | None:
+    """How a function and its compiled form differ on any of several inputs of one signature; None where they do not."""
+    compiled = gs.compile(f, verify=True)
+    for k, args in enumerate(runs):
+        expected, found = outcome(f, args), outcome(compiled, args)
+        if any(issubclass(c, gs.EagerWarning) for c in found.warned) and not allowed:
+            return f"run {k}: it runs eagerly: {compiled._eager}"
+        if type(found.error) is not type(expected.error):
+            return f"run {k}: compiled raised {found.error!r}, eager {expected.error!r}"
+        if found.error is None:
+            problem = unlike(found.result, expected.result)
+            if problem is not None:
+                return f"run {k}: compiled gave {problem}\n{compiled.specialisation(*args).text}"
+        more = {c for c in found.warned - expected.warned if not issubclass(c, gs.EagerWarning)}
+        if more:
+            return f"run {k}: compiled warned {more}"
+    return None
+
+
+def single_dtype(dtype: Any) -> Any:
+    """The dtype of half the width."""
+    return {"f": np.dtype(np.float32), "c": np.dtype(np.complex64)}.get(np.dtype(dtype).kind, np.dtype(dtype))
+
+
+def laid_out(xs: Sequence[Any], layout: str) -> list[Any]:
+    """The same numbers in another memory layout, or as Python's and NumPy's numbers where they are 0-d."""
+    if layout == "F":
+        return [np.asfortranarray(x) if x.ndim else x for x in xs]
+    if layout == "spaced":
+        return [spaced(x) for x in xs]
+    if layout == "python":
+        return [x.item() if not x.ndim else x for x in xs]
+    if layout == "numpy":
+        return [x[()] for x in xs]
+    return [x.copy() for x in xs]
+
+
+def variants(case: Case, rng: np.random.Generator, edges: bool = True) -> Iterator[tuple[str, list[list[Any]]]]:
+    """Inputs by signature: each a label and several inputs with the same shapes, dtypes and layout."""
+    first, second = (case.sample.draw(rng, case.shapes) for _ in range(2))
+    usual = [first, second, second]
+    special = list(edge_inputs(case, first)) if edges else []
+    yield "C", usual + special
+    if max(map(len, case.shapes), default=0) > 1:
+        yield "F", [laid_out(xs, "F") for xs in usual + special[:1]]
+    if any(case.shapes):
+        yield "spaced", [laid_out(xs, "spaced") for xs in usual + special[1:2]]
+    if () in case.shapes:
+        yield "python", [laid_out(xs, "python") for xs in usual + special]
+        yield "numpy", [laid_out(xs, "numpy") for xs in usual]
+    if not case.sample.integer:
+        with np.errstate(over="ignore"):
+            single = [[np.asarray(x, single_dtype(x.dtype)) for x in xs] for xs in usual + special]
+        yield "single", single
+    if case.sample.complex:
+        yield "complex", [case.sample.draw(rng, case.shapes, np.complex128) for _ in range(2)]
+    for label, shape in (("0-d", ()), ("empty", (0,))):
+        if edges and set(case.shapes) != {shape}:
+            yield label, [case.sample.draw(rng, (shape,) * len(case.shapes)) for _ in range(2)]
+
+
+def tensor_problem(case: Case, f: Callable[..., Any], xs: Sequence[Any]) -> str | None:
+    """How an op of Tensors differs from the same op of arrays: value, dtype, shape, error, warnings."""
+    expected = outcome(f, xs)
+    found = outcome(lambda *a: f(*[wrap(x) for x in a]), xs)  # gs.tensor would copy, to other strides
+    if type(found.error) is not type(expected.error):
+        return f"Tensors raised {found.error!r}, arrays {expected.error!r}"
+    if expected.error is not None:
+        return None
+    if found.warned != expected.warned:
+        return f"Tensors warned {set(found.warned)}, arrays {set(expected.warned)}"
+    plain = [np.asarray(t.data if isinstance(t, gs.Tensor) else t) for t in leaves(found.result)]
+    return unlike(plain, [np.asarray(r) for r in leaves(expected.result)], strides=False)

@@ -1,0 +1,117 @@
+"""Central finite differences of a scalar function, with how far they can be trusted, to hold a gradient against."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Slopes", "slopes"]
+
+ALL = 64  # an argument with at most so many entries is checked entry by entry
+ENTRIES, DIRECTIONS = 24, 8  # a larger one at so many entries, and along so many directions
+SEED = 0
+_NOISE = 30.0  # units in the last place of f that rounding may cost one evaluation
+_FACTORS = (8.0, 1.0, 1 / 32, 1 / 1024)  # steps that are tried where the usual one does not agree
+
+
+class Slopes(NamedTuple):
+    """Slopes of one argument: what the gradient says, what finite differences say, and how far apart they may be."""
+
+    expected: Any
+    found: Any
+    allowed: Any
+    kinks: int  # one-sided slopes differ, and the gradient lies between them
+    unsettled: int  # neither agreement, nor do two steps agree
+    how: str | None  # which entries and directions, where it is not every entry
+
+    @property
+    def ok(self) -> bool:
+        """Whether every slope is as near as it should be, kinks aside."""
+        near = np.abs(self.expected - self.found) <= self.allowed
+        return bool(np.count_nonzero(~near) <= self.kinks)
+
+
+def slopes(value: Callable[[Any], float], x: Any, gradient: Any) -> Slopes:
+    """The slopes of `value` at `x`, an array or a number, beside those that `gradient` predicts.
+
+    `gradient` follows the convention of gs.grad: dL/da + i dL/db for an argument a + i b.
+    """
+    array, g = np.asarray(x), np.asarray(gradient)
+    middle = value(_moved(x, array, 0 * array, 0.0))
+    eps = float(max(np.finfo(array.dtype).eps, np.finfo(np.result_type(middle)).eps))
+    probes = list(_probes(array, g))
+    rows = [_slope(value, x, array, g, direction, eps, float(middle)) for direction in probes]
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 5
+    expected, found, allowed = (np.array(c, dtype=float) for c in columns[:3])
+    n = array.size
+    how = None if n <= ALL else f"{ENTRIES} of {n:,} entries and {DIRECTIONS} directions (seed {SEED})"
+    return Slopes(expected, found, allowed, sum(columns[3]), sum(columns[4]), how)
+
+
+def _probes(array: Any, g: Any) -> Iterator[Any]:
+    """The directions in which slopes are taken, each of the shape of the argument."""
+    rng = np.random.default_rng(SEED)
+    complex_ = array.dtype.kind == "c"
+    units: tuple[complex, ...] = (1.0, 1j) if complex_ else (1.0,)
+    chosen = range(array.size) if array.size <= ALL else rng.choice(array.size, ENTRIES, replace=False)
+    wide = np.complex128 if complex_ else np.float64
+    for k in chosen:
+        for unit in units:
+            one = np.zeros(array.size, wide)
+            one[k] = unit
+            yield one.reshape(array.shape)
+    for k in range(DIRECTIONS if array.size > ALL else 0):
+        v = rng.normal(size=array.shape) + (1j * rng.normal(size=array.shape) if complex_ else 0.0)
+        if k == 0 and np.all(np.isfinite(g)) and np.any(g):
+            v = g.astype(wide)  # the steepest direction, which shows most
+        yield v / np.linalg.norm(v)
+
+
+def _slope(
+    value: Callable[[Any], float], x: Any, array: Any, g: Any, direction: Any, eps: float, middle: float
+) -> tuple[float, float, float, bool, bool]:
+    """Expected slope, found slope, allowed difference, whether at a kink, whether unsettled."""
+    moved = array[direction != 0]
+    size = float(np.max(np.abs(moved))) if np.count_nonzero(direction) == 1 else _rms(array)
+    h = eps ** (1 / 3) * max(1.0, size if np.isfinite(size) else 1.0)
+    relative = eps**0.4
+
+    def at(step: float) -> tuple[float, float, float, float]:
+        above, below = _moved(x, array, direction, step), _moved(x, array, direction, -step)
+        up, down = float(value(above)), float(value(below))
+        taken = np.asarray(above).astype(direction.dtype) - np.asarray(below)  # rounding moves the ends a little
+        products = np.real(np.conj(g) * taken) / (2 * step)
+        expected, scale = float(np.sum(products)), float(np.linalg.norm(products))
+        found = (up - down) / (2 * step)
+        allowed = relative * max(abs(found), scale) + _NOISE * eps * max(abs(up), abs(down)) / step
+        return expected, found, allowed, (up - 2 * middle + down) / step
+
+    first = at(h)
+    if abs(first[0] - first[1]) <= first[2]:
+        return (*first[:3], False, False)
+    tried = [at(h * factor) for factor in _FACTORS]
+    errors = [abs(a[1] - b[1]) + a[2] for a, b in itertools.pairwise(tried)]
+    best = int(np.argmin([e if np.isfinite(e) else np.inf for e in errors]))
+    expected, found, allowed, jump = tried[best]
+    if abs(expected - found) <= allowed:
+        return expected, found, allowed, False, False
+    next_jump = abs(tried[best + 1][3])
+    between = jump != 0 and abs(expected - found) <= abs(jump) / 2 + allowed
+    kink = between and 0.5 < next_jump / abs(jump) < 2 and abs(jump) > allowed
+    return expected, found, allowed, kink, not kink and not abs(found - tried[best + 1][1]) <= 2 * allowed
+
+
+def _rms(array: Any) -> float:
+    return float(np.linalg.norm(array)) / max(1.0, float(array.size)) ** 0.5
+
+
+def _moved(x: Any, array: Any, direction: Any, step: float) -> Any:
+    """`x` moved by `step` in a direction: of its dtype, and laid out in memory as it is."""
+    moved = np.copy(array, order="K")
+    moved[...] = array + step * direction
+    if isinstance(x, np.ndarray):
+        return moved
+    return moved[()] if isinstance(x, np.generic) else type(x)(moved)
