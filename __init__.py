@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .runtime import (
@@ -34,6 +35,8 @@ __all__ = [
     "ShapeError", "Tensor", "VerifyError", "autograd", "compare", "compile", "enable_grad", "grad", "is_grad_enabled",
     "jacobian", "no_grad", "op", "rule", "source", "tensor", "value_and_grad", "vjp",
 ]  # fmt: skip
+
+sys.modules[f"{__name__}.autograd"] = autograd  # so that `import gradscribe.autograd` works
 
 # Loaded on first use, so that importing gradscribe stays quick.
 _LATER = {"compare": "compare", "compile": "compiler.compiled", "jacobian": "vjp", "source": "source", "vjp": "vjp"}

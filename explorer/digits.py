@@ -1,4 +1,4 @@
-"""The data set that ships with gradscribe: 1,797 scans of handwritten digits (data/README.md has source and licence)."""
+"""The data set that ships with gradscribe: 1,797 scans of handwritten digits (source and licence: data/README.md)."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Vjp:
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
-        code = fn.__code__  # type: ignore[attr-defined]  # inspect.signature costs ten times as much, at import
+        code = fn.__code__  # inspect.signature costs ten times as much, at import
         self.names: tuple[str, ...] = code.co_varnames[: code.co_argcount]
 
 
@@ -63,7 +63,8 @@ class Plan(NamedTuple):
 
     `slots` lists (parameter, position in its sequence) for each cotangent that `backward` returns;
     `save(*bound, out)` gives the saved tuple; `backward(g, saved, sums)` the cotangents, where
-    `sums` are the running sums of the slots whose formula takes one over (`takes_sum`).
+    `sums` are the running sums of the slots whose formula takes one over (`takes_sum`). `frees` tells whether arrays
+    are saved, which backward lets go (and cannot run twice then).
     """
 
     slots: tuple[tuple[int, int], ...]
@@ -72,6 +73,7 @@ class Plan(NamedTuple):
     backward: Callable[..., tuple[Any, ...]]
     takes_sum: tuple[bool, ...]
     any_sum: bool
+    frees: bool
 
 
 class Op:
@@ -159,7 +161,7 @@ def parse_signature(text: str) -> tuple[Param, ...]:
 
 
 def _constant(node: ast.expr) -> Any:
-    return eval(compile(ast.Expression(node), "<signature>", "eval"), {"np": np, "NoValue": np._NoValue})  # type: ignore[attr-defined]
+    return eval(compile(ast.Expression(node), "<signature>", "eval"), {"np": np, "NoValue": np._NoValue})
 
 
 def compile_bind(params: tuple[Param, ...], path: str) -> Callable[..., tuple[Any, ...]]:
@@ -234,7 +236,8 @@ def compile_plan(op: Op, key: Any) -> Plan:
         f"def backward(g, saved, sums):\n{unpack}    return ({''.join(call + ', ' for call in calls)})\n"
     )
     exec(compile(text, f"<plan of {op.path}>", "exec"), space)
-    return Plan(slots, tuple(saved.values()), space["save"], space["backward"], tuple(takes_sum), any(takes_sum))
+    frees = any(s.what == "out" or (s.what == "value" and op.params[s.param].name in op.vjps) for s in saved.values())
+    return Plan(slots, tuple(saved.values()), space["save"], space["backward"], tuple(takes_sum), any(takes_sum), frees)
 
 
 def _saved(op: Op, name: str, positions: dict[str, int]) -> Saved:

@@ -39,6 +39,8 @@ class Sample:
     integer: bool = False  # whether its arguments are whole numbers
     order: int = 2  # how many derivatives to check
     differentiable: bool = True
+    finite: bool = False  # whether inf and nan must stay away (LAPACK's SVD does not return)
+    eager: str = ""  # why the compiler leaves it to eager mode
     edge: tuple[float, ...] = ()  # special points of this op, besides 0, inf, nan and the like
 
     @property

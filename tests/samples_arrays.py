@@ -133,7 +133,7 @@ REPEATS = [
         call=lambda x, **k: np.pad(x, 2, **k),
         kwargs=({"mode": "edge"}, {"mode": "wrap"}, {"mode": "reflect"}, {"mode": "symmetric"}),
     ),
-    Sample(shaping.fold_pad, shapes=(((6,),),), call=lambda g: shaping.fold_pad(g, [(1, 2)], "edge", (3,), g.dtype)),
+    Sample(shaping.fold_pad, shapes=(((6,),),), call=lambda g: shaping.fold_pad(g, (1, 2), 0, "edge", (3,), g.dtype)),
 ]
 
 INDEX = [
@@ -148,8 +148,8 @@ INDEX = [
     Sample(indexing.place, shapes=(((2, 4),), (V,)), call=lambda v: indexing.place(v, slice(1, 3), (3, 4), v.dtype)),
     Sample(indexing.place, shapes=((V,),), call=lambda v: indexing.place(v, ROWS, (3,), v.dtype)),
     Sample(indexing.scatter, shapes=((V,),), call=lambda v: indexing.scatter(v, ROWS, (3,), v.dtype)),
-    Sample(indexing.index_add, shapes=((M, V), (M, ())), call=lambda x, v: indexing.index_add(x, 1, v)),
-    Sample(indexing.index_add_at, shapes=(((3,), V),), call=lambda x, v: indexing.index_add_at(x, ROWS, v)),
+    Sample(indexing.index_add, shapes=((M, V), (M, ())), call=lambda x, v: indexing.index_add(np.copy(x), 1, v)),
+    Sample(indexing.index_add_at, shapes=(((3,), V),), call=lambda x, v: indexing.index_add_at(np.copy(x), ROWS, v)),
     Sample(
         indexing.index_set,
         shapes=((M, (2, 1)), (M, (1, 1, 4)), (M, ())),
@@ -321,15 +321,16 @@ MATRICES = [
         Sample(np.linalg.norm, shapes=((M,), (T,)), kwargs=({"ord": ord, "axis": (-1, -2)},), complex=True, kinks=(0.0,))
         for ord in (1, -1, np.inf, -np.inf, "fro")
     ],
-    *[Sample(np.linalg.norm, shapes=((M,),), kwargs=({"ord": ord},), complex=True, kinks=(0.0,)) for ord in (2, -2, "nuc")],
+    *[Sample(np.linalg.norm, shapes=((M,),), kwargs=({"ord": ord},), complex=True, finite=True) for ord in (2, -2, "nuc")],
     Sample(
         np.linalg.vector_norm,
         shapes=((M,),),
         kwargs=kw({"axis": 0, "ord": 3}, {"ord": 1}, {"axis": (0, 1), "keepdims": True}),
     ),
-    Sample(np.linalg.matrix_norm, shapes=((T,),), kwargs=kw({"ord": "nuc", "keepdims": True}, {"ord": 1})),
+    Sample(np.linalg.matrix_norm, shapes=((T,),), kwargs=kw({"ord": 1}), kinks=(0.0,)),
+    Sample(np.linalg.matrix_norm, shapes=((T,),), kwargs=({"ord": "nuc", "keepdims": True},), finite=True),
     Sample(np.linalg.inv, shapes=((S,), (SS,)), call=lambda x: np.linalg.inv(wide(x)), complex=True),
-    Sample(np.linalg.pinv, shapes=((M,), ((4, 3),), (T,)), domain=(0.5, 3.0), order=1, complex=True),
+    Sample(np.linalg.pinv, shapes=((M,), ((4, 3),), (T,)), domain=(0.5, 3.0), order=1, complex=True, finite=True),
     Sample(np.linalg.det, shapes=((S,), (SS,)), call=lambda x: np.linalg.det(wide(x)), complex=True),
     Sample(np.linalg.slogdet, shapes=((S,), (SS,)), call=lambda x: np.linalg.slogdet(wide(x))[1], complex=True),
     Sample(np.linalg.slogdet, shapes=((S,),), call=lambda x: operator.mul(*np.linalg.slogdet(wide(x))), complex=True),
@@ -359,15 +360,21 @@ MATRICES = [
     Sample(np.linalg.eigh, shapes=((S,), (SS,)), call=lambda x: np.linalg.eigh(spd(x))[0], complex=True),
     Sample(np.linalg.eigh, shapes=((S,), (SS,)), call=lambda x: np.linalg.eigh(spd(x))[1] ** 2),
     Sample(np.linalg.eigh, shapes=((S,), (SS,)), call=lambda x: gauge(*np.linalg.eigh(spd(x))), complex=True),
-    Sample(np.linalg.svdvals, shapes=((M,), (T,)), complex=True),
-    Sample(np.linalg.svd, shapes=((M,), (S,)), call=lambda x: np.linalg.svd(x)[1], complex=True),
+    Sample(np.linalg.svdvals, shapes=((M,), (T,)), complex=True, finite=True),
+    Sample(np.linalg.svd, shapes=((M,), (S,)), call=lambda x: np.linalg.svd(x)[1], complex=True, finite=True),
     Sample(
         np.linalg.svd,
         shapes=((M,), ((4, 3),), (S,), (T,)),
         complex=True,
+        finite=True,
         call=lambda x: phases(*np.linalg.svd(x, full_matrices=False)),
     ),
-    Sample(np.linalg.svd, shapes=((M,), ((4, 3),)), call=lambda x: np.linalg.svd(x, full_matrices=False)[2] ** 2),
+    Sample(
+        np.linalg.svd,
+        shapes=((M,), ((4, 3),)),
+        call=lambda x: np.linalg.svd(x, full_matrices=False)[2] ** 2,
+        finite=True,
+    ),
     Sample(
         np.linalg.qr, shapes=((S,), ((4, 3),), ((2, 4, 3),)), call=lambda x: operator.matmul(*product(np.linalg.qr(x)))
     ),

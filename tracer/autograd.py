@@ -9,6 +9,7 @@ import numpy as np
 
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from .engine import run_backward
+from .exits import warn_at_user
 from .modes import LOCAL
 from .operand import Operand, wrap
 from .site import blame
@@ -96,6 +97,12 @@ def backward(
     as_tensors = create_graph or LOCAL.recorder is not None
     roots = _roots(outputs, gradients, as_tensors)
     keep = create_graph if retain_graph is None else retain_graph
+    if create_graph:
+        warn_at_user(
+            "Using backward() with create_graph=True makes a reference cycle between the leaves and their gradients, "
+            "which hold the graph. Use gs.autograd.grad, or reset .grad to None afterwards.",
+            UserWarning,
+        )
     if inputs is None:
         run_backward(roots, None, retain_graph=keep, create_graph=create_graph)
         return
@@ -110,7 +117,8 @@ def backward(
         if g is not None:
             g = np.conj(g) if g.dtype.kind == "c" else g
             g = g if isinstance(g, Operand) else wrap(np.array(g))
-            t.grad = g if t.grad is None else t.grad + g
+            old = t._node.grad if t.is_leaf else getattr(t, "_grad", None)  # a non-leaf's `.grad` would warn
+            t.grad = g if old is None else old + g
 
 
 def grad(
@@ -139,6 +147,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     found = run_backward(roots, {t._node: None for t in ins}, retain_graph=keep, create_graph=create_graph)
     results: list[Any] = []
+    given = {id(g._value if isinstance(g, Operand) else g) for _, g in roots}  # arrays that are spoken for
     for k, t in enumerate(ins):
         g = found.get(t._node)
         if g is None:
@@ -152,5 +161,9 @@ def grad(
             results.append(None)
             continue
         g = np.conj(g) if g.dtype.kind == "c" else g
+        if type(g) is np.ndarray:
+            if not (g.flags.owndata and g.flags.writeable) or id(g) in given:
+                g = np.array(g)  # each result has memory of its own
+            given.add(id(g))
         results.append(g if isinstance(g, Operand) else wrap(g))
     return tuple(results)

@@ -19,7 +19,7 @@ from .modes import LOCAL
 from .operand import Operand, wrap
 from .site import blame
 
-__all__ = ["apply", "apply1", "apply2", "install", "run"]
+__all__ = ["Foreign", "apply", "apply1", "apply2", "install", "run"]
 
 _new = object.__new__
 float64 = np.float64
@@ -66,6 +66,9 @@ def apply1(op: Op, x: Any) -> Any:
 def apply2(op: Op, x: Any, y: Any) -> Any:
     """Run a two-argument op of which at least one argument is a Tensor."""
     if LOCAL.slow:
+        for v in (x, y):
+            if type(v) is not tensor_class:
+                admit(v)
         return apply(op, (x, y), {})
     if type(x) is tensor_class:
         xv = x._value
@@ -89,7 +92,8 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
         if yn is None:
             made._node = None
             return made
-        key, edges = 2, (yn,)
+        key = 2
+        edges: tuple[Any, ...] = (yn,)
     elif yn is None:
         key, edges = 1, (xn,)
     else:
@@ -111,19 +115,21 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
     return made
 
 
+class Foreign(TypeError):
+    """An operand that is not an array of numbers: its own class may know what to do with a Tensor."""
+
+
 def admit(value: Any) -> Any:
     """A plain operand as NumPy takes it; what NumPy would make an object array of is refused."""
     if type(value) in _PLAIN and not (type(value) is np.ndarray and value.dtype.hasobject):
         return value
     if isinstance(value, (int, float, complex)):  # a size, for one
         return value
+    if has_tensor(value):
+        raise Foreign("a list of Tensors met a Tensor in an operation; stack it first: np.stack([t0, t1])")
     array = np.asarray(value)
-    if array.dtype.hasobject:
-        if isinstance(value, (list, tuple)) and has_tensor(value):
-            raise TypeError(
-                "a list of Tensors met a Tensor in an operation; stack it first: np.stack([t0, t1])"
-            )
-        raise TypeError(f"a Tensor cannot be combined with {type(value).__name__!r}: it would make an object array")
+    if array.dtype.kind not in "biufc":
+        raise Foreign(f"a Tensor cannot be combined with {type(value).__name__!r}: it holds no numbers")
     return value if isinstance(value, np.generic | np.ndarray) else array
 
 
@@ -187,6 +193,8 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     try:
         result = op.fn(*a, **k)
     except Exception as error:
+        if LOCAL.recorder is not None:
+            LOCAL.recorder.fail(f"goes on after an error of {op.path}")
         raise blame(error) from None
     several = op.n_out != 1
     results = tuple(result) if several else (result,)

@@ -12,6 +12,7 @@ from ..runtime.ops import Plan
 from .graph import NUMBER, AccumulateGrad, Node, Pick
 from .modes import LOCAL, grad_mode
 from .operand import Operand, wrap
+from .site import blame
 
 __all__ = ["run_backward"]
 
@@ -170,9 +171,11 @@ def _run(roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_gra
             continue
         saved = node.saved
         if saved is None:
-            raise AutogradError(
-                f"Trying to backward through the graph a second time: what {node.name()} saved has been freed. "
-                "Specify retain_graph=True when calling backward the first time."
+            raise blame(
+                AutogradError(
+                    f"Trying to backward through the graph a second time: what {node.name()} saved has been freed. "
+                    "Specify retain_graph=True when calling backward the first time."
+                )
             )
         plan = node.plan
         if tensors:
@@ -184,7 +187,7 @@ def _run(roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_gra
             grads = _taken_over(plan, edges, grads, totals, owned, heap, needed)
         else:
             grads = plan.backward(tuple(g) if type(g) is list else g, saved, None)
-        if not retain_graph and node.saved:
+        if not retain_graph and plan.frees:
             node.saved = None
         for edge, gx in zip(edges, grads):  # noqa: B905  # strict= costs a tenth of a 0-d op
             if gx is None or (needed is not None and edge not in needed):
@@ -221,7 +224,7 @@ def _sums(plan: Plan, edges: tuple[Any, ...], totals: dict[Any, Any], owned: set
 def _taken_over(
     plan: Plan, edges: tuple[Any, ...], grads: tuple[Any, ...], totals: dict[Any, Any], owned: set[Any],
     heap: list[tuple[int, Any]], needed: set[Any] | None,
-) -> list[Any]:  # fmt: skip
+) -> tuple[Any, ...]:  # fmt: skip
     """Store the new sums of formulas that took theirs over; what is left to add of the others."""
     left = list(grads)
     for j, (takes, edge) in enumerate(zip(plan.takes_sum, edges, strict=True)):
@@ -231,7 +234,7 @@ def _taken_over(
             totals[edge] = fit(left[j], edge.meta)
             owned.add(edge)
             left[j] = None
-    return left
+    return tuple(left)
 
 
 def _hooks(node: Any, g: Any) -> Any:

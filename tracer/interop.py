@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import NoRuleError
-from ..runtime.registry import lookup, path_of
-from .dispatch import apply, apply1, apply2, unwrap
+from ..runtime.registry import lookup, path_of, require
+from .dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, unwrap
 from .exits import leave
 from .modes import LOCAL
 from .operand import Operand, wrap
@@ -16,7 +16,7 @@ from .site import blame
 
 __all__ = ["array_function", "array_ufunc", "tensors_in"]
 
-_REDUCTIONS = {
+_REDUCTIONS: dict[tuple[Any, str], Any] = {
     (np.add, "reduce"): np.sum,
     (np.multiply, "reduce"): np.prod,
     (np.maximum, "reduce"): np.max,
@@ -36,7 +36,12 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
             if len(inputs) == 1:
                 return apply1(op, inputs[0])
             if len(inputs) == 2:
-                return apply2(op, *inputs)
+                try:
+                    return apply2(op, *inputs)
+                except Foreign:
+                    if any(isinstance(a, (list, tuple)) and has_tensor(a) for a in inputs):
+                        return apply2(op, *[stack_nested(a) for a in inputs])
+                    raise
         return apply(op, inputs, kwargs)
     if method == "at":
         return _ufunc_at(ufunc, *inputs)
@@ -50,7 +55,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     out = kwargs.pop("out", None)
     if out not in (None, (None,)):
         kwargs["out"] = out[0] if isinstance(out, tuple) else out
-    return whole(*inputs, **kwargs)
+    return apply(require(whole), inputs, kwargs)  # not whole itself: NumPy does not look for Tensors in `where=`
 
 
 def _ufunc_at(ufunc: Any, target: Any, index: Any, *values: Any) -> None:

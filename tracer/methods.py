@@ -16,7 +16,10 @@ from .tensor import Tensor
 
 __all__: list[str] = []
 
-_TORCH_WORDS = {"dim": "axis", "keepdim": "keepdims", "correction": "ddof", "input": "x", "other": "y"}
+_TORCH_WORDS = {
+    "dim": "axis", "dims": "axis", "keepdim": "keepdims", "correction": "ddof", "input": "x", "other": "y",
+    "shifts": "shift", "exponent": "y",
+}  # fmt: skip
 
 
 def _words(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -50,11 +53,47 @@ def _shape(args: tuple[Any, ...]) -> Any:
     return args[0] if len(args) == 1 else args
 
 
-def _reshape(self: Any, *shape: Any, order: str = "C") -> Any:
-    return np.reshape(self, _shape(shape), order=order)  # type: ignore[call-overload]
+def _reshape(self: Any, *args: Any, shape: Any = None, order: str = "C") -> Any:
+    return np.reshape(self, _shape(args) if shape is None else shape, order=order)  # type: ignore[call-overload]
 
 
-def _transpose(self: Any, *axes: Any) -> Any:
+def _flatten(self: Any, order: Any = "C", end_dim: int = -1, start_dim: int | None = None) -> Any:
+    if isinstance(order, str) and start_dim is None:
+        return np.ravel(np.copy(self), order=order)  # type: ignore[call-overload]
+    first = (order if start_dim is None else start_dim) % self.ndim
+    last = end_dim % self.ndim + 1
+    return np.reshape(self, (*self.shape[:first], -1, *self.shape[last:]))
+
+
+def _expand(self: Any, *shape: Any) -> Any:
+    wanted = tuple(_shape(shape))
+    new = len(wanted) - self.ndim
+    return np.broadcast_to(self, tuple([self.shape[k - new] if n == -1 else n for k, n in enumerate(wanted)]))
+
+
+def _where(self: Any, condition: Any, other: Any) -> Any:
+    return np.where(condition, self, other)
+
+
+def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:
+    return np.clip(self, min, max)
+
+
+def _sigmoid(self: Any) -> Any:
+    return 0.5 * (np.tanh(0.5 * self) + 1.0)
+
+
+def _split(self: Any, split_size: Any, dim: int = 0) -> Any:
+    if isinstance(split_size, int):
+        cuts = list(range(split_size, self.shape[dim], split_size))
+    else:
+        cuts = [int(n) for n in np.cumsum(split_size)[:-1]]
+    return tuple(np.split(self, cuts, axis=dim))
+
+
+def _transpose(self: Any, *axes: Any, dim0: int | None = None, dim1: int | None = None) -> Any:
+    if dim0 is not None or dim1 is not None:
+        return np.swapaxes(self, *axes, *[d for d in (dim0, dim1) if d is not None])
     if len(axes) == 2 and self.ndim > 2:  # NumPy would reject it; PyTorch swaps the two
         return np.swapaxes(self, *axes)
     return np.transpose(self, _shape(axes) if axes else None)
@@ -91,11 +130,11 @@ _FROM_NUMPY = (
     "nonzero", "prod", "ravel", "repeat", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace",
     "var",
 )  # fmt: skip
-_TORCH_NAMES = {
+_TORCH_NAMES: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "pow": np.power, "matmul": np.matmul,
     "mm": np.matmul, "neg": np.negative, "abs": np.absolute, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "maximum": np.maximum, "minimum": np.minimum, "unsqueeze": np.expand_dims, "outer": np.outer, "permute": np.transpose,
-    "amax": np.max, "amin": np.min, "where": np.where, "flip": np.flip, "roll": np.roll, "split": np.split,
+    "amax": np.max, "amin": np.min, "flip": np.flip, "roll": np.roll,
 }  # fmt: skip
 
 
@@ -112,10 +151,10 @@ def _install() -> None:
             setattr(Tensor, name, _method(fn))
     for name, method in {
         "reshape": _reshape, "transpose": _transpose, "view": _view, "astype": _astype, "copy": _copy, "sort": _sort,
-        "fill": _fill, "flatten": lambda self, order="C": np.ravel(np.copy(self), order=order), "clone": _copy,
-        "permute": lambda self, *axes: np.transpose(self, _shape(axes)), "dim": lambda self: self.ndim,
-        "numel": lambda self: self.size, "t": _flat_transposed, "conj": lambda self: np.conjugate(self),
-        "conjugate": lambda self: np.conjugate(self), "expand": lambda self, *shape: np.broadcast_to(self, _shape(shape)),
+        "fill": _fill, "flatten": _flatten, "clone": _copy, "dim": lambda self: self.ndim, "numel": lambda self: self.size,
+        "permute": lambda self, *axes, dims=None: np.transpose(self, _shape(axes) if dims is None else dims),
+        "t": _flat_transposed, "conj": lambda self: np.conjugate(self), "conjugate": lambda self: np.conjugate(self),
+        "expand": _expand, "where": _where, "clamp": _clamp, "sigmoid": _sigmoid, "split": _split,
     }.items():  # fmt: skip
         setattr(Tensor, name, method)
     properties: dict[str, Any] = {

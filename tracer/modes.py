@@ -117,13 +117,53 @@ class _GradMode:
 
     def __call__(self, function: F) -> F:
         enabled = self.enabled
+        flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
 
-        @functools.wraps(function)
         def within(*args: Any, **kwargs: Any) -> Any:
             with grad_mode(enabled):
                 return function(*args, **kwargs)
 
-        return within  # type: ignore[return-value]
+        def generating(*args: Any, **kwargs: Any) -> Any:
+            return (yield from _stepwise(function(*args, **kwargs), enabled))
+
+        async def awaiting(*args: Any, **kwargs: Any) -> Any:
+            return await _Awaited(function(*args, **kwargs), enabled)
+
+        made = generating if flags & _GENERATOR else awaiting if flags & _COROUTINE else within
+        return functools.wraps(function)(made)  # type: ignore[return-value]
+
+
+_GENERATOR, _COROUTINE = 0x20, 0x80  # CO_GENERATOR, CO_COROUTINE of `inspect`, which is slow to import
+
+
+def _stepwise(steps: Any, enabled: bool) -> Any:
+    """Run a generator (or a coroutine) in a grad mode that holds from step to step, and not between them."""
+    send, given = steps.send, None
+    while True:
+        try:
+            with grad_mode(enabled):
+                found = send(given)
+        except StopIteration as stop:
+            return stop.value
+        try:
+            given = yield found
+            send = steps.send
+        except GeneratorExit:
+            with grad_mode(enabled):
+                steps.close()
+            raise
+        except BaseException as error:
+            send, given = steps.throw, error
+
+
+class _Awaited:
+    """A coroutine under `_stepwise`."""
+
+    def __init__(self, steps: Any, enabled: bool) -> None:
+        self._steps, self._enabled = steps, enabled
+
+    def __await__(self) -> Any:
+        return _stepwise(self._steps, self._enabled)
 
 
 class no_grad(_GradMode):  # noqa: N801  # torch's name

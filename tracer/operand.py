@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __all__ = ["Operand", "install", "tensor_class", "wrap"]
 
@@ -16,6 +16,10 @@ class Operand:
 
     _value: Any
     _node: Any
+
+    if TYPE_CHECKING:  # what a Tensor has beside these stands in tensor.py, above
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 tensor_class: Any = Operand

@@ -21,7 +21,8 @@ class Site(NamedTuple):
     line: int
 
     def __str__(self) -> str:
-        return f"{os.path.basename(self.code.co_filename)}:{self.line}"
+        folder, name = os.path.split(self.code.co_filename)
+        return f"{'cell' if 'ipykernel_' in folder else name}:{self.line}"  # a notebook's files bear numbers
 
 
 def is_ours(filename: str) -> bool:

@@ -20,7 +20,7 @@ from .modes import LOCAL
 from .operand import Operand, wrap
 from .site import blame
 
-__all__ = ["View", "apply_masked", "apply_out", "note_view", "set_item", "with_words", "write"]
+__all__ = ["View", "apply_masked", "apply_out", "may_write", "note_view", "set_item", "with_words", "write"]
 
 
 class View(NamedTuple):
@@ -39,7 +39,8 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
     if value.base is None or not np.may_share_memory(value, source._value):
         return
     earlier = getattr(source, "_view", None)
-    base, steps = (source, ()) if earlier is None else earlier
+    base: Any = source if earlier is None else earlier.base
+    steps = () if earlier is None else earlier.steps
     tensor._view = View(base, (*steps, (op, bound[1:], position)))
     views = getattr(base, "_views", None)
     if views is None:
@@ -62,11 +63,12 @@ def set_item(target: Any, index: Any, value: Any) -> None:
     """`target[index] = value`."""
     if not isinstance(value, Operand) and not isinstance(value, np.ndarray):
         value = np.asarray(value) if not dispatch.has_tensor(value) else dispatch.stack_nested(value)
-    _may_write(target, "x[i] = v")
+    may_write(target, "x[i] = v")
     write(target, index_set(target, index, value))
 
 
-def _may_write(target: Any, how: str) -> None:
+def may_write(target: Any, how: str) -> None:
+    """Raise where `target` may not be changed in place; tell the recorder that it is."""
     if LOCAL.recorder is not None:
         LOCAL.recorder.fail(f"writes in place (`{how}`)")
     if not LOCAL.depth:
@@ -95,7 +97,7 @@ def _may_write(target: Any, how: str) -> None:
 
 def write(target: Any, new: Any, how: str = "x[...] = v") -> None:
     """Give `target`, its base and every living view of that base the value that a write of `new` leaves."""
-    _may_write(target, how)
+    may_write(target, how)
     old = target._value
     if not isinstance(new, Operand):
         new = wrap(np.asarray(new))
@@ -134,7 +136,7 @@ def write(target: Any, new: Any, how: str = "x[...] = v") -> None:
 def _rebind(base: Any, new: Any) -> None:
     base._value = new._value if isinstance(new._value, np.ndarray) else np.asarray(new._value)
     base._node = new._node
-    if getattr(base, "_caller", None) is not None and base not in LOCAL.written:
+    if getattr(base, "_caller", None) is not None and all([w is not base for w in LOCAL.written]):
         LOCAL.written.append(base)
     for ref in getattr(base, "_views", ()):
         view = ref()

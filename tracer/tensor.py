@@ -13,7 +13,7 @@ from ..runtime.errors import AutogradError, DtypeError
 from ..runtime.registry import require
 from . import storage
 from .autograd import backward
-from .dispatch import apply, apply1, apply2, install
+from .dispatch import Foreign, apply, apply1, apply2, has_tensor, install, stack_nested
 from .exits import leave, warn_at_user
 from .graph import AccumulateGrad, Extra, Pick
 from .hooks import RemovableHandle
@@ -35,12 +35,12 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     tensor([1., 2.], requires_grad=True)
     """
     if isinstance(data, Operand):
-        data = data._value
+        data = leave(data, "data")
     elif isinstance(data, (list, tuple)) and data and isinstance(data[0], Operand):
         raise TypeError("gs.tensor of a list of Tensors would drop their graph; use np.stack(list)")
     array = np.array(data, dtype=dtype)
-    if array.dtype.hasobject:
-        raise TypeError(f"a Tensor holds numbers, not objects: got {data!r}")
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"a Tensor holds numbers, but NumPy makes dtype {array.dtype} of {data!r}")
     made: Tensor = wrap(array)
     return made.requires_grad_() if requires_grad else made
 
@@ -58,18 +58,26 @@ def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable
     op = require(fn)
 
     def method(self: Any, other: Any) -> Any:
-        return apply2(op, self, other)
+        try:
+            return apply2(op, self, other)
+        except Foreign:
+            return apply2(op, self, stack_nested(other)) if has_tensor(other) else NotImplemented
 
     def reflected(self: Any, other: Any) -> Any:
-        return apply2(op, other, self)
+        try:
+            return apply2(op, other, self)
+        except Foreign:
+            return apply2(op, stack_nested(other), self) if has_tensor(other) else NotImplemented
 
     return method, reflected
 
 
 def _in_place(fn: Callable[..., Any], symbol: str) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if type(self._value) is not np.ndarray:
+        if LOCAL.depth and type(self._value) is not np.ndarray:
             return apply2(op, self, other)  # a scalar is rebound, as in NumPy
+        if not LOCAL.depth:
+            storage.may_write(self, f"x {symbol} y")  # which raises
         storage.write(self, apply2(op, self, other), f"x {symbol} y")
         return self
 
@@ -90,6 +98,12 @@ class Tensor(Operand):
     """
 
     __slots__ = ("__weakref__", "_caller", "_grad", "_ir", "_view", "_views")
+
+    _caller: Any  # the array of the caller of a transform that this Tensor stands for
+    _grad: Any  # the gradient of a non-leaf that retains it
+    _ir: Any  # its value in the graph that is being captured
+    _view: Any  # how it follows from the Tensor whose memory it shares
+    _views: Any  # weak references to the Tensors that share its memory
 
     __array_priority__ = 1000
 
@@ -141,7 +155,7 @@ class Tensor(Operand):
     @property
     def flags(self) -> Any:
         """NumPy's memory flags."""
-        return np.asarray(self._value).flags
+        return np.asarray(leave(self, "flags")).flags
 
     @property
     def data(self) -> np.ndarray[Any, Any]:
@@ -199,13 +213,14 @@ class Tensor(Operand):
         node = self._node
         if type(node) is AccumulateGrad:
             return node.grad
-        if node is not None and not (node.extra is not None and node.extra.retain is not None):
+        found = getattr(self, "_grad", None)
+        if found is None and node is not None and not (node.extra is not None and node.extra.retain is not None):
             warn_at_user(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
                 "be populated during autograd.backward(). If you indeed want it, use .retain_grad() on the non-leaf Tensor.",
                 UserWarning,
             )
-        return getattr(self, "_grad", None)
+        return found
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -217,6 +232,11 @@ class Tensor(Operand):
                     f"assigned grad has data of a different size: shape {np.shape(value._value)}, "
                     f"but the tensor has shape {np.shape(self._value)}"
                 )
+            if np.result_type(value._value) != self.dtype:
+                raise DtypeError(
+                    f"assigned grad has data of a different type: dtype {value.dtype}, "
+                    f"but the tensor has dtype {self.dtype}"
+                )
         if type(self._node) is AccumulateGrad:
             self._node.grad = value
         else:
@@ -226,7 +246,7 @@ class Tensor(Operand):
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:
         """Add the gradient of this tensor into `.grad` of the leaves it was computed from."""
-        backward(self, gradient, retain_graph, create_graph, inputs)
+        backward(self, None if gradient is None else (gradient,), retain_graph, create_graph, inputs)
 
     def detach(self) -> Tensor:
         """A tensor on the same memory without the graph."""
@@ -300,15 +320,17 @@ class Tensor(Operand):
         return tensor_text(self, leave(self, "repr"))
 
     def __hash__(self) -> int:
-        leave(self, "hash")
-        return id(self)
+        value = leave(self, "hash")
+        return id(self) if not LOCAL.depth or isinstance(value, np.ndarray) else hash(value)
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
     def item(self, *args: Any) -> Any:
         """The element as a Python number (no gradient, no warning)."""
-        return np.asarray(leave(self, "item")).item(*args)
+        if args and LOCAL.recorder is not None and np.size(self._value) != 1:
+            LOCAL.recorder.fail("takes one number out of a traced array (`item(i)`); write x[i].item()")
+        return np.asarray(leave(self, "tolist" if args else "item")).item(*args)  # one of many is no guard
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
@@ -318,7 +340,7 @@ class Tensor(Operand):
         array = leave(self, "array")
         if dtype is not None and array.dtype != dtype:
             return np.array(array, dtype)
-        return np.array(array) if copy else array  # type: ignore[no-any-return]
+        return np.array(array) if copy else array
 
     def __dlpack__(self, **options: Any) -> Any:
         return leave(self, "dlpack").__dlpack__(**options)
@@ -332,12 +354,12 @@ class Tensor(Operand):
         return (_unpickle, (np.asarray(leave(self, "pickle")), self.requires_grad))
 
     def __copy__(self) -> Tensor:
-        return self.copy()  # type: ignore[attr-defined, no-any-return]
+        return self.copy()
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         if not self.is_leaf:
             raise AutogradError("Only leaf Tensors support the deepcopy protocol; use tensor.detach() first")
-        return tensor(self._value, requires_grad=self.requires_grad)
+        return tensor(leave(self, "pickle"), requires_grad=self.requires_grad)
 
     # protocols
     __array_ufunc__ = array_ufunc
@@ -371,7 +393,7 @@ class Tensor(Operand):
     __xor__, __rxor__ = _binary(operator.xor)
     __lt__, __gt__ = _binary(operator.lt)[0], _binary(operator.gt)[0]
     __le__, __ge__ = _binary(operator.le)[0], _binary(operator.ge)[0]
-    __eq__, __ne__ = _binary(operator.eq)[0], _binary(operator.ne)[0]  # type: ignore[assignment]
+    __eq__, __ne__ = _binary(operator.eq)[0], _binary(operator.ne)[0]
     __neg__ = _unary(operator.neg)
     __pos__ = _unary(operator.pos)
     __abs__ = _unary(abs)
@@ -388,9 +410,12 @@ class Tensor(Operand):
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
 
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
+
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
-            return round(float(leave(self, "int")))
+            return round(float(leave(self, "float")))
         return apply(require(np.round), (self, digits), {})
 
 

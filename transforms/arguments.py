@@ -61,7 +61,7 @@ class Arguments:
                 return names.index(argnum)
             raise TypeError(f"`{name}` is differentiated with respect to `{argnum}`, which was not passed")
         if argnum < len(names) and names[argnum] in kwargs:
-            return names[argnum]
+            return str(names[argnum])
         raise TypeError(
             f"`{name}` is differentiated with respect to argument {argnum}, but was called with "
             f"{len(args)} positional arguments"

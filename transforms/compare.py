@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import textwrap
 import time
 import warnings
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import numpy as np
 from ..runtime.errors import CompileError, DtypeError, VerifyError
 from .arguments import Arguments
 from .compiler.compiled import Compiled
-from .finite import Slopes, slopes
+from .finite import DIRECTIONS, ENTRIES, SEED, Slopes, slopes
 from .gradient import GradFunction
 from .trees import LEAF, flatten, unflatten
 
@@ -77,8 +78,13 @@ class Comparison:
         if self.compiled_seconds is not None and self.compile_seconds is not None:
             ratio = self.eager_seconds / self.compiled_seconds
             times += f", compiled {_seconds(self.compiled_seconds)} ({ratio:.1f} times as fast"
-            times += f", after {_seconds(self.compile_seconds)} to compile)"
-        lines = [times, f"finite differences: {finite} for {self.evaluations:,} evaluations"]
+            times += f"; {_seconds(self.compile_seconds)} to compile)"
+        measured = f"finite differences: {finite} for {self.evaluations:,} evaluations"
+        sampled = [row.argument for row in self.rows if row.finite.sampled]
+        if sampled:
+            listed = ", ".join(sampled[:4]) + (" ..." if len(sampled) > 4 else "")
+            measured += f"; {listed}: {ENTRIES} entries, {DIRECTIONS} directions (seed {SEED})"
+        lines = [times, measured]
         if self.runs_eagerly is not None:
             lines.append(f"not compiled: {self.runs_eagerly}")
         return lines + self.notes
@@ -95,7 +101,8 @@ class Comparison:
         groups = f"{' ' * (widths[0] + widths[1] + 3)} | {_GROUPS[0].center(sum(widths[2:5]) + 4)} | {_GROUPS[1]}"
         title = f"gradient of {self.function}: {'all agree' if self.ok else 'THEY DISAGREE, see the last column'}"
         rule = "".join("+" if c == "|" else "-" for c in line([" " * (w - 1) + "x" for w in widths]))
-        return "\n".join([title, groups.rstrip(), line(rows[0]), rule, *map(line, rows[1:]), "", *self.footer()])
+        footer = [part for text in self.footer() for part in textwrap.wrap(text, 98, subsequent_indent="  ")]
+        return "\n".join([title, groups.rstrip(), line(rows[0]), rule, *map(line, rows[1:]), "", *footer])
 
     __repr__ = __str__
 
@@ -182,8 +189,10 @@ class _Run:
 
     def _differentiable(self) -> list[int | str]:
         """Where the floating point arguments of a plain function stand."""
-        places, others = [], []
-        for place, value in [*enumerate(self.args), *self.kwargs.items()]:
+        places: list[int | str] = []
+        others: list[str] = []
+        given: list[tuple[int | str, Any]] = [*enumerate(self.args), *self.kwargs.items()]
+        for place, value in given:
             types = [_dtype(leaf) for leaf in flatten(value)[0]]
             if types and all(t is not None and t.kind in "fc" for t in types):
                 places.append(place)
@@ -208,9 +217,9 @@ class _Run:
     def comparison(self) -> Comparison:
         """Everything, in order: values, gradients, finite differences, times."""
         before = self.inputs.digest()
-        copies = self.inputs.copied()
-        first = self._value(*copies)
-        self.writes = type(self.inputs)(self.function, *copies).digest() != before
+        args, kwargs = self.inputs.copied()
+        first = self._value(args, kwargs)
+        self.writes = type(self.inputs)(self.function, tuple(args), kwargs).digest() != before
         args, kwargs = self._fresh()
         eager = self._leaves(self.gradient(*args, **kwargs))  # raises unless the output is a scalar
         repeats = bool(first == self._value(*self._fresh()) or first != first)
@@ -278,12 +287,14 @@ class _Run:
 
     def _rows(self, eager: list[Any], compiled: list[Any]) -> list[Row]:
         rows: list[Row] = []
+        types = [_dtype(leaf) for leaf in self.inputs.leaves]
+        coarsest = max(float(np.finfo(t).eps) for t in types if t is not None and t.kind in "fc")
         for place in self.places:
             value = self.args[place] if isinstance(place, int) else self.kwargs[place]
             leaves, structure = flatten(value)
             for k, (leaf, label) in enumerate(zip(leaves, _labels(self.names[place], structure), strict=True)):
                 n = len(rows)
-                found = slopes(self._along(place, k), leaf, eager[n])
+                found = slopes(self._along(place, k), leaf, eager[n], coarsest)
                 row = _row(label, leaf, eager[n], compiled[n], found)
                 self.notes += _remarks(row)
                 rows.append(row)
@@ -348,8 +359,6 @@ def _type(leaf: Any) -> str:
 def _remarks(row: Row) -> list[str]:
     """What the figures alone do not say."""
     said, found = [], row.finite
-    if found.how is not None:
-        said.append(f"{row.argument}: finite differences at {found.how}")
     bad = np.count_nonzero(~np.isfinite(np.asarray(row.eager)))
     if bad:
         said.append(f"{row.argument}: {bad} of {np.size(row.eager)} entries of the gradient are inf or nan")

@@ -45,7 +45,7 @@ def _rewritten(code: types.CodeType) -> types.CodeType | None:
         return None
     declared = {name for n in gast.walk(definition) if isinstance(n, gast.Global) for name in n.names}
 
-    class Through(gast.NodeTransformer):  # type: ignore[misc, name-defined]
+    class Through(gast.NodeTransformer):
         def visit_Name(self, node: Any) -> Any:  # noqa: N802
             if node.id not in declared:
                 return node

@@ -53,7 +53,11 @@ class GradFunction(Transform):
             grads = self._backward(value, frame, keep_graph)
         as_tensors = outer or frame.tensors_given or LOCAL.recorder is not None
         finished = Finisher(frame, as_tensors)
+        recorder = LOCAL.recorder
+        before = None if recorder is None else recorder.backward_begins()
         trees = [unflatten(s, [finished.gradient(g, a) for g, a in group]) for s, group in frame.grouped(grads)]
+        if recorder is not None:
+            recorder.backward_ends(before)
         found = tuple(trees) if isinstance(self.argnums, (tuple, list)) else trees[0]
         if not self.has_aux and not self.with_value:
             return found

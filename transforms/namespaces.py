@@ -43,7 +43,7 @@ def _laid_out(fn: Callable[..., Any], flag: str) -> Callable[..., Any]:
     def lay(a: Any, dtype: Any = None, **options: Any) -> Any:
         if not isinstance(a, Operand):
             return fn(a, dtype, **options)
-        if a.ndim and getattr(a.flags, flag) and dtype in (None, a.dtype):
+        if a.ndim and getattr(a._value.flags, flag) and dtype in (None, a.dtype):
             return a
         return apply(op, (a,), {} if dtype is None else {"dtype": dtype})
 
@@ -76,8 +76,16 @@ def _math(fn: Callable[..., Any], np_fn: Callable[..., Any]) -> Callable[..., An
     def call(*args: Any) -> Any:
         if not any(isinstance(a, Operand) for a in args):
             return fn(*args)
-        fn(*[float(a._value) if isinstance(a, Operand) else a for a in args])  # math's own errors
-        return apply(require(float), (np_fn(*args),), {})  # a Python number, and so weak
+        try:
+            fn(*[float(a._value) if isinstance(a, Operand) else a for a in args])  # math's own errors
+        except (ValueError, OverflowError, ZeroDivisionError):
+            if LOCAL.recorder is not None:
+                LOCAL.recorder.fail(f"goes on after an error of math.{fn.__name__}")
+            raise
+        made = apply(require(float), (np_fn(*args),), {})  # a Python number, and so weak
+        if LOCAL.recorder is not None and fn.__name__ not in _TOTAL:
+            LOCAL.recorder.leave(np.isfinite(made), "bool")  # where math raises, NumPy gives inf or nan
+        return made
 
     return call
 
@@ -93,13 +101,13 @@ def _through_apply(fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _refused(path: str, fn: Any) -> Any:
-    """A function whose results a capture cannot know (random numbers, files): it runs, and the capture says so."""
+def _refused(path: str, fn: Any, why: str = "whose result differs from call to call") -> Any:
+    """A function that a capture cannot follow (random numbers, files, settings): it runs, and the capture says so."""
 
     @functools.wraps(fn, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"calls {path}, whose result differs from call to call")
+            LOCAL.recorder.fail(f"calls {path}, {why}")
         return fn(*args, **kwargs)
 
     return call
@@ -107,9 +115,11 @@ def _refused(path: str, fn: Any) -> Any:
 
 _CREATION = (
     "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity", "zeros_like", "ones_like", "empty_like",
-    "full_like",
+    "full_like", "tri", "indices",
 )  # fmt: skip
 _FILES = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "save", "savez", "savetxt")
+_SETTINGS = ("errstate", "seterr", "geterr", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions")
+_TOTAL = frozenset(["atan", "tanh", "atan2", "fabs", "hypot"])  # of math: what never raises
 _MATH = {
     "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh",
     "cosh": "cosh", "tanh": "tanh", "exp": "exp", "expm1": "expm1", "log1p": "log1p", "log2": "log2", "log10": "log10",
@@ -123,13 +133,15 @@ def _by_identity() -> dict[int, Any]:
     found: dict[int, Any] = {
         id(np.array): _array, id(np.asarray): _asarray, id(np.asanyarray): _asarray,
         id(np.ascontiguousarray): _laid_out(np.ascontiguousarray, "c_contiguous"),
-        id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"), id(isinstance): _isinstance, id(len): _len,
+        id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"), id(isinstance): _isinstance, id(type): _type, id(len): _len,
     }  # fmt: skip
     for name in _CREATION:
         if lookup(getattr(np, name)) is not None:
             found[id(getattr(np, name))] = _creation(getattr(np, name))
     for name, np_name in _MATH.items():
         found[id(getattr(math, name))] = _math(getattr(math, name), getattr(np, np_name))
+    for name in _SETTINGS:
+        found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name), "a setting that its source would not follow")
     for name in _FILES:
         found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name))
     return found
@@ -167,12 +179,23 @@ def replacement(value: Any) -> Any:
 
 def _isinstance(obj: Any, classes: Any) -> bool:
     """A Tensor is an instance of whatever its value is one of."""
+    if classes is _type:
+        classes = type
+    elif isinstance(classes, tuple) and _type in classes:
+        classes = tuple([type if c is _type else c for c in classes])
     return isinstance(obj, classes) or (isinstance(obj, Operand) and isinstance(obj._value, classes))
+
+
+def _type(*args: Any, **options: Any) -> Any:
+    """The type of a Tensor is that of its value."""
+    if len(args) == 1 and isinstance(args[0], Operand):
+        return type(args[0]._value)
+    return type(*args, **options)
 
 
 def _len(obj: Any) -> int:
     """A Tensor's length, which remembers while capturing that it is one (len itself gives a plain int)."""
-    return obj.shape[0] if isinstance(obj, Operand) and obj.shape else len(obj)  # type: ignore[attr-defined, no-any-return, arg-type]
+    return obj.shape[0] if isinstance(obj, Operand) and obj.shape else len(obj)
 
 
 class ScopedModule(types.ModuleType):

@@ -79,12 +79,24 @@ class _Globals(dict[str, Any]):
         if name == "__gradscribe_globals__":
             return self.real
         value = self.real[name] if name in self.real else vars(builtins)[name]
-        return self.owner.see(value, Path(("global", self.real, name)))
+        seen = self.owner.see(value, Path(("global", self.real, name)))
+        if value is builtins.globals:
+            return lambda: self.real
+        if value is builtins.eval or value is builtins.exec:
+            return functools.partial(_run_text, value, self.real)
+        return seen
 
 
 def _import(space: _Globals, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
     module = builtins.__import__(name, space.real, locals, fromlist, level)
     return space.owner.see(module, Path(("global", sys.modules, module.__name__)))
+
+
+def _run_text(run: Any, real: dict[str, Any], text: Any, globals: Any = None, locals: Any = None) -> Any:
+    """`eval` and `exec` of a user's function: over its own globals and what is local where they are called."""
+    if globals is None:
+        globals, locals = real, dict(sys._getframe(1).f_locals) if locals is None else locals
+    return run(text, globals, locals)
 
 
 class Scope:
@@ -145,6 +157,8 @@ class Scope:
             if is_user_function(call):
                 return types.MethodType(self.rebuild(call), function)
             return self.stand_in(function)
+        if isinstance(function.__globals__, _Globals) and function.__globals__.owner is self:
+            return function  # defined inside a function that runs in this scope
         if not is_user_function(function):
             return self.stand_in(function)
         known = self._functions.get(function)
@@ -156,16 +170,22 @@ class Scope:
 
     def _rebuild(self, function: types.FunctionType) -> Any:
         code = function.__code__
+        if any(i.opname == "LOAD_BUILD_CLASS" for c in all_code(code) for i in dis.get_instructions(c)):
+            return function  # the body of a class reads globals past a dict subclass
         if any(i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") for c in all_code(code) for i in dis.get_instructions(c)):
             rewritten = through_module(function)
             if rewritten is None:  # no source: it runs over its own globals
                 return function
             code = rewritten
-        space = self._globals.get(id(function.__globals__))
+        real = function.__globals__
+        if isinstance(real, _Globals):
+            real = real.real
+        space = self._globals.get(id(real))
         if space is None:
-            space = self._globals[id(function.__globals__)] = _Globals(function.__globals__, self)
+            space = self._globals[id(real)] = _Globals(real, self)
         cells = {name: cell for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)}
-        own = types.FunctionType(code, space, function.__name__, function.__defaults__, None if not cells else tuple(cells.values()))
+        defaults = function.__defaults__ and tuple([self.stand_in(d) for d in function.__defaults__])
+        own = types.FunctionType(code, space, function.__name__, defaults, None if not cells else tuple(cells.values()))
         fresh = False
         if cells:
             seen = []
@@ -174,11 +194,11 @@ class Scope:
                 new = self._cell(cell, name, function, own)
                 fresh = fresh or new is not cell
                 seen.append(new)
-            own = types.FunctionType(code, space, function.__name__, function.__defaults__, tuple(seen))
+            own = types.FunctionType(code, space, function.__name__, defaults, tuple(seen))
             for cell in seen:  # a function that reads itself reads its rebuilt self
                 if _contents(cell) is function and not any(cell is c for c in cells.values()):  # == compares contents
                     cell.cell_contents = own
-        own.__kwdefaults__ = function.__kwdefaults__
+        own.__kwdefaults__ = function.__kwdefaults__ and {k: self.stand_in(d) for k, d in function.__kwdefaults__.items()}
         own.__qualname__ = function.__qualname__
         own.__module__ = function.__module__
         own.__doc__ = function.__doc__

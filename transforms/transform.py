@@ -23,11 +23,16 @@ class Transform:
     kind = "transform"
     __gradscribe_transform__ = True
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         if not callable(function):
             raise TypeError(f"gs.{self.kind} takes a function, not {type(function).__name__}: {function!r}")
         self.function = function
         self.options = options
+        self.__name__: str
+        self.__qualname__: str
         functools.update_wrapper(self, function, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

@@ -36,7 +36,7 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
     import optree  # slow to load, and most functions take plain arrays
 
     while True:
-        leaves, structure = optree.tree_flatten(tree, none_is_leaf=True, namespace=_SPACE)  # type: ignore[arg-type, var-annotated]
+        leaves, structure = optree.tree_flatten(tree, none_is_leaf=True, namespace=_SPACE)
         new = {type(leaf) for leaf in leaves if _is_dataclass(leaf)} - _registered
         if not new:
             return leaves, structure
@@ -59,18 +59,20 @@ def _is_dataclass(value: Any) -> bool:
 
 
 def _register(cls: type) -> None:
+    import dataclasses  # slow to load, like optree
+
     import optree
 
-    names = list(cls.__dataclass_fields__)  # type: ignore[attr-defined]  # as dataclasses.fields, without its import
+    names = [f.name for f in dataclasses.fields(cls)]
 
     def take_apart(value: Any) -> tuple[Any, Any, Any]:
         return [getattr(value, n) for n in names], cls, names
 
     def put_together(_: Any, children: Any) -> Any:
-        made = object.__new__(cls)  # without __init__, which may check or convert
+        made: Any = object.__new__(cls)  # without __init__, which may check or convert
         for name, child in zip(names, children, strict=True):
             object.__setattr__(made, name, child)
         return made
 
-    optree.register_pytree_node(cls, take_apart, put_together, namespace=_SPACE)  # type: ignore[arg-type]
+    optree.register_pytree_node(cls, take_apart, put_together, namespace=_SPACE)
     _registered.add(cls)

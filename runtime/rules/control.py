@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..ops import Kind, shape_of
@@ -33,7 +34,7 @@ class GuardMissError(Exception):
     """A value is not what the specialisation was captured with."""
 
 
-_HOWS = {"bool": bool, "float": float, "int": int, "index": int, "complex": complex, "item": lambda v: getattr(v, "item", lambda: v)()}
+_HOWS: dict[str, Callable[[Any], Any]] = {"bool": bool, "float": float, "int": int, "index": int, "complex": complex, "item": lambda v: getattr(v, "item", lambda: v)()}
 
 
 def observed(value: Any, how: str) -> Any:
@@ -43,7 +44,8 @@ def observed(value: Any, how: str) -> Any:
 
 def guard(value: Any, how: str, expect: Any) -> Any:
     """`value`, if the exit `how` shows what it showed while capturing; else GuardMissError."""
-    if observed(value, how) != expect:
+    found = observed(value, how)
+    if found != expect and repr(found) != repr(expect):  # a NaN is what it was
         raise GuardMissError
     return value
 

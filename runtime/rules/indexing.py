@@ -93,7 +93,8 @@ def read_last(x: Any, index: Any) -> Any:
     order = np.arange(out.size).reshape(out.shape)
     last = np.zeros(x.shape, int)
     last[index] = order
-    return np.where(last[index] == order, out, 0).astype(x.dtype)
+    out = np.where(last[index] == order, out, 0).astype(x.dtype)
+    return out
 
 
 def read_back(g: Any, acc: Any, index: Any, x_shape: Any, x_dtype: Any) -> Any:
@@ -172,21 +173,26 @@ rule(np.extract, x=lambda g, condition, x_shape, x_dtype: uncompress(g, conditio
 
 def uncompress(g: Any, condition: Any, axis: Any, x_shape: Any, x_dtype: Any) -> Any:
     """The cotangent of what a condition chose."""
-    return untake(g, np.flatnonzero(condition), axis, "raise", x_shape, x_dtype)
+    chosen = np.flatnonzero(condition)
+    return untake(g, chosen if hasattr(condition, "dtype") else chosen.tolist(), axis, "raise", x_shape, x_dtype)
 
 
 op(np.delete, "x, obj, axis=None", Kind.linear)
-rule(np.delete, x=lambda g, obj, axis, x_shape, x_dtype: undelete(g, obj, axis, x_shape, x_dtype))
+rule(np.delete, x=lambda g, obj, axis, x_shape, x_dtype: undelete_back(g, obj, axis, x_shape, x_dtype))
+
+
+def undelete_back(g: Any, obj: Any, axis: Any, x_shape: Any, x_dtype: Any) -> Any:
+    """The cotangent of what `np.delete` took from."""
+    if axis is None:
+        return np.reshape(undelete(g, obj, 0, (math.prod(x_shape),), x_dtype), x_shape)
+    return undelete(g, obj, axis, x_shape, x_dtype)
 
 
 @primitive("g, obj, axis, shape, dtype", Kind.linear)
 def undelete(g: Any, obj: Any, axis: Any, shape: Any, dtype: Any) -> Any:
-    """Zeros of a shape with `g` where `np.delete` left something."""
+    """Zeros of a shape with `g` where `np.delete` left something along an axis."""
     out = np.zeros(shape, dtype)
-    if axis is None:
-        out.reshape(-1)[np.delete(np.arange(out.size), obj)] = g
-    else:
-        np.moveaxis(out, axis, 0)[np.delete(np.arange(shape[axis]), obj)] = np.moveaxis(g, axis, 0)
+    np.moveaxis(out, axis, 0)[np.delete(np.arange(shape[axis]), obj)] = np.moveaxis(g, axis, 0)
     return out
 
 

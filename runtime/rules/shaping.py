@@ -343,17 +343,22 @@ def unpad(g: Any, pad_width: Any, mode: Any, reflect_type: str, x_shape: Any, x_
     if mode not in ("edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
         odd = f"reflect_type={reflect_type!r}" if mode in ("reflect", "symmetric") else f"mode={mode!r}"
         raise NotImplementedError(f"np.pad with {odd} has no gradient rule; pad by mode='constant', 'edge' or 'wrap'")
-    return fold_pad(g, pairs, mode, x_shape, x_dtype)
-
-
-@primitive("g, pairs, mode, shape, dtype", Kind.linear)
-def fold_pad(g: Any, pairs: Any, mode: Any, shape: Any, dtype: Any) -> Any:
-    """Each element with its copies in the pad added to it: what `np.pad` spread, folded back."""
-    for axis, (n, pair) in enumerate(zip(shape, pairs, strict=True)):
-        out = np.zeros((*g.shape[:axis], n, *g.shape[axis + 1 :]), dtype)
-        np.add.at(np.moveaxis(out, axis, 0), np.pad(np.arange(n), pair, mode=mode), np.moveaxis(g, axis, 0))
-        g = out
+    for axis, pair in enumerate(pairs):
+        g = fold_pad(g, pair, axis, mode, (*x_shape[: axis + 1], *np.shape(g)[axis + 1 :]), x_dtype)
     return g
 
 
-rule(fold_pad, g=lambda g, pairs, mode: np.pad(g, pairs, mode))
+@primitive("g, pair, axis, mode, shape, dtype", Kind.linear)
+def fold_pad(g: Any, pair: Any, axis: Any, mode: Any, shape: Any, dtype: Any) -> Any:
+    """Each element with its copies in the pad along an axis added to it: what `np.pad` spread, folded back."""
+    out = np.zeros(shape, dtype)
+    np.add.at(np.moveaxis(out, axis, 0), np.pad(np.arange(shape[axis]), pair, mode=mode), np.moveaxis(g, axis, 0))
+    return out
+
+
+rule(fold_pad, g=lambda g, pair, axis, mode, g_shape: np.pad(g, around(pair, axis, len(g_shape)), mode))
+
+
+def around(pair: tuple[int, int], axis: int, ndim: int) -> list[tuple[int, int]]:
+    """The widths that pad one axis only."""
+    return [pair if k == axis else (0, 0) for k in range(ndim)]

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import builtins
-import dataclasses
 import dis
-import math
-import sys
 import types
 from typing import Any
 
@@ -19,26 +16,13 @@ from ...runtime.rules.control import guard, observed, size_of
 from ...tracer.modes import LOCAL
 from ...tracer.operand import Operand, wrap
 from ...tracer.site import Site, user_site
-from ..scope import Path, Scope, all_code, is_user_function
+from ..scope import Path, Scope, all_code
 from .failure import Failure, definition, reading
+from .outside import is_constant, why_not
 from .sizes import Shape, Size
 
-__all__ = ["Capture", "own_methods"]
+__all__ = ["Capture"]
 
-_SCALARS = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), np.generic, np.dtype, slice)
-_PURE_MODULES = frozenset(
-    ["math", "cmath", "functools", "itertools", "operator", "collections", "dataclasses", "typing", "types", "enum",
-     "contextlib", "numbers", "fractions", "decimal", "abc", "copy", "string", "re", "bisect", "heapq", "textwrap"]
-)  # fmt: skip
-_PURE_BUILTINS = frozenset(
-    getattr(builtins, name)
-    for name in (
-        "abs", "all", "any", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate", "filter",
-        "float", "frozenset", "hasattr", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min",
-        "next", "object", "ord", "pow", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum",
-        "tuple", "type", "zip",
-    )
-)  # fmt: skip
 _STORES = {
     "STORE_GLOBAL": "writes the global `{}`", "DELETE_GLOBAL": "deletes the global `{}`",
     "STORE_ATTR": "stores the attribute `{}`", "DELETE_ATTR": "deletes the attribute `{}`",
@@ -48,8 +32,14 @@ _EXIT_WORDS = {
     "format": "formats a traced value as text", "repr": "prints a traced value", "tolist": "takes a traced value as a list",
     "numpy": "takes the plain array of a traced value", "data": "takes the plain array of a traced value",
     "array": "hands a traced value to code that takes plain arrays", "dlpack": "hands a traced value out by dlpack",
-    "pickle": "pickles a traced value",
+    "pickle": "pickles a traced value", "hash": "uses a traced value as a key of a dict, or in a set",
+    "flags": "reads the memory flags of a traced value",
 }  # fmt: skip
+
+_SIZED_BY_VALUE = frozenset(
+    ["np.nonzero", "np.flatnonzero", "np.argwhere", "np.unique", "np.compress", "np.extract", "np.repeat", "np.bincount",
+     "np.trim_zeros", "np.union1d", "np.intersect1d", "np.setdiff1d"]
+)  # fmt: skip
 
 
 class Capture:
@@ -63,6 +53,7 @@ class Capture:
         self.reads: dict[Path, Any] = {}  # what was read and must be found again: the guards of the scope
         self.arrays: dict[Path, tuple[Value, Any]] = {}  # arrays read from outside: inputs
         self.has_number_guards = False
+        self._catching: set[types.CodeType] = set()  # code that catches exceptions, or leaves a `with` by them
         self._entered: types.FunctionType | None = None  # the last function that became part of it
         self._backward: Site | None = None
         self._in_backward = False
@@ -93,13 +84,25 @@ class Capture:
         if self.failed is not None:
             return None
         args = tuple([self.operand(b) for b in bound])
+        if op.may_raise and self._catching:
+            self.fail(f"calls {op.path}, which can raise, beside code that catches errors")
+            return None
         outs = tuple([Value(type_of(r._value)) for r in results])
         site = self._site()
         for out, r in zip(outs, results, strict=True):
             out.site = site
             r._ir = out
         self.graph.calls.append(Call(op, args, outs, site, self._in_backward, self._in_backward))
+        if _sized_by_value(op, args):
+            self._guard_sizes(outs)
         return outs, site
+
+    def _guard_sizes(self, outs: tuple[Value, ...]) -> None:
+        """The lengths of results that depend on values are guards: code may have branched on them."""
+        for out in outs:
+            for axis, length in enumerate(out.type.shape):
+                size = self._small(size_of, (out, axis), length)
+                self.graph.calls.append(Call(require(guard), (size, "index", length), (Value(size.type),), self._site()))
 
     def operand(self, x: Any) -> Any:
         """An argument as it stands in the graph: values in place of Tensors and traced sizes."""
@@ -136,7 +139,7 @@ class Capture:
 
     def shape(self, tensor: Any) -> tuple[int, ...]:
         """The shape of a Tensor, of sizes that remember where they are from."""
-        plain = np.shape(tensor._value)
+        plain: tuple[int, ...] = np.shape(tensor._value)
         ir = getattr(tensor, "_ir", None)
         if ir is None or not plain:
             return plain
@@ -160,8 +163,9 @@ class Capture:
                 return
             try:
                 expect = observed(value, how)
-            except (TypeError, ValueError):
-                return  # the exit itself is about to raise
+            except (TypeError, ValueError, OverflowError):  # the exit itself is about to raise, which the code may catch
+                self.fail(f"takes {how}() of a traced value that has none")
+                return
             if isinstance(expect, (float, complex)):
                 self.has_number_guards = True
             out = Value(ir.type)
@@ -199,7 +203,7 @@ class Capture:
             if self.failed is not None:
                 continue
             for i in dis.get_instructions(code):
-                words = _STORES.get(i.opname)
+                words = _STORES.get(i.opname) or ("defines a class" if i.opname == "LOAD_BUILD_CLASS" else None)
                 if (
                     words is None
                     and i.opname == "STORE_DEREF"
@@ -211,13 +215,20 @@ class Capture:
                     line = i.positions.lineno if i.positions and i.positions.lineno else code.co_firstlineno
                     self.failed = Failure(words.format(i.argval), Site(code, i.offset, line))
                     break
-        if function.__defaults__ or function.__kwdefaults__:
-            for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-                if not isinstance(default, _SCALARS) and not callable(default) and default != ():
-                    self.fail(f"has a default of type {type(default).__name__}, which cannot be guarded", definition(function))
+        defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+        for default in defaults:
+            reason = None if is_constant(default) else why_not(default, getattr(default, "__name__", "a default"))
+            if reason is not None:
+                self.fail(f"has a default of type {type(default).__name__}: it {reason}", definition(function))
+        if defaults:
             self.reads[Path(("attribute", function, "__defaults__"))] = function.__defaults__
-            self.reads[Path(("attribute", function, "__kwdefaults__"))] = function.__kwdefaults__
+            self.reads[Path(("attribute", function, "__kwdefaults__"))] = (
+                None if function.__kwdefaults__ is None else dict(function.__kwdefaults__)
+            )
+        if function.__code__.co_exceptiontable:
+            self._catching.add(function.__code__)
         self.reads[Path(("attribute", function, "__code__"))] = function.__code__
+        self.reads[Path(("attribute", function, "__dict__"))] = dict(vars(function))
 
     def see(self, value: Any, path: Path) -> Any:
         """What the code gets for a value read at `path`."""
@@ -234,69 +245,24 @@ class Capture:
             self.arrays[path] = (tensor._ir, value)
             self._tensors[path] = tensor
             return tensor
-        if isinstance(value, _SCALARS) or (kind is tuple and all(isinstance(v, _SCALARS) for v in value)):
+        if is_constant(value):
             self.reads[path] = value
             return value
-        reason = self._unknown(value, path)
+        reason = why_not(value, path.name)
         if reason is not None:
             self.fail(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
         elif path[0] != "attribute" or path[1] is not builtins:
             self.reads[path] = value
         return self.scope.stand_in(value, path)
 
-    def _unknown(self, value: Any, path: Path) -> str | None:
-        """Why a value read from outside cannot be part of a capture; None where it can."""
-        if isinstance(value, types.ModuleType):
-            top = value.__name__.partition(".")[0]
-            if top in ("numpy", "scipy", "gradscribe") or top in _PURE_MODULES or not _is_standard(top):
-                return None
-            if top == "random":
-                return "uses the module `random`, whose numbers differ from call to call"
-            return f"uses the module `{top}`, which reaches outside the function"
-        if is_user_function(value):
-            if set(vars(value)) - {"__wrapped__"}:
-                return f"calls `{path.name}`, a function with attributes of its own"
-            return None
-        owner = getattr(value, "__self__", None)
-        if isinstance(value, types.BuiltinFunctionType | type) and getattr(value, "__module__", None) == "builtins":
-            if value in _PURE_BUILTINS or (isinstance(value, type) and issubclass(value, BaseException)):
-                return None
-            return f"calls `{path.name}`, which has effects or reaches outside the function"
-        if isinstance(value, types.BuiltinFunctionType) and (
-            owner is math or owner is None or isinstance(owner, types.ModuleType)
-        ):
-            top = (getattr(value, "__module__", "") or "").partition(".")[0]
-            return None if top in _PURE_MODULES or top in ("numpy", "_operator") else f"calls `{top}.{path.name}`"
-        if isinstance(value, np.ufunc):
-            return None
-        if isinstance(value, type):
-            top = value.__module__.partition(".")[0]
-            if issubclass(value, BaseException) or top in _PURE_MODULES or top in ("numpy", "builtins"):
-                return None
-            if dataclasses.is_dataclass(value) or (issubclass(value, tuple) and hasattr(value, "_fields")):
-                return own_methods(value)
-            return f"uses the class `{path.name}`"
-        if callable(value) and (getattr(value, "__module__", None) or "").partition(".")[0] in (
-            "numpy", "scipy", "gradscribe", *_PURE_MODULES
-        ):  # fmt: skip
-            return None
-        if hasattr(value, "__gradscribe_transform__"):
-            return None
-        return (
-            f"reads `{path.name}`, a {type(value).__name__}, whose changes it could not notice; pass it as an argument"
-        )
 
-
-def own_methods(cls: type) -> str | None:
-    """Why objects of a plain class cannot enter a capture: code of theirs would run unseen. None where none would."""
-    for name, member in vars(cls).items():
-        made = name.startswith("__") or name in ("_make", "_replace", "_asdict")
-        if not made and isinstance(member, (types.FunctionType, property, classmethod, staticmethod)):
-            return f"uses `{cls.__name__}`, whose method `{name}` gradscribe does not look into yet"
-        if name == "__post_init__":
-            return f"uses `{cls.__name__}`, whose __post_init__ gradscribe does not look into yet"
-    return None
-
-
-def _is_standard(top: str) -> bool:
-    return top in sys.stdlib_module_names
+def _sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
+    """Whether the shape of a result depends on values: a mask as index, nonzero, and their like."""
+    if op.path in _SIZED_BY_VALUE:
+        return True
+    if op.path == "np.where":
+        return len(args) == 1 or args[1] is None
+    if op.path != "operator.getitem":
+        return False
+    parts = args[1] if isinstance(args[1], tuple) else (args[1],)
+    return any(isinstance(p, Value) and p.type.dtype == np.bool_ for p in parts)

@@ -16,13 +16,14 @@ from ...tracer.modes import LOCAL
 from ...tracer.site import prune
 from ..transform import Transform
 from ..scope import scope
-from .failure import Failure
+from .failure import Failure, definition
 
 if TYPE_CHECKING:
     from .specialise import Entry, Inputs, Specialisation
 
 __all__ = ["Compiled", "compile"]
 
+MANY = 512  # signatures (batch sizes, for one) that share those texts, after which they are forgotten
 LIMIT = 16  # specialisations with a text of their own, after which new signatures run eagerly
 
 
@@ -44,7 +45,7 @@ class Compiled(Transform):
         self.verify: bool = options["verify"]
         self._last: Entry | None = None
         self._entries: dict[Any, list[Entry]] = {}
-        self._texts: dict[str, Specialisation] = {}
+        self._texts: dict[Any, Specialisation] = {}
         self._number_misses: dict[Any, int] = {}
         self._eager: Failure | None = None
         self._lock = threading.RLock()
@@ -82,15 +83,17 @@ class Compiled(Transform):
         for entry in self._entries.get(key, ()):
             if entry.fits(args, kwargs):
                 if entry.specialisation.unchecked:
-                    return self._checked_again(entry, inputs, args, kwargs)
-                result = entry.call(*args, **kwargs)
+                    result = self._checked_again(entry, inputs, args, kwargs)
+                else:
+                    result = entry.call(*args, **kwargs)
                 if result is not NotImplemented:
-                    self._last = entry
+                    if not entry.specialisation.unchecked and self._eager is None:
+                        self._last = entry
                     return result
         if len(self._texts) >= LIMIT:
             self._say(Failure(
                 f"has {LIMIT} specialisations already; other signatures run eagerly. Pass what varies as arrays or floats",
-                None,
+                definition(self.function),
             ), stays=False)  # fmt: skip
             return self._run_eagerly(args, kwargs)
         return self._capture(inputs, args, kwargs, key)
@@ -100,6 +103,10 @@ class Compiled(Transform):
             result, made = _machinery().captured(self.function, inputs)
         except Exception as error:
             raise prune(error) from error.__cause__
+        if isinstance(made, Exception):
+            if self.verify:
+                raise made
+            made = Failure(f"could not be written as source ({made!r}); please report it", definition(self.function))
         if isinstance(made, Failure):
             self._say(made, stays=True)
             return result
@@ -112,10 +119,13 @@ class Compiled(Transform):
         if problem is not None:
             self._mismatch(problem)
             return result
-        known = self._texts.get(made.text)
+        text = (made.text, made.entry.specialisation.rebuild)
+        known = self._texts.get(text)
         entry = made.entry if known is None else _machinery().Entry(made.entry.check, known, made.entry.extras)
         if known is None:
-            self._texts[made.text] = made.entry.specialisation
+            self._texts[text] = made.entry.specialisation
+        if len(self._entries) > MANY:
+            self._entries.clear()
         self._entries.setdefault(key, []).insert(0, entry)
         if known is not None and not known.unchecked:
             self._last = entry
@@ -128,9 +138,7 @@ class Compiled(Transform):
         if inputs.digest() == specialisation.digest:
             result = entry.call(*args, **kwargs)
             if result is NotImplemented:
-                return self._run_eagerly(args, kwargs)
-            if not specialisation.unchecked:
-                self._last = entry
+                specialisation.unchecked += 1
             return result
         copies = inputs.copied()
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -139,20 +147,19 @@ class Compiled(Transform):
                 found = entry.call(*copies[0], **copies[1])
             except Exception as error:  # eager decides whether this is the user's error
                 found = error
-        result = self._run_eagerly(args, kwargs)
-        if found is NotImplemented:
+        if found is NotImplemented:  # a guard fails: this call is another's
             specialisation.unchecked += 1
-            return result
+            return found
+        result = self._run_eagerly(args, kwargs)
         problem = f"it raised {found!r}" if isinstance(found, Exception) else _machinery().difference(found, result)
         if problem is not None:
             self._mismatch(problem)
         specialisation.unchecked = 0
-        self._last = entry
         return result
 
     def _mismatch(self, problem: str) -> None:
         self._last = None
-        self._eager = Failure(f"gave another result compiled than eagerly ({problem})", None)
+        self._eager = Failure(f"gave another result compiled than eagerly ({problem})", definition(self.function))
         if self.verify:
             raise VerifyError(f"gs.compile({self._label()}): {self._eager}. Please report it; the function runs eagerly.")
         self._say(self._eager, stays=True)

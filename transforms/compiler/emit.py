@@ -61,6 +61,9 @@ class _Emitter:
             first = call.args[0] if call.op.consuming is not None else None
             if isinstance(first, Value) and self.uses.get(first) == 1 and call.outs[0] in self.wishes:
                 self.wishes.setdefault(first, self.wishes[call.outs[0]])
+            copied = call.args[0] if call.op.path in ("np.copy", "np.asarray") else None
+            if isinstance(copied, Value) and self.uses.get(copied) == 1 and copied in self.wishes:
+                self.wishes.setdefault(call.outs[0], self.wishes.pop(copied))  # the result has the name, not its copy
         self.statements: list[tuple[Any, Call]] = []
         self.outputs = set(values_in(graph.outputs))
         self.weak = {call.outs[0] for call in graph.calls if self.may_be_weak(call)}
@@ -306,6 +309,8 @@ class _Emitter:
                 )
             elif how != "index":
                 shown = gast.Call(func=name_tree(how), args=[tree], keywords=[])
+            if isinstance(expect, (float, complex)) and (expect != expect or 0 in (expect.real, expect.imag)):
+                shown, expect = gast.Call(func=name_tree("repr"), args=[shown], keywords=[]), repr(expect)  # -0.0 and nan
             test = gast.Compare(left=shown, ops=[gast.NotEq()], comparators=[constant_tree(expect)])
         self.add(gast.If(test=test, body=[gast.Return(value=name_tree("NotImplemented"))], orelse=[]), call)
 

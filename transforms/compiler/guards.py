@@ -39,7 +39,8 @@ def signature_key(leaves: list[Any]) -> tuple[Any, ...]:
         elif isinstance(v, (np.floating, np.complexfloating)):
             key.append((type(v), "scalar"))
         else:
-            key.append((type(v), v if isinstance(v, (int, str, bytes, np.generic, type(None), np.dtype)) else id(v)))
+            fixed = isinstance(v, (int, str, bytes, np.generic, type(None), np.dtype))
+            key.append((type(v), v if fixed else repr(v) if type(v) is slice else id(v)))
     return tuple(key)
 
 
@@ -73,7 +74,7 @@ def compile_check(names: list[str], positional: int, args: list[Any], reads: dic
                 tree(f"{text}.{f.name}", getattr(value, f.name))
         elif kind is float or kind is complex or isinstance(value, (np.floating, np.complexfloating)):
             pass  # a run-time input
-        elif isinstance(value, (int, str, bytes, np.generic, np.dtype)):
+        elif isinstance(value, (int, str, bytes, np.generic, np.dtype, slice)):
             conditions.append(f"{text} == {constant(value)}")
         else:
             conditions.append(f"{text} is {constant(value)}")
@@ -93,6 +94,8 @@ def compile_check(names: list[str], positional: int, args: list[Any], reads: dic
 
 def _read_condition(path: Path, expect: Any, constant: Callable[[Any], str]) -> str:
     kind, holder, name = path
+    if isinstance(expect, dict) and not expect:
+        return f"not {constant(holder)}.{name}"
     expected = constant(expect)
     if kind == "global":
         if name not in holder:
@@ -102,5 +105,5 @@ def _read_condition(path: Path, expect: Any, constant: Callable[[Any], str]) -> 
         read = f"{constant(holder)}.cell_contents"
     else:
         read = f"{constant(holder)}.{name}"
-    number = isinstance(expect, (int, float, complex, str, bytes, tuple, np.generic)) and not isinstance(expect, bool)
+    number = isinstance(expect, (int, float, complex, str, bytes, tuple, dict, slice, np.generic)) and not isinstance(expect, bool)
     return f"same({read}, {expected})" if number else f"{read} is {expected}"

@@ -27,7 +27,7 @@ def name_tree(name: str, store: bool = False) -> Any:
     return tree
 
 
-class Inliner(gast.NodeTransformer):  # type: ignore[misc]
+class Inliner(gast.NodeTransformer):
     """Puts arguments, and names of their own, into a copy of a body."""
 
     def __init__(self, given: dict[str, Any], renamed: dict[str, str], tree: Tree, index: Tree) -> None:

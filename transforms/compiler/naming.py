@@ -47,16 +47,20 @@ def name_values(graph: Graph, given: dict[Value, str]) -> dict[Value, str]:
                 wishes.setdefault(out, name)
     for v in list(all_values(graph)):
         if v not in wishes and v.cotangent_of is not None:
-            name = _primal_name(v, wishes)
-            if name is not None:
-                wishes[v] = "d_" * name[1] + name[0]
+            primal = _primal_name(v, wishes)
+            if primal is not None:
+                wishes[v] = "d_" * primal[1] + primal[0]
     return wishes
 
 
 def _primal_name(v: Value, wishes: dict[Value, str]) -> tuple[str, int] | None:
     depth = 0
     primal: Value | None = v
+    seen: set[Value] = set()  # values that were merged may be cotangents of each other
     while primal is not None and primal not in wishes:
+        if primal in seen:
+            return None
+        seen.add(primal)
         primal = primal.cotangent_of
         depth += 1
     if primal is None or depth == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import linecache
 import types
@@ -18,17 +19,18 @@ from ...tracer.operand import Operand
 from ...tracer.site import Site
 from ..scope import Path
 from ..trees import flatten, unflatten
-from .capture import Capture, own_methods
+from .capture import Capture
 from .emit import emit
 from .failure import Failure, definition
 from .guards import compile_check, signature_key
 from .naming import Names
+from .outside import is_constant, own_code, why_not
 from .passes import optimise
 from .signature import Signature, parameter_names, printable
+from .sizes import Size
 
 __all__ = ["Entry", "Inputs", "Specialisation", "captured", "difference", "unwrapped"]
 
-_STATIC = (bool, int, str, bytes, type(None), np.dtype, np.bool_, np.integer, slice, type(Ellipsis))
 _RUNTIME = (float, complex, np.floating, np.complexfloating)
 _serial = itertools.count(1).__next__
 
@@ -42,7 +44,8 @@ class Inputs:
         self.names = parameter_names(function, args, kwargs)
         self.values = [*args, *kwargs.values()]
         self.leaves, self.structure = flatten(tuple(self.values))
-        self.refused: Failure | None = None
+        reason = _receiver(function)
+        self.refused = None if reason is None else Failure(reason, definition(function))
         arrays: list[Any] = []
         for leaf in self.leaves:
             reason = self._reason(leaf)
@@ -62,8 +65,11 @@ class Inputs:
             return f"was called with a {type(leaf).__name__}, a subclass of ndarray"
         if isinstance(leaf, Operand):
             return "was called with a Tensor; compiled functions take arrays"
-        if isinstance(leaf, (*_STATIC, *_RUNTIME)) or isinstance(leaf, (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type)):
+        if is_constant(leaf):
             return None
+        if callable(leaf):
+            reason = why_not(leaf, getattr(leaf, "__name__", type(leaf).__name__))
+            return None if reason is None else f"was called with a function that it cannot follow: it {reason}"
         return f"was called with a {type(leaf).__name__}, which compile does not look into"
 
     def copied(self) -> tuple[list[Any], dict[str, Any]]:
@@ -76,6 +82,30 @@ class Inputs:
     def digest(self) -> int:
         """A number that tells other inputs of the same signature apart from these."""
         return hash(tuple([v.tobytes() if type(v) is np.ndarray else repr(v) for v in self.leaves]))
+
+
+def _receiver(function: Any) -> str | None:
+    """Why a function cannot be compiled for what is bound to it: None for a plain one."""
+    function = untransformed(function)
+    if isinstance(function, types.MethodType):
+        return (
+            f"is a method of a {type(function.__self__).__name__}, whose attributes gs.compile does not follow yet; "
+            "pass what it reads as arguments"
+        )
+    if isinstance(function, functools.partial):
+        bound = (*function.args, *function.keywords.values())
+        odd = next((b for b in bound if not is_constant(b) and type(b) is not np.ndarray), None)
+        return _receiver(function.func) if odd is None else f"is a partial with a {type(odd).__name__}; pass it as an argument"
+    if type(function) is types.FunctionType:
+        return None
+    return why_not(function, getattr(function, "__name__", type(function).__name__))
+
+
+def untransformed(function: Any) -> Any:
+    """The user's function under our transforms."""
+    while hasattr(function, "__gradscribe_transform__"):
+        function = function.function
+    return function
 
 
 def _strided_copy(array: Any) -> Any:
@@ -170,7 +200,7 @@ class Made(NamedTuple):
         return "a guard failed on the inputs of the capture" if found is NotImplemented else difference(found, expected)
 
 
-def captured(function: Any, inputs: Inputs) -> tuple[Any, Made | Failure]:
+def captured(function: Any, inputs: Inputs) -> tuple[Any, Made | Failure | Exception]:
     """Run `function` once, eagerly, under a recorder; its result, and the specialisation or why there is none."""
     capture = Capture()
     copies = inputs.copied()
@@ -189,12 +219,16 @@ def captured(function: Any, inputs: Inputs) -> tuple[Any, Made | Failure]:
         else:
             tensors.append(capture.scope.stand_in(leaf) if callable(leaf) else leaf)
             static.append(leaf)
+    plain = untransformed(function)
+    while isinstance(plain, functools.partial):
+        capture.reads[Path(("attribute", plain, "keywords"))] = dict(plain.keywords)
+        plain = plain.func
     values = list(unflatten(inputs.structure, tensors))
     for value in values:
         for cls in _dataclasses_in(value):
-            reason = own_methods(cls)
+            reason = own_code(cls)
             if reason is not None:
-                capture.fail(reason)
+                capture.fail(reason, definition(function))
     n = len(inputs.args)
     with recording(capture), transforming(owned, gradient=False):
         raw = capture.scope.rebuild(function)(*values[:n], **dict(zip(inputs.kwargs, values[n:], strict=True)))
@@ -203,19 +237,29 @@ def captured(function: Any, inputs: Inputs) -> tuple[Any, Made | Failure]:
     result = unflatten(structure, [unwrapped(leaf) for leaf in leaves])
     if capture.failed is not None:
         return result, capture.failed
-    extras = [(path.name, path) for path in capture.arrays]
+    try:
+        return result, _made(function, inputs, capture, outputs, (static, structure, raw), copies, digest)
+    except Exception as error:  # of ours: the user's run is over
+        return result, error
+
+
+def _made(
+    function: Callable[..., Any], inputs: Inputs, capture: Capture, outputs: list[Any], trees: tuple[list[Any], Any, Any],
+    copies: Any, digest: int,
+) -> Made | Failure:  # fmt: skip
+    """The specialisation that a finished capture gives."""
+    static, structure, raw = trees
+    n, leaves = len(inputs.args), outputs
     graph = Graph(capture.graph.inputs, capture.graph.calls, outputs)
-    for path, array in capture.arrays.items():  # the guards compare types with what was read
-        capture.arrays[path] = array
     literal = unflatten(structure, range(len(leaves))) if leaves else raw
     written = printable(literal)
     names = Names()
     arguments = [names.new(name) for name in inputs.names]
-    keyword_names = {name: names.new(name) for name, _ in extras}
+    extras = [(names.new(path.name), path) for path in capture.arrays]
     if arguments != inputs.names:
-        return result, Failure(f"has parameters named like builtins: {', '.join(inputs.names)}", definition(function))
+        return Failure(f"has parameters named like builtins: {', '.join(inputs.names)}", definition(function))
     signature = Signature(
-        arguments, n, list(unflatten(inputs.structure, static)), list(keyword_names.values()),
+        arguments, n, list(unflatten(inputs.structure, static)), [name for name, _ in extras],
         literal if written else tuple(range(len(leaves))),
     )  # fmt: skip
     name = _function_name(function)
@@ -224,9 +268,9 @@ def captured(function: Any, inputs: Inputs) -> tuple[Any, Made | Failure]:
     specialisation = Specialisation(text, graph, name, None if written else structure, digest)
     arrays = {path: array for path, (_, array) in capture.arrays.items()}
     check = compile_check(arguments, n, inputs.values, capture.reads, arrays)
-    entry = Entry(check, specialisation, [(keyword_names[name], path) for name, path in extras])
+    entry = Entry(check, specialisation, extras)
     site = next((c.site for c in graph.calls if c.op.path == "guard" and c.args[1] != "bool"), None)
-    return result, Made(entry, text, copies, capture.has_number_guards, site)
+    return Made(entry, text, copies, capture.has_number_guards, site)
 
 
 def _dataclasses_in(value: Any) -> set[type]:
@@ -238,7 +282,8 @@ def _dataclasses_in(value: Any) -> set[type]:
     if isinstance(value, dict):
         return {c for v in value.values() for c in _dataclasses_in(v)}
     if isinstance(value, (list, tuple)):
-        return {c for v in value for c in _dataclasses_in(v)}
+        own = {type(value)} if hasattr(value, "_fields") else set()
+        return own.union(*[_dataclasses_in(v) for v in value])
     return set()
 
 
@@ -246,7 +291,7 @@ def _output(capture: Capture, leaf: Any) -> Any:
     """A result as it stands in the graph."""
     if isinstance(leaf, Operand):
         return capture.operand(leaf)
-    if isinstance(leaf, np.ndarray) or not isinstance(leaf, (*_STATIC, *_RUNTIME)):
+    if not is_constant(leaf) and type(leaf) is not Size:
         capture.fail(f"returns a {type(leaf).__name__} that it did not compute from its arguments")
         return None
     return capture.operand(leaf)
@@ -317,9 +362,10 @@ def difference(found: Any, expected: Any) -> str | None:
 
 
 def _same_but_nan(x: Any, y: Any) -> bool:
-    """Equal bits but for the payload of NaNs, which NumPy does not promise from run to run."""
+    """Equal values and signs, but for the payload of NaNs, which NumPy does not promise from run to run."""
     x, y = np.asarray(x), np.asarray(y)
     if x.dtype.kind not in "fc":
         return False
-    both = np.isnan(x) & np.isnan(y)
-    return bool(np.where(both, 0, x).tobytes() == np.where(both, 0, y).tobytes())
+    # not by bytes: those that pad a long double are anything
+    signs = (np.signbit(x.real) == np.signbit(y.real)) & (np.signbit(x.imag) == np.signbit(y.imag))
+    return bool(np.all((np.isnan(x) & np.isnan(y)) | ((x == y) & signs)))

@@ -1,0 +1,91 @@
+"""Run the Python blocks of the documents, and compare what they print with the text block that follows each.
+
+Usage: python documents.py [--write] [DOCUMENT ...]      (all of README.md and docs/ by default)
+
+`--write` puts what was printed into the documents. Times and the last figures of differences vary from run to run:
+they are compared by their form alone. A process of its own runs each document, since examples may register ops.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import io
+import linecache
+import re
+import sys
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n*^```text\n(?P<output>.*?)^```\n)?", re.M | re.S)
+VARIES = [
+    (re.compile(r"\d[\d.]* (s|ms|µs)\b"), "TIME"),
+    (re.compile(r"\d[\d.]* times as fast"), "RATIO times as fast"),
+    (re.compile(r"\d\.\de-\d\d"), "FIGURE"),
+]
+
+
+def blocks(text: str) -> list[re.Match[str]]:
+    """The Python blocks of a document, with the output that is stated for each."""
+    return list(BLOCK.finditer(text))
+
+
+def steady(text: str) -> str:
+    """A text without what varies from run to run."""
+    for pattern, word in VARIES:
+        text = pattern.sub(word, text)
+    return "\n".join(re.sub(r" +", " ", line).rstrip() for line in text.splitlines())
+
+
+def outputs(codes: list[str], name: str) -> list[str]:
+    """What each block prints; together they are one program, `name`, whose lines are numbered through."""
+    program = "".join(codes)
+    linecache.cache[name] = (len(program), None, program.splitlines(keepends=True), name)
+    space = {"__name__": "document"}
+    printed, line = [], 0
+    for code in codes:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile("\n" * line + code, name, "exec"), space)
+        printed.append("".join(part.rstrip() + "\n" for part in out.getvalue().rstrip().splitlines()))
+        line += code.count("\n")
+    return printed
+
+
+def check(path: Path, write: bool) -> str:
+    """What is wrong with a document; with `write`, put right."""
+    text = path.read_text(encoding="utf-8")
+    found = blocks(text)
+    try:
+        printed = outputs([b["code"] for b in found], path.stem.lower() + ".py")
+    except Exception:
+        return f"{path}:\n{traceback.format_exc()}"
+    wrong, pieces, end = [], [], 0
+    for block, now in zip(found, printed, strict=True):
+        stated = block["output"] or ""
+        if steady(stated) != steady(now):
+            wrong += difflib.unified_diff(stated.splitlines(), now.splitlines(), path.name, "printed", lineterm="")
+        pieces += [text[end : block.start()], f"```python\n{block['code']}```\n"]
+        pieces += [f"\n```text\n{now}```\n"] if now else []
+        end = block.end()
+    if write:
+        path.write_text("".join([*pieces, text[end:]]), encoding="utf-8")
+        return ""
+    return "\n".join(wrong)
+
+
+def main(arguments: list[str]) -> int:
+    """Check them all; the exit status is 1 where one differs."""
+    write = "--write" in arguments
+    paths = [Path(a) for a in arguments if a != "--write"] or DOCUMENTS
+    problems = [problem for path in paths if (problem := check(path, write))]
+    print("\n".join(problems))
+    if problems:
+        print("\nIf that is what it should print: python tests/documents.py --write")
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    sys.exit(main(sys.argv[1:]))
