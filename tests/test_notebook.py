@@ -8,14 +8,14 @@ import pytest
 pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 
-from notebooks import NOTEBOOKS, differences
+from cells import NOTEBOOKS, differences
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")  # those of Jupyter's own machinery are not ours
 def test_a_notebook_shows_what_is_stored_in_it(path, tmp_path):
     found = differences(path, tmp_path)
-    assert not found, f"{found}\n\nIf that is what it should show: python tests/notebooks.py --write"
+    assert not found, f"{found}\n\nIf that is what it should show: python tests/cells.py --write"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

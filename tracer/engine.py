@@ -201,7 +201,7 @@ def _run(roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_gra
                     following = edge
                 else:
                     heappush(heap, (-edge.seq, edge))
-            elif edge in owned and type(gx) is np.ndarray:
+            elif edge in owned and type(gx) is np.ndarray and gx.strides == total.strides:  # else + picks the order
                 totals[edge] += gx
             else:
                 total = totals[edge] = total + gx

@@ -47,13 +47,19 @@ class Arguments:
         self.kwargs = named
 
     def _place(self, argnum: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
-        """The position or the keyword under which the argument was passed."""
-        if isinstance(argnum, int) and -len(args) <= argnum < len(args):
+        """The position or the keyword under which the argument was passed; negative positions count from the last one."""
+        if isinstance(argnum, int) and (0 if kwargs else -len(args)) <= argnum < len(args):
             return argnum % len(args)
         if argnum in kwargs:
             return argnum  # type: ignore[no-any-return]
-        names = list(inspect.signature(self.function).parameters)
+        parameters = inspect.signature(self.function).parameters
+        names = list(parameters)
         name = self.name
+        if isinstance(argnum, int) and argnum < 0:
+            both = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            passed = [*range(len(args)), *[n for n in names[len(args) :] if n in kwargs and parameters[n].kind is both]]
+            if -argnum <= len(passed):
+                return passed[argnum]
         if isinstance(argnum, str):
             if argnum not in names:
                 raise TypeError(f"argnums names `{argnum}`, but `{name}` takes ({', '.join(names)})")
@@ -85,9 +91,11 @@ class Arguments:
             tensor = alias(leaf)
         else:
             try:
-                dtype = leaf.dtype if isinstance(leaf, (np.ndarray, np.generic)) else np.result_type(leaf)
+                dtype = leaf.dtype if isinstance(leaf, (np.ndarray, np.generic)) else np.dtype(type(leaf))
             except TypeError:
                 dtype = np.dtype(object)
+            if leaf is None:
+                dtype = np.dtype(object)  # which np.dtype(type(None)) takes for float64
             tensor = wrap(leaf)
             if isinstance(leaf, np.ndarray):
                 tensor._caller = leaf

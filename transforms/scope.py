@@ -162,7 +162,7 @@ class Scope:
         if not is_user_function(function):
             return self.stand_in(function)
         known = self._functions.get(function)
-        if known is not None and known[0] is function.__code__:
+        if known is not None and _alike(known[0], _made_of(function)):
             return known[1]
         if self.witness is not None:
             self.witness.enter(function)
@@ -204,7 +204,7 @@ class Scope:
         own.__doc__ = function.__doc__
         own.__dict__ = function.__dict__  # shared, so that attributes of the function stay one
         if not fresh or self.witness is not None:  # what stands in a cell may change from call to call
-            self._functions[function] = (function.__code__, own)
+            self._functions[function] = (_made_of(function), own)
         return own
 
     def _cell(self, cell: types.CellType, name: str, function: Any, own: Any) -> types.CellType:
@@ -216,6 +216,17 @@ class Scope:
             return types.CellType(function)
         new = self.see(value, Path(("cell", cell, name)))
         return cell if new is value else types.CellType(new)
+
+
+def _made_of(function: types.FunctionType) -> tuple[Any, ...]:
+    """What a rebuilt function was made from, and is made anew when it changes."""
+    return (function.__code__, function.__defaults__, *(function.__kwdefaults__ or {}).items())
+
+
+def _alike(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
+    if len(before) != len(now) or before[0] is not now[0] or before[1] is not now[1]:
+        return False
+    return all([a[0] == b[0] and a[1] is b[1] for a, b in zip(before[2:], now[2:], strict=True)])
 
 
 def _contents(cell: types.CellType) -> Any:

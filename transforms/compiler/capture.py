@@ -166,6 +166,9 @@ class Capture:
             except (TypeError, ValueError, OverflowError):  # the exit itself is about to raise, which the code may catch
                 self.fail(f"takes {how}() of a traced value that has none")
                 return
+            if how in ("int", "index") and self._catching and ir.type.dtype.kind == "f":
+                self.fail(f"takes {how}() of a traced value, which can raise, beside code that catches errors")
+                return
             if isinstance(expect, (float, complex)):
                 self.has_number_guards = True
             out = Value(ir.type)
@@ -238,7 +241,7 @@ class Capture:
         if known is not None:
             return known
         kind = type(value)
-        if kind is np.ndarray and value.dtype.kind in "biufc":
+        if kind is np.ndarray and value.dtype.kind in "biufc" and value.dtype.isnative:
             tensor = self.new_input(value, path.name)
             tensor._caller = value
             LOCAL.arguments = (*LOCAL.arguments, tensor)

@@ -26,11 +26,16 @@ class Failure(NamedTuple):
 
 def definition(function: Any) -> Site | None:
     """Where a function (or the function under transforms of it) is defined: the line of its `def`."""
-    while hasattr(function, "__gradscribe_transform__"):
-        function = function.function
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    if code is None:
-        return None
+    while not isinstance(function, types.FunctionType):
+        for inner in ("function", "func", "__func__"):  # our transforms, functools.partial, methods
+            if hasattr(function, inner):
+                function = getattr(function, inner)
+                break
+        else:
+            function = getattr(type(function), "__call__", None)
+            if not isinstance(function, types.FunctionType):
+                return None
+    code = function.__code__
     line = code.co_firstlineno  # that of the first decorator
     for k in range(line, line + 50):
         if re.match(r"\s*(async\s+)?def\b", linecache.getline(code.co_filename, k)):

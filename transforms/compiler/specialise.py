@@ -60,7 +60,8 @@ class Inputs:
     @staticmethod
     def _reason(leaf: Any) -> str | None:
         if type(leaf) is np.ndarray:
-            return None if leaf.dtype.kind in "biufc" else f"was called with an array of dtype {leaf.dtype}"
+            plain = leaf.dtype.kind in "biufc" and leaf.dtype.isnative
+            return None if plain else f"was called with an array of dtype {leaf.dtype.str if leaf.dtype.kind in 'biufc' else leaf.dtype}"
         if isinstance(leaf, np.ndarray):
             return f"was called with a {type(leaf).__name__}, a subclass of ndarray"
         if isinstance(leaf, Operand):

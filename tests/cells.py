@@ -1,6 +1,6 @@
 """Run the notebooks, and compare what their cells show with the outputs that are stored in them.
 
-Usage: python notebooks.py [--write]
+Usage: python cells.py [--write]
 
 `--write` stores what was shown. Outputs are kept as text alone, and what varies from run to run counts by its form.
 """

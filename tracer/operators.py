@@ -1,0 +1,115 @@
+"""The operators of a Tensor: Python's signs, each an op of the table; in-place ones go through storage.py."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..runtime.registry import require
+from . import storage
+from .dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested
+from .exits import leave
+from .modes import LOCAL
+from .operand import Operand
+
+__all__ = ["Operators"]
+
+
+def _unary(fn: Callable[..., Any]) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        return apply1(op, self)
+
+    op = require(fn)
+    return method
+
+
+def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """An operator's method and its reflection."""
+    op = require(fn)
+
+    def method(self: Any, other: Any) -> Any:
+        try:
+            return apply2(op, self, other)
+        except Foreign:
+            return apply2(op, self, stack_nested(other)) if has_tensor(other) else NotImplemented
+
+    def reflected(self: Any, other: Any) -> Any:
+        try:
+            return apply2(op, other, self)
+        except Foreign:
+            return apply2(op, stack_nested(other), self) if has_tensor(other) else NotImplemented
+
+    return method, reflected
+
+
+def _in_place(fn: Callable[..., Any], symbol: str) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if LOCAL.depth and type(self._value) is not np.ndarray:
+            return apply2(op, self, other)  # a scalar is rebound, as in NumPy
+        if not LOCAL.depth:
+            storage.may_write(self, f"x {symbol} y")  # which raises
+        storage.write(self, apply2(op, self, other), f"x {symbol} y")
+        return self
+
+    op = require(fn)
+    return method
+
+
+class Operators(Operand):
+    """What Tensor inherits: arithmetic, comparison and indexing."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        if not LOCAL.depth and self._value is not None and type(self._value) is np.ndarray:
+            parts = index if isinstance(index, tuple) else (index,)
+            if all(isinstance(p, (int, np.integer, slice)) and not isinstance(p, bool) for p in parts):
+                index = (*parts, ...)  # so that one element of a bare Tensor is a view, as in PyTorch
+        return apply(_GETITEM, (self, index), {})
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        storage.set_item(self, index, value)
+
+    __add__, __radd__ = _binary(operator.add)
+    __sub__, __rsub__ = _binary(operator.sub)
+    __mul__, __rmul__ = _binary(operator.mul)
+    __truediv__, __rtruediv__ = _binary(operator.truediv)
+    __floordiv__, __rfloordiv__ = _binary(operator.floordiv)
+    __mod__, __rmod__ = _binary(operator.mod)
+    __pow__, __rpow__ = _binary(operator.pow)
+    __matmul__, __rmatmul__ = _binary(operator.matmul)
+    __and__, __rand__ = _binary(operator.and_)
+    __or__, __ror__ = _binary(operator.or_)
+    __xor__, __rxor__ = _binary(operator.xor)
+    __lt__, __gt__ = _binary(operator.lt)[0], _binary(operator.gt)[0]
+    __le__, __ge__ = _binary(operator.le)[0], _binary(operator.ge)[0]
+    __eq__, __ne__ = _binary(operator.eq)[0], _binary(operator.ne)[0]
+    __neg__ = _unary(operator.neg)
+    __pos__ = _unary(operator.pos)
+    __abs__ = _unary(abs)
+    __invert__ = _unary(operator.invert)
+    __iadd__ = _in_place(operator.add, "+=")
+    __isub__ = _in_place(operator.sub, "-=")
+    __imul__ = _in_place(operator.mul, "*=")
+    __itruediv__ = _in_place(operator.truediv, "/=")
+    __ifloordiv__ = _in_place(operator.floordiv, "//=")
+    __imod__ = _in_place(operator.mod, "%=")
+    __ipow__ = _in_place(operator.pow, "**=")
+    __imatmul__ = _in_place(operator.matmul, "@=")
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is None:
+            return round(float(leave(self, "float")))
+        return apply(require(np.round), (self, digits), {})
+
+
+_GETITEM = require(operator.getitem)
