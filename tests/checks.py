@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gradscribe as gs
+from gradscribe.tracer import engine
 from gradscribe.tracer.operand import wrap
 
 from samples import ROWS, Sample, Shapes, by_function
@@ -333,3 +334,50 @@ def eager_problem(case: Case, runs: Sequence[Sequence[Any]]) -> str | None:
 
 def _leaf(x: Any) -> Any:
     return wrap(x).requires_grad_()
+
+
+def single_problem(case: Case) -> str | None:
+    """Where a float32 program does not stay one: in its result, its gradients, or within its rules."""
+    rng = case.generator("32")
+    doubles = case.sample.draw(rng, case.shapes)
+    xs = [np.asarray(x, single_dtype(x.dtype)) for x in doubles]
+    f = case.function()
+    out = np.asarray(f(*[x.copy() for x in xs]))
+    if out.dtype.itemsize > {"f": 4, "c": 8}.get(out.dtype.kind, 0):
+        return None  # NumPy itself leaves float32 here
+    loss, w = case.loss(out.dtype.kind == "c"), weights_for(rng, out)
+    every = tuple(range(len(xs)))
+    wide: list[str] = []
+
+    def fit(g: Any, meta: Any, plain: Any = engine.fit) -> Any:
+        found = getattr(g, "dtype", np.dtype(bool))
+        if found.itemsize > {"f": 4, "c": 8}.get(found.kind, 99) and meta[1].itemsize <= 8 and meta[1] != np.float64:
+            wide.append(f"a rule gave {found} for {meta[1]}")
+        return plain(g, meta)
+
+    before, engine.fit = engine.fit, fit
+    try:
+        grads = gs.grad(loss, argnums=every)(*xs, w)
+    finally:
+        engine.fit = before
+    for g, precise in zip(grads, gs.grad(loss, argnums=every)(*doubles, np.asarray(w, np.result_type(w, 1.0))), strict=True):
+        if g.dtype != np.float32:
+            return f"a gradient of {g.dtype}"
+        if not np.allclose(g, precise, rtol=2e-3, atol=2e-3 * float(np.max(np.abs(precise), initial=1e-3))):
+            return f"the gradient {g} in single precision, {precise} in double"
+    return wide[0] if wide else scaled_problem(f, xs, out)
+
+
+def scaled_problem(f: Callable[..., Any], xs: Sequence[Any], out: Any) -> str | None:
+    """Whether a float32 program stays one when it is differentiated by a Python float."""
+    seen: list[Any] = []
+
+    def scaled(s: Any) -> Any:
+        y = f(*xs) * s
+        seen.append(np.result_type(y))
+        return np.sum(np.real(y))
+
+    slope_of_s = gs.grad(scaled)(0.5)
+    if type(slope_of_s) is not np.float64:
+        return f"the gradient of a Python float is a {type(slope_of_s).__name__}"
+    return None if seen == [out.dtype] else f"the program left {out.dtype} for {seen}"

@@ -11,8 +11,10 @@ import numpy as np
 from scipy import special
 
 from gradscribe.runtime import lookup, ops
+from gradscribe.runtime.ops import shape_of
+from gradscribe.runtime.rules.control import count_of, guard, size_of
 from gradscribe.runtime.rules.elementwise import astype
-from gradscribe.runtime.rules.special import polygamma
+from gradscribe.runtime.rules.special import polygamma, zeta
 from gradscribe.runtime.rules.support import recurrence
 from gradscribe.tracer.dispatch import apply, has_tensor
 
@@ -39,8 +41,9 @@ class Sample:
     integer: bool = False  # whether its arguments are whole numbers
     order: int = 2  # how many derivatives to check
     differentiable: bool = True
-    finite: bool = False  # whether inf and nan must stay away (LAPACK's SVD does not return)
+    finite: bool = False  # whether inf and nan must stay away (of them LAPACK's SVD may not return, and math raises)
     eager: str = ""  # why the compiler leaves it to eager mode
+    scoped: bool = False  # whether NumPy hands it no bare Tensors, so that it needs a function under a transform
     edge: tuple[float, ...] = ()  # special points of this op, besides 0, inf, nan and the like
 
     @property
@@ -306,6 +309,7 @@ SPECIAL = [
     unary(special.psi, POSITIVE),
     unary(special.polygamma, POSITIVE, call=lambda x: dispatched(special.polygamma)(1, x)),
     unary(polygamma, POSITIVE, call=lambda x: polygamma(1, x)),
+    unary(zeta, POSITIVE, call=lambda x: zeta(2, x)),
     binary(special.beta, POSITIVE),
     binary(special.betaln, POSITIVE),
     binary(special.xlogy, (-2.0, 2.0), POSITIVE),
@@ -335,7 +339,16 @@ SPECIAL = [
     Sample(special.log_softmax, (((3, 4),), ((2, 3, 1),)), ({}, {"axis": -1}), call=dispatched(special.log_softmax)),
 ]  # fmt: skip
 
+CONTROL = [
+    Sample(float, (((),),), call=lambda x: math.sin(x), scoped=True, finite=True),
+    unary(shape_of, call=lambda x: np.zeros(np.shape(x)) + x),
+    Sample(size_of, (((3, 4),), ((2,),)), call=lambda x: x * np.shape(x)[0]),
+    Sample(count_of, (((3, 4),), ((2,),)), call=lambda x: x / np.size(x)),
+    Sample(guard, (((3, 4),), ((),)), call=lambda x: x * 2 if np.sum(x) < 1e3 else x * 3),
+]
+
 ROWS = [
     *ARITHMETIC, *SIZES, *EXPONENTIALS, *TRIGONOMETRY, *CHOICES, *STEPS, *QUESTIONS, *REDUCTIONS, *SPECIAL,
+    *CONTROL,
 ]  # fmt: skip
 SAMPLES: dict[Any, list[Sample]] = by_function(ROWS)

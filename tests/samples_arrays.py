@@ -208,28 +208,33 @@ DIFFERENCES = [
     Sample(np.trapezoid, shapes=((V,), (M,)), kwargs=kw({"dx": 0.5}, {"axis": 0})),
     Sample(np.trapezoid, shapes=((M, V), (M, M))),
     Sample(differences.entry, shapes=(((3,),),), call=lambda x: differences.entry(x, ROWS)),
-    Sample(  # NumPy gives float64 whatever came in
+    Sample(
         np.interp,
         shapes=((V, (3,)),),
-        call=lambda x, fp: np.interp(x, [-1.0, 0.5, 1.0], fp).astype(x.dtype),
+        call=lambda x, fp: np.interp(x, [-1.0, 0.5, 1.0], fp),
         kinks=(-1.0, 0.5, 1.0),
     ),
     Sample(
         np.interp,
         shapes=((V, (2,)),),
-        call=lambda x, fp: np.interp(x, [-1.0, 1.0], fp, left=0.0).astype(x.dtype),
+        call=lambda x, fp: np.interp(x, [-1.0, 1.0], fp, left=0.0),
         kinks=(-1.0, 1.0),
     ),
 ]
 
 CREATION = [
-    Sample(np.full, shapes=(((),), (V,)), call=lambda v: np.full((3, 4), v)),
-    Sample(np.full_like, shapes=(((),), (V,)), call=lambda v: np.full_like(np.zeros((3, 4), np.result_type(v)), v)),
-    Sample(np.array, shapes=((M,), ((),))),
-    Sample(np.asarray, shapes=((M,),)),
-    Sample(np.asanyarray, shapes=((M,),)),
-    Sample(np.ascontiguousarray, shapes=((M,), ((),))),
-    Sample(np.asfortranarray, shapes=((M,),)),
+    Sample(np.full, shapes=(((),), (V,)), call=lambda v: np.full((3, 4), v), scoped=True),
+    Sample(
+        np.full_like,
+        shapes=(((),), (V,)),
+        call=lambda v: np.full_like(np.zeros((3, 4), np.result_type(v)), v),
+        scoped=True,
+    ),
+    Sample(np.array, shapes=((M,), ((),)), scoped=True),
+    Sample(np.asarray, shapes=((M,),), scoped=True),
+    Sample(np.asanyarray, shapes=((M,),), scoped=True),
+    Sample(np.ascontiguousarray, shapes=((M,), ((),)), scoped=True),
+    Sample(np.asfortranarray, shapes=((M,),), scoped=True),
     Sample(np.linspace, shapes=(((), ()), (V, V)), kwargs=({"num": 5}, {"num": 4, "endpoint": False, "axis": -1})),
     Sample(creation.ramp_sum, shapes=(((5, 2),),), call=lambda x: creation.ramp_sum(x, 5, True, 0)),
     *[Sample(f, shapes=((M,),), differentiable=False) for f in (np.zeros_like, np.ones_like)],

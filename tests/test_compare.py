@@ -95,6 +95,24 @@ def test_has_aux_and_keywords_and_second_order(rng):
     assert "gs.grad of <lambda>" in str(found)
 
 
+class Model:
+    x = np.arange(6.0).reshape(2, 3)
+
+    @gs.grad(argnums=1)
+    def decorated(self, w):
+        return np.sum((self.x @ w) ** 2)
+
+    def plain(self, w):
+        return np.sum((self.x @ w) ** 2)
+
+
+def test_methods_are_compared():
+    for method in (Model().decorated, Model().plain):
+        found = gs.compare(method, np.ones(3))
+        assert found.ok
+        assert [row.argument for row in found.rows] == ["w"]
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble, np.complex64, np.complex128])
 def test_every_dtype_agrees(dtype, rng):
     x = rng.normal(size=(3, 2)).astype(dtype)
@@ -222,6 +240,8 @@ def test_bad_input():
         gs.compare(lambda x, flag: np.sum(x), np.arange(3), None)
     with pytest.raises(gs.DtypeError, match="int64"):
         gs.compare(gs.grad(lambda x: np.sum(x)), np.arange(3))
+    with pytest.raises(TypeError, match=r"gs\.compare takes a function, not int"):
+        gs.compare(3, 1.0)
     with pytest.raises(ZeroDivisionError):
         gs.compare(lambda x: x / (1 // 0), 1.0)
 

@@ -386,12 +386,7 @@ def takes_an_item_by_position(x):
 
 @falls_back("pickle")
 def pickles(x):
-    return np.sum(x) * len(pickle.dumps(x))  # <-
-
-
-@falls_back("plain array", transforms="value")
-def hands_out_its_array(x):
-    return np.sum(x) * memoryview(x.astype(float)).nbytes if False else np.sum(x.view(np.ndarray).sum())  # <-
+    return np.sum(x) * min(len(pickle.dumps(x)), 1)  # <-
 
 
 @falls_back("unknown origin|object")
@@ -399,9 +394,9 @@ def makes_an_object_array(x):
     return np.sum(x * np.array([1, 2, 3], dtype=object).astype(float))  # <-
 
 
-@falls_back("prints|text|print")
+@falls_back("print|text", transforms="value")
 def prints_a_value(x):
-    print("", end=str(x[:0]))  # <-
+    print(x, repr(x[0]), f"{x} {x[0]:.2f}")  # <-
     return np.sum(x * x)
 
 
@@ -547,7 +542,7 @@ def test_a_fault_that_shows_on_other_inputs_is_found_on_the_second_call(monkeypa
     from gradscribe.transforms.compiler import specialise
 
     emit = specialise.emit
-    monkeypatch.setattr(specialise, "emit", lambda *args: emit(*args).replace("np.abs(", "np.positive("))
+    monkeypatch.setattr(specialise, "emit", lambda *args: re.sub(r"np\.abs\w*|\babs\b", "np.positive", emit(*args)))
     compiled = gs.compile(lambda x: np.sum(np.abs(x)))
     assert compiled(np.ones(3)) == 3
     with pytest.warns(gs.EagerWarning, match="gave another result"):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..runtime.errors import NoRuleError
 from ..runtime.registry import lookup, path_of, require
+from . import writers
 from .dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, unwrap
 from .exits import leave
 from .modes import LOCAL
@@ -44,7 +45,8 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
                     raise
         return apply(op, inputs, kwargs)
     if method == "at":
-        return _ufunc_at(ufunc, *inputs)
+        writers.write_at(ufunc, *inputs)
+        return None
     whole = _REDUCTIONS.get((ufunc, method))
     if whole is None:
         return _without_rule(getattr(ufunc, method), f"{path_of(ufunc)}.{method}", inputs, kwargs)
@@ -58,14 +60,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     return apply(require(whole), inputs, kwargs)  # not whole itself: NumPy does not look for Tensors in `where=`
 
 
-def _ufunc_at(ufunc: Any, target: Any, index: Any, *values: Any) -> None:
-    if ufunc is not np.add or not isinstance(target, Operand):
-        _without_rule(ufunc.at, f"{path_of(ufunc)}.at", (target, index, *values), {})
-        return
-    from . import storage  # storage stands on dispatch, which stands on this module's neighbours
-    from ..runtime.rules.indexing import index_add_at
 
-    storage.write(target, index_add_at(target, index, values[0]), "np.add.at")
 
 
 def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -73,7 +68,7 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
     op = lookup(func)
     if op is not None:
         return apply(op, args, kwargs)
-    special = _SPECIAL.get(func)
+    special = _SPECIAL.get(func) or writers.WRITERS.get(func)
     if special is not None:
         return special(*args, **kwargs)
     return _without_rule(func, path_of(func), args, kwargs)

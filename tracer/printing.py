@@ -58,7 +58,11 @@ def numbers_text(array: np.ndarray[Any, Any]) -> str:
         width = real.width + imag.width + 1
     else:
         column = _Column(shown)
-        one, width = column, column.width
+        width = column.width
+
+        def one(v: Any) -> str:
+            return column(v)
+
     return _block(array, one, max(1, (_WIDTH - _INDENT) // (width + 2)), many, _INDENT)
 
 

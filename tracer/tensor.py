@@ -273,11 +273,20 @@ class Tensor(Operators):
     def __format__(self, spec: str) -> str:
         value = leave(self, "format")
         if not spec:
-            return tensor_text(self, value)
+            return str(value) if self._is_plain() else tensor_text(self, value)
         return format(value[()] if isinstance(value, np.ndarray) and not value.shape else value, spec)
 
     def __repr__(self) -> str:
-        return tensor_text(self, leave(self, "repr"))
+        value = leave(self, "repr")
+        return repr(value) if self._is_plain() else tensor_text(self, value)
+
+    def __str__(self) -> str:
+        value = leave(self, "repr")
+        return str(value) if self._is_plain() else tensor_text(self, value)
+
+    def _is_plain(self) -> bool:
+        """Whether this stands for an array in a transform that does not differentiate it: it prints as NumPy does."""
+        return bool(LOCAL.depth) and self._node is None
 
     def __hash__(self) -> int:
         value = leave(self, "hash")
@@ -313,7 +322,7 @@ class Tensor(Operators):
             raise AutogradError("Only leaf Tensors can be pickled; use tensor.detach() (the graph stays behind)")
         return (_unpickle, (np.asarray(leave(self, "pickle")), self.requires_grad))
 
-    def __copy__(self) -> Tensor:
+    def __copy__(self) -> Any:
         return self.copy()
 
     def __deepcopy__(self, memo: Any) -> Tensor:

@@ -59,7 +59,8 @@ class Arguments:
             both = inspect.Parameter.POSITIONAL_OR_KEYWORD
             passed = [*range(len(args)), *[n for n in names[len(args) :] if n in kwargs and parameters[n].kind is both]]
             if -argnum <= len(passed):
-                return passed[argnum]
+                found: int | str = passed[argnum]
+                return found
         if isinstance(argnum, str):
             if argnum not in names:
                 raise TypeError(f"argnums names `{argnum}`, but `{name}` takes ({', '.join(names)})")
@@ -90,12 +91,10 @@ class Arguments:
             dtype = leaf._value.dtype if hasattr(leaf._value, "dtype") else np.result_type(leaf._value)
             tensor = alias(leaf)
         else:
-            try:
-                dtype = leaf.dtype if isinstance(leaf, (np.ndarray, np.generic)) else np.dtype(type(leaf))
-            except TypeError:
-                dtype = np.dtype(object)
-            if leaf is None:
-                dtype = np.dtype(object)  # which np.dtype(type(None)) takes for float64
+            if isinstance(leaf, (np.ndarray, np.generic)):
+                dtype = leaf.dtype
+            else:
+                dtype = np.result_type(leaf) if isinstance(leaf, (int, float, complex)) else np.dtype(object)
             tensor = wrap(leaf)
             if isinstance(leaf, np.ndarray):
                 tensor._caller = leaf

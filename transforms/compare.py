@@ -6,6 +6,7 @@ import dataclasses
 import html
 import textwrap
 import time
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from .arguments import Arguments
 from .compiler.compiled import Compiled
 from .finite import DIRECTIONS, ENTRIES, SEED, Slopes, slopes
 from .gradient import GradFunction
+from .transform import Transform
 from .trees import LEAF, flatten, unflatten
 
 __all__ = ["Comparison", "Row", "compare"]
@@ -155,6 +157,10 @@ def compare(function: Any, *args: Any, **kwargs: Any) -> Comparison:
     >>> result.ok, [row.argument for row in result.rows], result.rows[0].same_bits
     (True, ['x', 'y'], True)
     """
+    if not callable(function):
+        raise TypeError(f"gs.compare takes a function, not {type(function).__name__}: {function!r}")
+    if isinstance(function, types.MethodType) and isinstance(function.__func__, Transform):
+        function, args = function.__func__, (function.__self__, *args)  # a decorated method
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _Run(function, args, kwargs).comparison()

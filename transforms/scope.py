@@ -11,6 +11,7 @@ import builtins
 import dis
 import functools
 import sys
+import threading
 import types
 import weakref
 from typing import Any, Protocol
@@ -123,6 +124,8 @@ class Scope:
             return self.module(value)
         if is_user_function(value):
             return self.rebuild(value)
+        if (kind is types.MethodType and is_user_function(value.__func__)) or kind is functools.partial:
+            return self.rebuild(value)
         found = replacement(value) if callable(value) else None
         return value if found is None else found
 
@@ -170,9 +173,10 @@ class Scope:
 
     def _rebuild(self, function: types.FunctionType) -> Any:
         code = function.__code__
-        if any(i.opname == "LOAD_BUILD_CLASS" for c in all_code(code) for i in dis.get_instructions(c)):
-            return function  # the body of a class reads globals past a dict subclass
-        if any(i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") for c in all_code(code) for i in dis.get_instructions(c)):
+        special = _special_opcodes(code)
+        if "LOAD_BUILD_CLASS" in special and self.witness is not None:
+            return function  # the body of a class reads globals past `__missing__`
+        if "STORE_GLOBAL" in special:
             rewritten = through_module(function)
             if rewritten is None:  # no source: it runs over its own globals
                 return function
@@ -183,21 +187,23 @@ class Scope:
         space = self._globals.get(id(real))
         if space is None:
             space = self._globals[id(real)] = _Globals(real, self)
+        fresh = "LOAD_BUILD_CLASS" in special
+        if fresh:  # a dict of what the code can name, for this call
+            space = _Globals(real, self)
+            space.update({n: space[n] for n in {n for c in all_code(code) for n in c.co_names} if n in real})
+            space["__name__"] = real.get("__name__")
         cells = {name: cell for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)}
         defaults = function.__defaults__ and tuple([self.stand_in(d) for d in function.__defaults__])
-        own = types.FunctionType(code, space, function.__name__, defaults, None if not cells else tuple(cells.values()))
-        fresh = False
-        if cells:
-            seen = []
-            for name in code.co_freevars:
-                cell = cells[name]
-                new = self._cell(cell, name, function, own)
-                fresh = fresh or new is not cell
-                seen.append(new)
-            own = types.FunctionType(code, space, function.__name__, defaults, tuple(seen))
-            for cell in seen:  # a function that reads itself reads its rebuilt self
-                if _contents(cell) is function and not any(cell is c for c in cells.values()):  # == compares contents
-                    cell.cell_contents = own
+        being_built = _being_built.of
+        waiting = being_built[function] = []
+        try:
+            seen = [self._cell(cells[name], name) for name in code.co_freevars]
+        finally:
+            del being_built[function]
+        fresh = fresh or any([new is not cells[name] for new, name in zip(seen, code.co_freevars, strict=True)])
+        own = types.FunctionType(code, space, function.__name__, defaults, tuple(seen) if seen else None)
+        for cell in waiting:  # a function that reads itself, also by way of another, reads its rebuilt self
+            cell.cell_contents = own
         own.__kwdefaults__ = function.__kwdefaults__ and {k: self.stand_in(d) for k, d in function.__kwdefaults__.items()}
         own.__qualname__ = function.__qualname__
         own.__module__ = function.__module__
@@ -207,13 +213,15 @@ class Scope:
             self._functions[function] = (_made_of(function), own)
         return own
 
-    def _cell(self, cell: types.CellType, name: str, function: Any, own: Any) -> types.CellType:
+    def _cell(self, cell: types.CellType, name: str) -> types.CellType:
         try:
             value = cell.cell_contents
         except ValueError:  # not bound yet
             return cell
-        if value is function:
-            return types.CellType(function)
+        if type(value) is types.FunctionType and value in _being_built.of:
+            later = types.CellType(value)
+            _being_built.of[value].append(later)
+            return later
         new = self.see(value, Path(("cell", cell, name)))
         return cell if new is value else types.CellType(new)
 
@@ -229,11 +237,22 @@ def _alike(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
     return all([a[0] == b[0] and a[1] is b[1] for a, b in zip(before[2:], now[2:], strict=True)])
 
 
-def _contents(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
+class _BeingBuilt(threading.local):
+    """The functions whose rebuilding has begun in this thread, each with the cells that wait for it."""
+
+    def __init__(self) -> None:
+        self.of: dict[Any, list[types.CellType]] = {}
+
+
+_being_built = _BeingBuilt()
+
+
+@functools.lru_cache(maxsize=4096)
+def _special_opcodes(code: types.CodeType) -> frozenset[str]:
+    """Which of the instructions that need care stand in a function: it stores globals, or defines a class."""
+    names = {i.opname for c in all_code(code) for i in dis.get_instructions(c)}
+    names = {"STORE_GLOBAL" if n == "DELETE_GLOBAL" else n for n in names}
+    return frozenset(names & {"STORE_GLOBAL", "LOAD_BUILD_CLASS"})
 
 
 def all_code(code: types.CodeType) -> list[types.CodeType]:

@@ -47,12 +47,17 @@ rule(
 )
 
 op(np.mean, _MEAN, reduction)
-rule(np.mean, x=lambda g, x_shape, axis, keepdims, where: mean_back(g, x_shape, axis, keepdims, where))
+rule(
+    np.mean,
+    x=lambda g, x_shape, x_dtype, axis, keepdims, where: mean_back(g, x_shape, x_dtype, axis, keepdims, where),
+)
 
 op(np.nanmean, _MEAN, reduction)
 rule(
     np.nanmean,
-    x=lambda g, x, x_shape, axis, keepdims, where: mean_back(g, x_shape, axis, keepdims, not_nan(x, where)),
+    x=lambda g, x, x_shape, x_dtype, axis, keepdims, where: mean_back(
+        g, x_shape, x_dtype, axis, keepdims, not_nan(x, where)
+    ),
 )
 
 # Extremes. Equal ones share, as in PyTorch's amax.

@@ -24,6 +24,14 @@ def polygamma(n: Any, x: Any) -> Any:
     return scipy.special.polygamma(n, x)  # the full name: generated source shows it
 
 
+@primitive("s, x", elementwise)
+def zeta(s: Any, x: Any) -> Any:
+    """`special.zeta`, which is no ufunc either; unlike polygamma it keeps float32."""
+    return scipy.special.zeta(s, x)
+
+
+rule(zeta, s=None, x=lambda g, s, x: -g * (s * zeta(s + 1, x)))
+
 # Sigmoids, and the normal distribution.
 
 op(special.expit, "x", elementwise)
@@ -75,7 +83,7 @@ for _log_gamma in (special.gammaln, special.loggamma):
     rule(_log_gamma, x=lambda g, x: g * special.psi(x))
 
 op(special.psi, "x", elementwise)
-rule(special.psi, x=lambda g, x: g * polygamma(1, x))
+rule(special.psi, x=lambda g, x: g * zeta(2, x))
 
 op(special.polygamma, "n, x", elementwise, path="scipy.special.polygamma")
 for _polygamma in (special.polygamma, polygamma):

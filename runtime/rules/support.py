@@ -145,11 +145,11 @@ def not_nan(x: Any, where: Any) -> Any:
     return ~np.isnan(x) & where if is_given(where) else ~np.isnan(x)
 
 
-def count_taken(x_shape: tuple[int, ...], axis: Any, keepdims: Any, where: Any) -> Any:
-    """How many elements a reduction takes together, under its `where=`."""
+def count_taken(x_shape: tuple[int, ...], x_dtype: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+    """How many elements a reduction takes together, under its `where=`; as floats, lest float32 become float64."""
     if not is_given(where) or where is True:
         return reduced_count(x_shape, axis)
-    return np.count_nonzero(np.broadcast_to(where, x_shape), axis=axis, keepdims=is_kept(keepdims))
+    return np.sum(np.broadcast_to(where, x_shape), axis=axis, dtype=np.finfo(x_dtype).dtype, keepdims=is_kept(keepdims))
 
 
 def spread_nan(g: Any, x: Any, x_shape: tuple[int, ...], axis: Any, keepdims: Any, where: Any) -> Any:
@@ -157,9 +157,9 @@ def spread_nan(g: Any, x: Any, x_shape: tuple[int, ...], axis: Any, keepdims: An
     return masked(spread(g, x_shape, axis, keepdims), not_nan(x, where))
 
 
-def mean_back(g: Any, x_shape: tuple[int, ...], axis: Any, keepdims: Any, where: Any) -> Any:
+def mean_back(g: Any, x_shape: tuple[int, ...], x_dtype: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """The cotangent under a mean: divided while it is small, then spread."""
-    return masked(spread(g / count_taken(x_shape, axis, keepdims, where), x_shape, axis, keepdims), where)
+    return masked(spread(g / count_taken(x_shape, x_dtype, axis, keepdims, where), x_shape, axis, keepdims), where)
 
 
 def shared_back(
@@ -188,7 +188,7 @@ def deviation(
 ) -> Any:  # fmt: skip
     """The cotangent under a variance or standard deviation, of which `g` holds the factor before `x - mean`."""
     where = where if is_given(where) and where is not True else None
-    count, lost = count_taken(x_shape, axis, keepdims, where), either(correction, ddof)
+    count, lost = count_taken(x_shape, x_dtype, axis, keepdims, where), either(correction, ddof)
     if lost != 0:
         count = max(count - lost, 0) if where is None else np.maximum(count - lost, 0)
     if not is_given(mean):

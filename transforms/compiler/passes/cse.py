@@ -13,13 +13,15 @@ __all__ = ["common_subexpressions"]
 def common_subexpressions(graph: Graph) -> Graph:
     """The graph with repeated calls merged; what the caller sees keeps memory of its own."""
     outside = seen_from_outside(graph)
-    known: dict[Any, tuple[Value, ...]] = {}
+    known: dict[Any, Call] = {}
 
     def step(call: Call) -> Any:
         if call.op.may_raise or any(v in outside for v in call.outs):
             return None
         key = (call.op, *[key_of(a) for a in call.args])
-        first = known.setdefault(key, call.outs)
-        return None if first is call.outs else ("is", first)
+        first = known.setdefault(key, call)
+        if first.quiet and not call.quiet:  # this one may warn, which the user is to see
+            known[key] = first = call
+        return None if first is call else ("is", first.outs)
 
     return rewrite(graph, step)

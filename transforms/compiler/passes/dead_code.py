@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....runtime.ir import Call, Graph, Value, values_in
 
 __all__ = ["dead_code"]
@@ -12,7 +14,15 @@ def dead_code(graph: Graph) -> Graph:
     live: set[Value] = set(values_in(graph.outputs))
     kept: list[Call] = []
     for call in reversed(graph.calls):
-        if call.op.may_raise or any(v in live for v in call.outs):
+        if call.op.may_raise or _finds_by_value(call) or any(v in live for v in call.outs):
             kept.append(call)
             live.update(call.reads)
     return Graph(graph.inputs, kept[::-1], graph.outputs)
+
+
+def _finds_by_value(call: Call) -> bool:
+    """Whether a call looks elements up at traced positions, which can be out of range."""
+    if call.op.path not in ("operator.getitem", "np.take", "np.take_along_axis"):
+        return False
+    where: Any = call.args[1]
+    return any(v.type.dtype.kind in "iu" for v in values_in(where))

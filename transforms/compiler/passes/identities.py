@@ -1,6 +1,7 @@
 """Identities that are exact: what changes no bit, no dtype and no memory that the caller sees.
 
-`x * 1` and `x / 1` keep every float (also -0.0, infinities and NaN); `x + 0` is left alone, since it loses -0.0.
+`x * 1` and `x / 1` keep every real float (also -0.0, infinities and NaN; a complex infinity they do not);
+`x + 0` is left alone, since it loses -0.0.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ def identities(graph: Graph) -> Graph:
 def _same_as(call: Call) -> Value | None:
     """The argument that a call returns unchanged."""
     name, args = call.op.title, call.args
+    if name in ("Mul", "Div") and call.outs[0].type.dtype.kind == "c":
+        return None
     if name == "Mul":
         x, y = args[:2]
         if _is_one(y) and isinstance(x, Value):

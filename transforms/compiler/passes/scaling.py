@@ -61,7 +61,7 @@ def _rewritten(call: Call, once: Any) -> list[Call] | None:
     if outer is not None:
         inner = once(outer.value, "Mul")
         scaled = None if inner is None else _scaled(inner)
-        if inner is None or scaled is None or not _exact(outer.constant, scaled.constant) or inner.quiet != call.quiet:
+        if inner is None or scaled is None or not _exact(outer.constant, scaled.constant, call.outs[0].type.dtype) or inner.quiet != call.quiet:
             return None
         return [_with(inner, call, outer.constant * scaled.constant, scaled)]
     for k in (0, 1):
@@ -89,11 +89,11 @@ def _is_number(c: Any) -> bool:
     return isinstance(c, (int, float, np.floating)) and not isinstance(c, bool) and bool(np.isfinite(c)) and c != 0
 
 
-def _exact(outer: Any, inner: Any) -> bool:
+def _exact(outer: Any, inner: Any, dtype: Any) -> bool:
     """Whether outer * (inner * x) rounds once, like (outer * inner) * x."""
     fraction, _ = math.frexp(float(inner))
     product = float(outer) * float(inner)
-    same_type = type(outer) in (int, float) and type(inner) in (int, float) and math.isfinite(product)
+    same_type = type(outer) in (int, float) and type(inner) in (int, float) and abs(product) <= np.finfo(dtype).max
     return same_type and fraction == 0.5 and inner >= 1 and abs(outer) >= 1 and product / float(inner) == float(outer)
 
 

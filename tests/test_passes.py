@@ -1,0 +1,482 @@
+"""Each pass alone, on graphs written by hand and on random ones: the same bits, types and memory; and the verifier's every word."""
+
+from __future__ import annotations
+
+import operator
+import random
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import gradscribe as gs
+import numpy as np
+import pytest
+from gradscribe.runtime.ir import Call, Graph, Type, Value, interpret, map_values, type_of, values_in
+from gradscribe.runtime.ops import MISSING
+from gradscribe.runtime.registry import require
+from gradscribe.runtime.rules.control import count_of, guard, size_of
+from gradscribe.transforms.compiler.passes import PASSES, optimise
+from gradscribe.transforms.compiler.passes.cse import common_subexpressions
+from gradscribe.transforms.compiler.passes.dead_code import dead_code
+from gradscribe.transforms.compiler.passes.folding import fold_constants
+from gradscribe.transforms.compiler.passes.identities import identities
+from gradscribe.transforms.compiler.passes.scaling import scaling
+from gradscribe.transforms.compiler.passes.shapes import shapes
+from gradscribe.transforms.compiler.passes.spreading import spreading
+from gradscribe.transforms.compiler.verify import verify
+
+EACH = sorted(set(PASSES), key=lambda run: run.__name__)
+
+
+class Builder:
+    """Writes a graph down while it runs it, so that every value has the type that NumPy gives it."""
+
+    def __init__(self, *inputs: Any) -> None:
+        self.concrete = list(inputs)
+        self.graph = Graph([Value(type_of(v), f"x{k}") for k, v in enumerate(inputs)], [], [])
+        self.space: dict[Value, Any] = dict(zip(self.graph.inputs, inputs, strict=True))
+
+    @property
+    def inputs(self) -> list[Value]:
+        return self.graph.inputs
+
+    def add(self, fn: Callable[..., Any], *args: Any, quiet: bool = False, **kwargs: Any) -> Value:
+        """The call of an op; its one result."""
+        op = require(fn)
+        bound = op.bind(*args, **kwargs)
+        a, k = op.call_form(tuple([map_values(b, self.space.__getitem__) for b in bound]))
+        with np.errstate(all="ignore"):
+            result = op.fn(*a, **k)
+        out = Value(type_of(result))
+        self.space[out] = result
+        self.graph.calls.append(Call(op, bound, (out,), quiet=quiet))
+        return out
+
+    def gives(self, *outputs: Any) -> Graph:
+        self.graph.outputs = list(outputs)
+        return self.graph
+
+
+def paths(graph: Graph) -> list[str]:
+    return [call.op.path for call in graph.calls]
+
+
+def bits(value: Any) -> Any:
+    """What must not change: type, layout and bytes, of NaNs only that they are one."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return type(value), repr(value)
+    plain = np.where(np.isnan(value), np.nan, value) if value.dtype.kind in "fc" else np.asarray(value)
+    return type(value), value.dtype, value.shape, value.strides, plain.astype(value.dtype).tobytes()
+
+
+def run(graph: Graph, inputs: list[Any]) -> tuple[Any, ...]:
+    """Results, what memory they share with inputs and one another, and the warnings on the way."""
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="warn"):
+        warnings.simplefilter("always")
+        results = interpret(graph, inputs)
+    arrays = [r for r in results if isinstance(r, np.ndarray)]
+    given = [v for v in inputs if isinstance(v, np.ndarray)]
+    shared = [[np.may_share_memory(r, v) for v in given] for r in arrays]
+    among = [[np.may_share_memory(r, s) for s in arrays] for r in arrays]
+    return [bits(r) for r in results], shared, among, {str(w.message).split(" encountered")[0] for w in caught}
+
+
+def same(before: Graph, after: Graph, inputs: list[Any]) -> None:
+    """Both graphs give the same, and after warns of nothing that before does not warn of."""
+    expected, found = run(before, inputs), run(after, inputs)
+    assert found[0] == expected[0]
+    assert found[1] == expected[1], "results share other memory with the inputs"
+    assert found[2] == expected[2], "results share other memory with one another"
+    assert found[3] <= expected[3]
+    check_types(after, inputs)
+
+
+def check_types(graph: Graph, inputs: list[Any]) -> None:
+    """Each value has the kind, dtype and shape that the graph says."""
+    space: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
+    with np.errstate(all="ignore"):
+        for call in graph.calls:
+            a, k = call.op.call_form(tuple([map_values(b, space.__getitem__) for b in call.args]))
+            result = call.op.fn(*a, **k)
+            for out, value in zip(call.outs, (result,) if call.op.n_out == 1 else result, strict=True):
+                assert type_of(value)[:3] == out.type[:3], call
+                space[out] = value
+
+
+# By hand ----------------------------------------------------------------------------------------------------------------
+
+A = np.arange(6.0).reshape(2, 3) - 2
+
+
+def test_dead_code_keeps_what_is_read_and_what_can_raise() -> None:
+    b = Builder(A, np.eye(2))
+    kept = b.add(np.sin, b.inputs[0])
+    b.add(np.cos, kept)
+    b.add(np.linalg.inv, b.inputs[1])
+    test = b.add(operator.gt, 1.0, 0.5)
+    b.add(guard, test, "bool", True)
+    graph = b.gives(kept)
+    found = dead_code(graph)
+    assert paths(found) == ["np.sin", "np.linalg.inv", "operator.gt", "guard"] or len(found.calls) == 4
+    same(graph, found, b.concrete)
+
+
+def test_dead_code_keeps_an_index_that_can_be_out_of_range() -> None:
+    b = Builder(A, np.array([0, 1]))
+    b.add(operator.getitem, b.inputs[0], b.inputs[1])
+    b.add(operator.getitem, b.inputs[0], (slice(None), 0))
+    assert len(dead_code(b.gives(b.inputs[0])).calls) == 1
+
+
+def test_common_subexpressions() -> None:
+    b = Builder(A)
+    x = b.inputs[0]
+    one, two = b.add(np.exp, x), b.add(np.exp, x)
+    other = b.add(np.sum, x, axis=0)
+    graph = b.gives(b.add(operator.mul, one, two), b.add(operator.mul, other, b.add(np.sum, x, axis=1, keepdims=True)))
+    found = common_subexpressions(graph)
+    assert paths(found).count("np.exp") == 1
+    assert paths(found).count("np.sum") == 2
+    same(graph, found, b.concrete)
+
+
+def test_common_subexpressions_tell_constants_apart() -> None:
+    for c, d in ((0.0, -0.0), (1, 1.0), (1, True), (np.float64(1), 1.0), (np.float32(1), np.float64(1))):
+        b = Builder(A.astype(np.float32))
+        x = b.inputs[0]
+        graph = b.gives(b.add(operator.add, b.add(operator.mul, x, c), b.add(operator.mul, x, d)))
+        assert len(common_subexpressions(graph).calls) == 3, (c, d)
+
+
+def test_common_subexpressions_keep_memory_apart_that_the_caller_sees() -> None:
+    b = Builder(A)
+    graph = b.gives(b.add(np.exp, b.inputs[0]), b.add(np.exp, b.inputs[0]))
+    found = common_subexpressions(graph)
+    assert len(found.calls) == 2
+    same(graph, found, b.concrete)
+
+
+def test_common_subexpressions_keep_the_users_warning() -> None:
+    b = Builder(A * 0)
+    x = b.inputs[0]
+    quiet = b.add(operator.truediv, 1.0, x, quiet=True)
+    loud = b.add(operator.truediv, 1.0, x)
+    graph = b.gives(b.add(operator.add, b.add(np.sum, quiet), b.add(np.sum, loud)))
+    assert run(common_subexpressions(graph), b.concrete)[3] == {"divide by zero"}
+
+
+def test_folding() -> None:
+    b = Builder(A)
+    two = b.add(operator.add, 1.0, 1.0)
+    three = b.add(np.add, np.float32(1), np.float32(2))
+    graph = b.gives(b.add(operator.mul, b.inputs[0], two), three)
+    found = fold_constants(graph)
+    assert len(found.calls) == 1
+    assert type(found.outputs[1]) is np.float32
+    same(graph, found, b.concrete)
+
+
+@pytest.mark.parametrize("args", [(operator.truediv, np.float64(1), np.float64(0)), (np.log, np.float64(-1)), (np.exp, np.float64(1e4))])
+def test_folding_leaves_what_warns_to_the_users_line(args: tuple[Any, ...]) -> None:
+    b = Builder(A)
+    graph = b.gives(b.add(*args))
+    assert len(fold_constants(graph).calls) == 1
+
+
+def test_identities() -> None:
+    b = Builder(A)
+    y = b.add(np.exp, b.inputs[0])
+    z = b.add(operator.truediv, b.add(operator.mul, b.add(operator.mul, y, 1.0), 1), np.float64(1))
+    graph = b.gives(b.add(np.sum, z))
+    found = dead_code(identities(graph))
+    assert paths(found) == ["np.exp", "np.sum"]
+    same(graph, found, b.concrete)
+
+
+@pytest.mark.parametrize(
+    ("values", "op", "constant"),
+    [
+        (A, operator.add, 0.0), (A, operator.add, -0.0), (A, operator.sub, 0.0), (A, operator.mul, 0.0), (A, operator.mul, -1.0),
+        (A, operator.mul, True), (A.astype(int), operator.mul, 1.0), (A > 0, operator.mul, 1), (A.astype(int), operator.truediv, 1),
+        (A.astype(np.float32), operator.mul, np.float64(1)), (A + 1j, operator.mul, 1), (A * 1e308 + 1j, operator.truediv, 1.0),
+        (A, operator.pow, 1), (A, operator.floordiv, 1),
+    ],
+)  # fmt: skip
+def test_what_is_no_identity(values: Any, op: Any, constant: Any) -> None:
+    odd = np.where(np.asarray(values) == 0, np.zeros((), values.dtype), values)
+    if odd.dtype.kind in "fc":
+        odd = np.concatenate([odd, np.array([[-0.0, np.inf, np.nan]]).astype(odd.dtype)])
+    with np.errstate(all="ignore"):
+        b = Builder(odd)
+        graph = b.gives(b.add(np.negative, b.add(op, b.add(np.positive, b.inputs[0]) if odd.dtype != bool else b.inputs[0], constant)))
+        same(graph, identities(graph), b.concrete)
+
+
+def test_identities_leave_the_caller_memory_of_its_own() -> None:
+    for last in (None, np.ravel, np.transpose, np.real, np.squeeze, np.asarray, np.atleast_1d, np.ascontiguousarray):
+        b = Builder(A)
+        y = b.add(operator.mul, b.inputs[0], 1.0)
+        graph = b.gives(y if last is None else b.add(last, y))
+        same(graph, identities(graph), b.concrete)
+
+
+def test_scaling() -> None:
+    b = Builder(A)
+    x = b.inputs[0]
+    y = b.add(operator.neg, b.add(operator.mul, 3.0, x))
+    z = b.add(operator.mul, 100.0, b.add(operator.mul, 2, b.add(np.exp, x)))
+    graph = b.gives(y, z)
+    found = dead_code(scaling(graph))
+    assert [c.args[0] for c in found.calls if c.op.infix == "*"] == [-3.0, 200.0]
+    same(graph, found, b.concrete)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("outer", "inner"), [(3.0, 3.0), (0.5, 2.0), (1e300, 2.0), (3e38, 2.0), (1e38, 4.0), (2.0, 0.5), (1.1, 4.0), (-3.0, 2), (0.0, 2.0)])
+def test_scaling_never_rounds_otherwise(dtype: Any, outer: float, inner: float) -> None:
+    values = np.array([0.1, -0.0, 0.0, 1e-45, 5e-324, 1e-300, 1e300, 1.7e308, 3e38, -1e38, np.inf, np.nan, 1 / 3]).astype(dtype)
+    b = Builder(values)
+    y = b.add(operator.mul, b.add(operator.mul, b.inputs[0], inner), outer)
+    graph = b.gives(y, b.add(operator.neg, b.add(operator.mul, b.inputs[0], outer)))
+    same(graph, dead_code(scaling(graph)), b.concrete)
+
+
+def test_shapes_are_read_from_arguments() -> None:
+    b = Builder(A)
+    y = b.add(np.exp, b.inputs[0])
+    n = b.add(operator.mul, b.add(size_of, y, 0), b.add(size_of, y, 1))
+    graph = b.gives(b.add(operator.truediv, b.add(np.sum, y), n))
+    found = dead_code(shapes(graph))
+    assert [c.op.path for c in found.calls if c.op.path in ("size", "count")] == ["count"]
+    assert next(c for c in found.calls if c.op.path == "count").args == (b.inputs[0],)
+    same(graph, found, b.concrete)
+
+
+def test_spreading() -> None:
+    b = Builder(A, np.float64(0.5))
+    x, g = b.inputs
+    spread = b.add(np.broadcast_to, g, (2, 3))
+    graph = b.gives(b.add(operator.mul, b.add(operator.neg, spread), x))
+    found = dead_code(spreading(graph))
+    assert "np.broadcast_to" not in paths(found)
+    same(graph, found, b.concrete)
+
+
+@pytest.mark.parametrize("op", [operator.pow, np.arctan2, np.logaddexp, np.hypot, np.power])
+def test_spreading_leaves_alone_what_may_round_otherwise(op: Any) -> None:
+    b = Builder(np.abs(A) + 0.1, np.float64(0.5))
+    x, g = b.inputs
+    graph = b.gives(b.add(op, x, b.add(np.broadcast_to, g, (2, 3))))
+    assert "np.broadcast_to" in paths(dead_code(spreading(graph)))
+
+
+def test_spreading_keeps_dtypes_and_outputs() -> None:
+    for value in (np.float64(2), 2.0, np.float32(2)):
+        b = Builder(A.astype(np.float32), value)
+        x, g = b.inputs
+        spread = b.add(np.broadcast_to, g, (2, 3))
+        graph = b.gives(b.add(operator.mul, spread, x), spread)
+        same(graph, spreading(graph), b.concrete)
+
+
+# At random --------------------------------------------------------------------------------------------------------------
+
+CONSTANTS = [1.0, 1, -1.0, 0.0, -0.0, 2.0, 2, 0.5, -3.0, 100.0, np.float64(1), np.float64(-0.0), np.float32(2), 1e300, float("nan"), float("inf")]
+UNARY = [operator.neg, np.exp, np.sin, np.sqrt, np.absolute, np.sign, np.tanh, np.square, np.log]
+BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, np.maximum, np.minimum, np.add, np.multiply, operator.gt]
+
+
+def some_graph(seed: int) -> Builder:
+    """A random graph over elementwise operations, reductions, shaping, constants and repeats."""
+    rng = random.Random(seed)
+    numbers = np.random.default_rng(seed)
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1.0, -1.0])
+    array = numbers.normal(size=(3, 4))
+    array[0] = numbers.choice(special, 4)
+    dtype = rng.choice([np.float64, np.float64, np.float32, np.complex128])
+    b = Builder(array.astype(dtype), numbers.normal(size=4).astype(dtype), np.float64(rng.choice(special)), rng.choice([0.1, -0.0, 2.0]))
+    made = list(b.inputs)
+
+    def pick(constants: bool = True) -> Any:
+        if constants and rng.random() < 0.25:
+            return rng.choice(CONSTANTS)
+        return rng.choice(made[-6:] if rng.random() < 0.7 else made)
+
+    def step() -> Value:
+        way = rng.random()
+        if way < 0.15 and b.graph.calls:  # the same again
+            call = rng.choice(b.graph.calls)
+            a, k = call.op.call_form(call.args)
+            return b.add(call.op.fn, *a, **k) if call.op.fn in map(_fn, UNARY + BINARY) else b.add(np.exp, pick(False))
+        if way < 0.3:
+            return b.add(rng.choice(UNARY), pick(False))
+        if way < 0.7:
+            left, right = pick(), pick()
+            if not isinstance(left, Value) and rng.random() < 0.8:
+                left = pick(False)
+            return b.add(rng.choice(BINARY), left, right)
+        if way < 0.85:
+            x = pick(False)
+            axis = rng.choice([None, *range(len(x.type.shape))])
+            return b.add(rng.choice([np.sum, np.mean, np.max]), x, axis=axis, keepdims=rng.random() < 0.5)
+        x = pick(False)
+        shape = x.type.shape
+        if not shape:
+            return b.add(np.broadcast_to, x, rng.choice([(3, 4), (4,)]))
+        return rng.choice(
+            [
+                lambda: b.add(np.transpose, x), lambda: b.add(np.ravel, x), lambda: b.add(np.expand_dims, x, 0),
+                lambda: b.add(operator.getitem, x, slice(None, None, -1)), lambda: b.add(operator.getitem, x, 0),
+                lambda: b.add(np.zeros, shape, np.float64), lambda: b.add(np.broadcast_to, x, shape),
+                lambda: b.add(operator.truediv, x, b.add(count_of, x)), lambda: b.add(np.real, x),
+            ]
+        )()  # fmt: skip
+
+    for _ in range(rng.randint(3, 25)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                made.append(step())
+            except (ValueError, TypeError, OverflowError):
+                continue
+    b.gives(*[rng.choice(made[4:] or made) for _ in range(rng.randint(1, 3))])
+    for call in b.graph.calls:
+        call.quiet = call.backward = rng.random() < 0.3
+    return b
+
+
+def _fn(fn: Any) -> Any:
+    return require(fn).fn
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_graphs(seed: int) -> None:
+    for k in range(5):
+        b = some_graph(100 * seed + k)
+        verify(b.graph, "the test")
+        for each in EACH:
+            found = each(b.graph.copy())
+            verify(found, each.__name__)
+            same(b.graph, found, b.concrete)
+        same(b.graph, optimise(b.graph.copy()), b.concrete)
+
+
+# Whole functions at random, compiled -----------------------------------------------------------------------------------------
+
+
+def some_source(seed: int) -> str:
+    """The source of a random function of x (3, 4), y (4,), s and c (a float), real valued."""
+    rng = random.Random(seed)
+    names = ["x", "y", "s", "c", "x", "y"]
+    lines = []
+    for k in range(rng.randint(2, 9)):
+        a, b, c = rng.choice(names), rng.choice(names[-4:]), rng.choice(["1.0", "-2.0", "0.5", "3", "2", "1", "c", "s", "np.float64(0.5)"])
+        lines.append(
+            f"v{k} = "
+            + rng.choice(
+                [
+                    f"{a} * {b} - {c}", f"np.sin({a}) * {c}", f"-({a} * {c}) * {b}", f"{a} / (1.0 + {b} ** 2)",
+                    f"np.tanh({a} - {b}) ** 2", f"np.exp(-{a} * {a} / {rng.choice(['2.0', '4'])})", f"np.sum({a} * {b}) * {c} + {a}",
+                    f"{a} - np.mean({b})", f"np.maximum({a}, {c}) + {b}", f"np.where({a} > {b}, {a}, {c})", f"np.sqrt(np.abs({a}) + 1.0)",
+                    f"np.mean({a} * {c}, keepdims=True) + {b}", f"({a} + {b}) * ({a} + {b})", f"1.0 * {a} + 0.0 * {b}",
+                    f"np.log(1.0 + np.exp({a})) / {rng.choice(['2', '1.0', '3.0'])}", f"np.transpose(np.transpose({a} + {b}))",
+                    f"{a} @ {b} if np.ndim({a}) == np.ndim({b}) == 1 else {a} * 2",
+                ]
+            )
+        )  # fmt: skip
+        names.append(f"v{k}")
+    body = "\n    ".join(lines)
+    return f"import numpy as np\ndef f(x, y, s, c):\n    {body}\n    return np.sum({names[-1]}) + np.mean({names[-2]})\n"
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_random_functions_compile_to_the_same_bits(seed: int, dtype: Any) -> None:
+    source = some_source(seed)
+    space: dict[str, Any] = {}
+    exec(source, space)
+    rng = np.random.default_rng(seed)
+    plain = gs.value_and_grad(space["f"], argnums=(0, 1))
+    compiled = gs.compile(plain, verify=True)
+    for _ in range(3):
+        args = (rng.normal(size=(3, 4)).astype(dtype), rng.normal(size=4).astype(dtype), dtype(rng.normal()), float(rng.normal()))
+        with np.errstate(all="ignore"):
+            expected, found = plain(*args), compiled(*args)
+        assert [bits(v) for v in (found[0], *found[1])] == [bits(v) for v in (expected[0], *expected[1])], source
+
+
+# The verifier -----------------------------------------------------------------------------------------------------------------
+
+
+def malformed() -> dict[str, Callable[[Builder], Graph]]:
+    """For each complaint of the verifier a graph that earns it."""
+    add = require(operator.add)
+
+    def call(b: Builder, args: tuple[Any, ...], outs: tuple[Value, ...], **options: Any) -> Graph:
+        b.graph.calls.append(Call(options.pop("op", add), args, outs, **options))
+        return b.gives(*outs)
+
+    def array(*shape: int) -> Value:
+        return Value(type_of(np.zeros(shape)))
+
+    def twice(b: Builder) -> Graph:
+        y = b.add(np.sin, b.inputs[0])
+        return call(b, (b.inputs[0], 1.0), (y,))
+
+    def doubled(b: Builder) -> Graph:
+        b.graph.inputs.append(b.inputs[0])
+        return b.gives(b.inputs[0])
+
+    def backwards(b: Builder) -> Graph:
+        y = b.add(np.sin, b.inputs[0])
+        b.add(np.cos, y)
+        b.graph.calls.reverse()
+        return b.gives(y)
+
+    def typed(type: Any) -> Callable[[Builder], Graph]:
+        return lambda b: call(b, (b.inputs[0], 1.0), (Value(type),))
+
+    return {
+        "input stands there twice": doubled,
+        "1 arguments for 2 parameters": lambda b: call(b, (b.inputs[0],), (array(2, 3),)),
+        "required argument is missing": lambda b: call(b, (b.inputs[0], MISSING), (array(2, 3),)),
+        "used before it is defined": backwards,
+        "2 results where the op has 1": lambda b: call(b, (b.inputs[0], 1.0), (array(2, 3), array(2, 3))),
+        "defined twice": twice,
+        "has no type": typed(Type("thing", np.dtype(float), (2, 3), (24, 8))),
+        "shape and strides disagree": typed(Type("array", np.dtype(float), (2, 3), (8,))),
+        "an output is not defined": lambda b: b.gives(array(2)),
+        "would warn": lambda b: call(b, (b.inputs[0], 1.0), (array(2, 3),), backward=True),
+        "elementwise result of shape": lambda b: call(b, (b.inputs[0], 1.0), (array(3, 2),)),
+        "do not broadcast": lambda b: call(b, (b.inputs[0], b.add(np.ravel, b.inputs[0])), (array(2, 3),)),
+        "operands broadcast to": lambda b: call(b, (b.inputs[0], b.add(np.sum, b.inputs[0], axis=0)), (array(3,),)),
+    }
+
+
+@pytest.mark.parametrize("complaint", malformed())
+def test_the_verifier_names_what_is_wrong(complaint: str) -> None:
+    graph = malformed()[complaint](Builder(A))
+    with pytest.raises(gs.VerifyError, match=complaint) as error:
+        verify(graph, "the last pass")
+    assert "after `the last pass`" in str(error.value)
+
+
+def test_a_value_inside_a_slice_or_a_list_is_verified_too() -> None:
+    b = Builder(A, 1)
+    index = b.add(operator.getitem, b.inputs[0], slice(b.inputs[1], None))
+    verify(b.gives(index), "the test")
+    b.graph.calls[0] = Call(b.graph.calls[0].op, (b.inputs[0], slice(Value(type_of(1)), None)), (index,))
+    with pytest.raises(gs.VerifyError, match="used before"):
+        verify(b.graph, "the test")
+    assert list(values_in([slice(b.inputs[1], (b.inputs[0],))])) == [b.inputs[1], b.inputs[0]]
+
+
+def test_a_pass_that_breaks_a_graph_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradscribe.transforms.compiler import passes
+
+    def planted(graph: Graph) -> Graph:
+        return Graph(graph.inputs, graph.calls[1:], graph.outputs)
+
+    monkeypatch.setattr(passes, "PASSES", (planted,))
+    with pytest.raises(gs.VerifyError, match="after `test_passes`"):
+        gs.compile(lambda x: np.sum(np.sin(x)), verify=True)(A)
