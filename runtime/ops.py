@@ -178,7 +178,8 @@ def compile_bind(params: tuple[Param, ...], path: str) -> Callable[..., tuple[An
             spelled.append(f"{p.name}=default_{k}")
     names = "".join(f"{p.name}, " for p in params)
     label = re.sub(r"\W", "_", path)
-    exec(f"def {label}({', '.join(spelled)}):\n    return ({names})", space)
+    text = f"def {label}({', '.join(spelled)}):\n    return ({names})"
+    exec(compile(text, f"<plan of {path}>", "exec"), space)
     bind: Callable[..., tuple[Any, ...]] = space[label]
     return bind
 

@@ -350,20 +350,12 @@ def test_errors_are_kinds_that_others_catch() -> None:
     assert issubclass(gs.EagerWarning, UserWarning)
 
 
-def test_an_error_in_a_rule_comes_out_with_its_words() -> None:
-    def odd(x):
-        return x * 1.0
+def odd(x):
+    return x * 1.0
 
-    odd.__module__ = "mine"
+
+def test_an_error_in_a_rule_comes_out_with_its_words() -> None:
     gs.op(odd, "x", gs.Kind.elementwise)
     gs.rule(odd, x=lambda g, x: g @ np.ones(17))
-    from gradscribe.runtime.registry import require
-
     with pytest.raises(ValueError, match="mismatch"):
-        gs.grad(lambda x: np.sum(gs.tensor(0.0) + _apply(require(odd), x)))(X)
-
-
-def _apply(op: Any, x: Any) -> Any:
-    from gradscribe.tracer.dispatch import apply1
-
-    return apply1(op, x)
+        gs.grad(lambda x: np.sum(odd(x)))(X)

@@ -815,3 +815,30 @@ def test_importing_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_writes_into_pieces_of_a_split() -> None:
+    def f(x):
+        y = x * 1.0
+        first, second, third = np.split(y, 3)
+        second[0] = first[0] * 5
+        y[2] *= 2.0
+        rows = np.split(np.outer(y, x), 3)
+        rows[1] *= 3.0
+        return np.sum(y * y) + np.sum(third * second) + np.sum(rows[1])
+
+    check(f, X)
+
+
+def test_views_that_numpy_makes_read_only() -> None:
+    def diagonal(x):
+        np.diagonal(np.outer(x, x))[0] = 1.0
+        return np.sum(x)
+
+    def broadcast(x):
+        np.broadcast_to(x * 1.0, (2, 3))[...] = 1.0
+        return np.sum(x)
+
+    for f in (diagonal, broadcast):
+        with pytest.raises(ValueError, match="read-only"):
+            gs.grad(f)(X)

@@ -216,9 +216,13 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
         if node is not None:
             _save_recorded(op, node, bound, tensors, several)
             node.ir = ir
+            if several and ir is not None:
+                for t, out in zip(tensors, ir[0], strict=True):
+                    if t._node is not None:
+                        t._node.ir = ((out,), ir[1])
     if LOCAL.depth and op.kind is Kind.shaping:
-        for t in tensors:
-            storage.note_view(t, op, bound)
+        for j, t in enumerate(tensors):
+            storage.note_view(t, op, bound, j if several else -1)
     if not several:
         return tensors[0]
     if hasattr(result, "_fields"):  # a namedtuple such as EighResult

@@ -27,7 +27,7 @@ class Site(NamedTuple):
 
 def is_ours(filename: str) -> bool:
     """Whether a file belongs to gradscribe (or to a plan or a binding that it compiled)."""
-    return filename.startswith(_HOUSES) or filename.startswith("<plan of") or filename == "<string>"
+    return filename.startswith(_HOUSES) or filename.startswith("<plan of")
 
 
 def is_library(filename: str) -> bool:

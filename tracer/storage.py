@@ -80,6 +80,8 @@ def may_write(target: Any, how: str) -> None:
         )
     view = getattr(target, "_view", None)
     base = target if view is None else view.base
+    if view is not None and base._value.flags.writeable and not target._value.flags.writeable:  # np.broadcast_to, diagonal
+        raise blame(ValueError("assignment destination is read-only"))
     caller = getattr(base, "_caller", None)
     if caller is None:
         return

@@ -17,7 +17,7 @@ from ..tracer.dispatch import apply, has_tensor, stack_nested
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand, wrap
 
-__all__ = ["ScopedModule", "replacement"]
+__all__ = ["ScopedModule", "op_of_the_user", "replacement"]
 
 
 def _array(obj: Any, dtype: Any = None, *, copy: bool | None = True, **options: Any) -> Any:
@@ -82,7 +82,8 @@ def _math(fn: Callable[..., Any], np_fn: Callable[..., Any]) -> Callable[..., An
             if LOCAL.recorder is not None:
                 LOCAL.recorder.fail(f"goes on after an error of math.{fn.__name__}")
             raise
-        made = apply(require(float), (np_fn(*args),), {})  # a Python number, and so weak
+        doubles = [apply(require(float), (a,), {}) if isinstance(a, Operand) and a.dtype != np.float64 else a for a in args]
+        made = apply(require(float), (np_fn(*doubles),), {})  # a Python number, and so weak
         if LOCAL.recorder is not None and fn.__name__ not in _TOTAL:
             LOCAL.recorder.leave(np.isfinite(made), "bool")  # where math raises, NumPy gives inf or nan
         return made
@@ -99,6 +100,20 @@ def _through_apply(fn: Callable[..., Any]) -> Callable[..., Any]:
         return apply(op, args, kwargs) if has_tensor(args) or has_tensor(kwargs) else fn(*args, **kwargs)
 
     return call
+
+
+@functools.cache
+def op_of_the_user(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that the user registered with `gs.op`: its rule holds, and not what its body does."""
+    call = _through_apply(fn)
+
+    @functools.wraps(fn)
+    def apply_it(*args: Any, **kwargs: Any) -> Any:
+        if LOCAL.recorder is not None:
+            LOCAL.recorder.fail(f"calls {fn.__name__}, an op that gs.op registered, which source cannot spell out")
+        return call(*args, **kwargs)
+
+    return apply_it
 
 
 def _refused(path: str, fn: Any, why: str = "whose result differs from call to call") -> Any:

@@ -18,9 +18,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..runtime.registry import lookup
 from ..tracer.modes import LOCAL
 from .globals_rewrite import through_module
-from .namespaces import ScopedModule, replacement
+from .namespaces import ScopedModule, op_of_the_user, replacement
 
 __all__ = ["Path", "Scope", "Witness", "is_user_function", "scope"]
 
@@ -164,6 +165,8 @@ class Scope:
             return function  # defined inside a function that runs in this scope
         if not is_user_function(function):
             return self.stand_in(function)
+        if lookup(function) is not None:
+            return op_of_the_user(function)
         known = self._functions.get(function)
         if known is not None and _alike(known[0], _made_of(function)):
             return known[1]

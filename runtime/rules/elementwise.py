@@ -11,7 +11,7 @@ import numpy as np
 
 from ..ops import Kind
 from ..registry import infix, op, primitive, rule, undifferentiable
-from .support import angle_back, clip_back, clip_x, either, imag_back, not_zero, phase, power_x, power_y, sign_back
+from .support import angle_back, below, clip_back, clip_x, either, imag_back, not_zero, phase, power_x, power_y, sign_back
 
 elementwise, bilinear, linear = Kind.elementwise, Kind.bilinear, Kind.linear
 
@@ -113,19 +113,11 @@ rule(np.log10, x=lambda g, x: g / (x * LN10))
 op(np.log1p, "x", elementwise)
 rule(np.log1p, x=lambda g, x: g / (x + 1))
 
-op(np.logaddexp, "x, y", elementwise)  # where both are -inf, so is the result
-rule(
-    np.logaddexp,
-    x=lambda g, x, out: g * np.exp(x - np.where(out == -np.inf, 0, out)),
-    y=lambda g, y, out: g * np.exp(y - np.where(out == -np.inf, 0, out)),
-)
+op(np.logaddexp, "x, y", elementwise)
+rule(np.logaddexp, x=lambda g, x, out: g * np.exp(below(x, out)), y=lambda g, y, out: g * np.exp(below(y, out)))
 
 op(np.logaddexp2, "x, y", elementwise)
-rule(
-    np.logaddexp2,
-    x=lambda g, x, out: g * np.exp2(x - np.where(out == -np.inf, 0, out)),
-    y=lambda g, y, out: g * np.exp2(y - np.where(out == -np.inf, 0, out)),
-)
+rule(np.logaddexp2, x=lambda g, x, out: g * np.exp2(below(x, out)), y=lambda g, y, out: g * np.exp2(below(y, out)))
 
 # Trigonometry.
 

@@ -108,14 +108,14 @@ rule(
 op(special.xlogy, "x, y", elementwise)
 rule(
     special.xlogy,
-    x=lambda g, x, y: np.where((x == 0) & (y == 0), 0, special.xlogy(g, y)),
+    x=lambda g, x, y: np.where((x == 0) & (y <= 0), 0, special.xlogy(g, y)),
     y=lambda g, x, y: g * (x / np.where((x == 0) & (y == 0), 1, y)),
 )
 
 op(special.xlog1py, "x, y", elementwise)
 rule(
     special.xlog1py,
-    x=lambda g, x, y: np.where((x == 0) & (y == -1), 0, special.xlog1py(g, y)),
+    x=lambda g, x, y: np.where((x == 0) & (y <= -1), 0, special.xlog1py(g, y)),
     y=lambda g, x, y: g * (x / np.where((x == 0) & (y == -1), 1, y + 1)),
 )
 

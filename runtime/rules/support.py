@@ -113,6 +113,11 @@ def is_given(value: Any) -> bool:
     return value is not None and value is not np._NoValue
 
 
+def below(x: Any, out: Any) -> Any:
+    """`x - out` for an `out` that is no smaller: zero where both are inf, -inf where both are -inf."""
+    return np.where(out == -np.inf, out, np.where(x == out, 0, x - out))
+
+
 def clip_x(g: Any, x: Any, lower: Any, upper: Any) -> Any:
     """The cotangent of what `np.clip` clips: it passes within the bounds, and on them."""
     if is_given(lower):
@@ -126,10 +131,10 @@ def either(first: Any, second: Any) -> Any:
 
 
 def clip_back(g: Any, x: Any, lower: Any, upper: Any, *, low: bool) -> Any:
-    """The cotangent of a bound of `np.clip`, which is `np.minimum(np.maximum(x, lower), upper)`."""
+    """The cotangent of a bound of `np.clip`; of equal bounds neither takes what lies below, as in PyTorch."""
     if low:
         return np.where((x < lower) & (lower < upper) if is_given(upper) else x < lower, g, 0)
-    return np.where((x > upper) | (lower >= upper) if is_given(lower) else x > upper, g, 0)
+    return np.where((x > upper) | (lower > upper) if is_given(lower) else x > upper, g, 0)
 
 
 # Reductions.

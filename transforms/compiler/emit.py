@@ -10,8 +10,9 @@ import numpy as np
 from ...runtime.ir import Call, Graph, Value, values_in
 from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .literals import constant_tree, in_place_of
-from .naming import Names, line_text, name_values
-from .printer import note, section, to_source
+from .naming import Names, name_values
+from .printer import note, to_source
+from .sections import in_sections
 from .signature import Signature
 
 __all__ = ["emit"]
@@ -24,12 +25,16 @@ _BINARY = {
 _COMPARE = {"<": gast.Lt, "<=": gast.LtE, ">": gast.Gt, ">=": gast.GtE, "==": gast.Eq, "!=": gast.NotEq}
 _UNARY = {"-": gast.USub, "+": gast.UAdd, "~": gast.Invert}
 _WEAKLY = frozenset(["+", "-", "*", "/"])
+_SPREADING = frozenset(["np.broadcast_to", "np.expand_dims"])  # of a Python float they make float64
+_STORING = frozenset(["place", "scatter", "index_set", "index_add", "index_add_at"])
 _FRESH = frozenset(["elementwise", "bilinear", "reduction", "creation"])
 
 
 def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
     """The text of a Python function that computes `graph`."""
-    return to_source(_Emitter(graph, signature).function(name, docstring))
+    text = to_source(_Emitter(graph, signature).function(name, docstring))
+    imports = "import numpy as np\n" + ("import scipy.special\n" if "scipy.special." in text else "")
+    return f"{imports}\n\n{text}"
 
 
 def assign(name: str, value: Any) -> Any:
@@ -48,7 +53,8 @@ class _Emitter:
         given: dict[Value, str] = {}
         self.unpacking = signature.unpacking(self.names, self.trees, graph.inputs, given)
         self.wishes = name_values(graph, given)
-        self.user_names = set(self.wishes.values())
+        self.called: dict[Value | None, str] = {}
+        self.stem = next(s for s in ("t", "u", "v", "s", "tmp", "temporary") if s not in self.wishes.values())
         self.uses: dict[Value, int] = {}
         for call in graph.calls:
             for v in call.reads:
@@ -83,8 +89,8 @@ class _Emitter:
             return False
         users = [u for u in self.graph.calls if any(v is out for v in u.reads)]
         return all(
-            u.op.infix in _WEAKLY and any(isinstance(a, Value) and a is not out and _is_float64(a) for a in u.args)
-            and u.op.infix != "/"
+            u.op.path in _SPREADING
+            or u.op.infix in _WEAKLY and any(isinstance(a, Value) and a is not out and _is_float64(a) for a in u.args)
             for u in users
         )  # fmt: skip
 
@@ -104,48 +110,13 @@ class _Emitter:
         body.extend(self.unpacking)
         for call in self.graph.calls:
             self.call(call)
-        blocks = self.blocks()
-        body.extend(blocks)
+        body.extend(in_sections(self.statements))
         result = self.signature.result(lambda v: self.trees[v] if isinstance(v, Value) else constant_tree(v), self.graph.outputs)
         body.append(gast.Return(value=result))
         return gast.FunctionDef(
             name=name, args=self.signature.arguments(), body=body, decorator_list=[], returns=None, type_comment=None,
             **({"type_params": []} if "type_params" in gast.FunctionDef._fields else {}),
         )  # fmt: skip
-
-    def blocks(self) -> list[Any]:
-        """The statements in sections, those of the backward part under one np.errstate."""
-        body: list[Any] = []
-        part: str | None = None
-        line: Any = None
-        quiet: Any = None
-        labelled = any(call.backward for _, call in self.statements)
-        plain = gast.Module(body=[statement for statement, _ in self.statements], type_ignores=[])
-        printed = {line.strip() for line in to_source(plain).splitlines()}  # a line like the user's own needs no copy of it
-        for statement, call in self.statements:
-            now = "backward" if call.backward else "forward"
-            if call.site is not None and (line is None or (call.site.code, call.site.line) != line or now != part):
-                line = (call.site.code, call.site.line)
-                text = line_text(call.site)
-                origin = str(call.site)
-                if text and text not in printed:
-                    origin += f": {text}"
-            else:
-                origin = None
-            if call.quiet and quiet is None:
-                quiet = gast.With(items=[gast.withitem(context_expr=_QUIET(), optional_vars=None)], body=[], type_comment=None)
-                body.append(quiet)
-                if labelled and now != part:
-                    section(quiet, now)
-            elif not call.quiet:
-                quiet = None
-                if labelled and now != part:
-                    section(statement, now)
-            if origin is not None:
-                note(statement, origin, above=": " in origin)
-            part = now
-            (body if quiet is None else quiet.body).append(statement)
-        return body
 
     # one call
     def call(self, call: Call) -> None:
@@ -174,14 +145,13 @@ class _Emitter:
 
     def fresh(self, v: Value) -> str:
         """A name for a value, under which it is used from here on."""
-        maker = self.maker.get(v)
-        backward = maker is not None and maker.backward
         wish = self.wishes.get(v)
         if wish is None:
-            wish = "d_t" if backward else "out" if v in self.outputs else "t"
-            while wish in self.user_names:
-                wish += "_"
-        name = self.names.new(wish)
+            wish = "out" if v in self.outputs else self.stem
+            primal = v.cotangent_of
+            if primal in self.called:  # the cotangent of a temporary
+                wish = f"d_{self.called[primal]}"
+        name = self.called[v] = self.names.new(wish)
         self.trees[v] = name_tree(name)
         return name
 
@@ -216,7 +186,7 @@ class _Emitter:
             return gast.List(elts=[self.tree(e) for e in x], ctx=gast.Load())
         if isinstance(x, slice):
             return gast.Call(func=name_tree("slice"), args=[self.tree(e) for e in (x.start, x.stop, x.step)], keywords=[])
-        if call is not None and call.outs[0] in self.weak and isinstance(x, np.float64):
+        if call is not None and isinstance(x, np.float64) and (call.outs[0] in self.weak or call.op.path in _SPREADING):
             return constant_tree(float(x))
         return constant_tree(in_place_of(x, call) if call is not None else x)
 
@@ -244,7 +214,7 @@ class _Emitter:
             )
         if symbol in _UNARY and len(args) == 1:
             return gast.UnaryOp(op=_UNARY[symbol](), operand=self.tree(args[0], call))
-        if op.path == "np.transpose" and args[1] is None:
+        if op.path == "np.transpose" and args[1] is None and isinstance(args[0], Value) and args[0].type.kind == "array":
             return gast.Attribute(value=self.tree(args[0]), attr="T", ctx=gast.Load())
         positional, keywords = op.call_form(args)
         path = "abs" if symbol == "abs()" else op.path
@@ -268,7 +238,11 @@ class _Emitter:
     # ops of ours
     def inlined(self, tree: Any, call: Call, renamed: dict[str, str]) -> Any:
         """A piece of the body of an op of ours with its arguments in it."""
-        return inlined(tree, call, renamed, self.tree, self.index)
+        return inlined(tree, call, renamed, self.stored if call.op.name in _STORING else self.tree, self.index)
+
+    def stored(self, x: Any) -> Any:
+        """An argument that is written into an array, which has its own dtype."""
+        return constant_tree(float(x)) if isinstance(x, np.float64) else self.tree(x)
 
     def spelled_out(self, call: Call) -> None:
         """An op of ours of several statements: its body, in place where its first argument is a buffer of its own."""
@@ -312,17 +286,13 @@ class _Emitter:
             if isinstance(expect, (float, complex)) and (expect != expect or 0 in (expect.real, expect.imag)):
                 shown, expect = gast.Call(func=name_tree("repr"), args=[shown], keywords=[]), repr(expect)  # -0.0 and nan
             test = gast.Compare(left=shown, ops=[gast.NotEq()], comparators=[constant_tree(expect)])
-        self.add(gast.If(test=test, body=[gast.Return(value=name_tree("NotImplemented"))], orelse=[]), call)
+        otherwise = gast.Return(value=name_tree("NotImplemented"))
+        note(otherwise, "another specialisation is wanted")
+        self.add(gast.If(test=test, body=[otherwise], orelse=[]), call)
 
 
 def _is_float64(v: Value) -> bool:
     return v.type.kind != "python" and v.type.dtype == np.float64
-
-
-def _QUIET() -> Any:  # noqa: N802  # reads as the constant it stands for
-    return gast.Call(
-        func=name_tree("np.errstate"), args=[], keywords=[gast.keyword(arg="all", value=gast.Constant(value="ignore", kind=None))]
-    )
 
 
 def _token_width(node: Any) -> int:

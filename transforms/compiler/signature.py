@@ -90,10 +90,15 @@ def _name(name: str) -> Any:
 
 
 def _wish(access: Any, parameter: str) -> str:
-    key = access.attr if isinstance(access, gast.Attribute) else getattr(access.slice, "value", None)
-    if isinstance(key, str) and key.isidentifier():
-        return key
-    return f"{parameter}_{key}" if isinstance(key, int) else f"{parameter}_part"
+    """`w` for `p["w"]` and `p.w`, `p_1_0` for `p[1][0]`, `w_0` for `p["w"][0]`."""
+    numbers: list[str] = []
+    while not isinstance(access, gast.Name):
+        key = access.attr if isinstance(access, gast.Attribute) else getattr(access.slice, "value", None)
+        if isinstance(key, str) and key.isidentifier():
+            return "_".join([key, *numbers])
+        numbers.insert(0, str(key) if isinstance(key, int) else "part")
+        access = access.value
+    return "_".join([parameter, *numbers])
 
 
 def children(tree: Any) -> list[tuple[Any, Any]] | None:

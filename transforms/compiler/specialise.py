@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import itertools
 import linecache
+import textwrap
 import types
 import warnings
 from collections.abc import Callable
@@ -134,11 +135,7 @@ class Specialisation:
         self.unchecked = 3  # calls within which the second check must come
         self.filename = f"<gradscribe {name} {_serial()}>"
         linecache.cache[self.filename] = (len(text), None, text.splitlines(keepends=True), self.filename)
-        space: dict[str, Any] = {"np": np, "__name__": f"gradscribe.generated.{name}", "__loader__": _Loader(text)}
-        if "scipy." in text:
-            import scipy.special  # the user's function uses it
-
-            space["scipy"] = scipy
+        space: dict[str, Any] = {"__name__": f"gradscribe.generated.{name}", "__loader__": _Loader(text)}
         exec(compile(text, self.filename, "exec"), space)
         self.function: Callable[..., Any] = space[name]
 
@@ -316,12 +313,20 @@ def _function_name(function: Any) -> str:
 
 
 def _docstring(function: Any, signature: Signature, graph: Graph) -> str:
-    parts = []
+    """What the text is specialised to, parameters of one kind together."""
+    kinds: dict[str, list[str]] = {}
     for name, tree in zip(signature.arguments_named, signature.trees, strict=True):
-        parts.append(f"{name}: {_describe(tree)}")
+        kinds.setdefault(_describe(tree), []).append(name)
     inputs = graph.inputs[len(graph.inputs) - len(signature.extras) :]
-    parts += [f"{name}: {_describe(v)}" for name, v in zip(signature.extras, inputs, strict=True)]
-    return f"Specialised to {'; '.join(parts)}." if parts else "Takes no arguments."
+    for name, v in zip(signature.extras, inputs, strict=True):
+        kinds.setdefault(_describe(v), []).append(name)
+    if not kinds:
+        return "Takes no arguments."
+    whole = "Specialised to " + "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items()) + "."
+    if len(whole) <= 78:
+        return whole
+    lines = [line for kind, names in kinds.items() for line in textwrap.wrap(f"{', '.join(names)}: {kind}", 80)]
+    return "Specialised to these arguments.\n\n    " + "\n    ".join(lines) + "\n    "
 
 
 def _describe(tree: Any) -> str:

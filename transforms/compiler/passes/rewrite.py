@@ -9,7 +9,7 @@ import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
 
-__all__ = ["is_elementwise", "key_of", "rewrite", "seen_from_outside"]
+__all__ = ["is_elementwise", "key_of", "may_be_view", "rewrite", "seen_from_outside"]
 
 
 def rewrite(graph: Graph, step: Callable[[Call], Any]) -> Graph:
@@ -61,6 +61,12 @@ def seen_from_outside(graph: Graph) -> set[Value]:
     """The outputs, and what they may be views of: values whose memory the caller gets to see."""
     found: set[Value] = set(values_in(graph.outputs))
     for call in reversed(graph.calls):
-        if any(v in found for v in call.outs) and call.op.kind.value == "shaping":
+        if any(v in found for v in call.outs) and may_be_view(call):
             found.update(call.reads)
     return found
+
+
+def may_be_view(call: Call) -> bool:
+    """Whether a result may lie in the memory of an argument."""
+    op = call.op
+    return not (isinstance(op.fn, np.ufunc) or op.infix is not None or op.kind.value in ("reduction", "creation", "bilinear"))

@@ -1,17 +1,19 @@
 """Constant factors and signs meet before they meet an array; only where no rounding changes.
 
-`-(c * x)` is `-c * x`, and `-a * (c * x)` is `a * (-c * x)`: a sign is never rounded. `d * (c * x)` is `(d * c) * x`
+`a + -b` is `a - b`, `-a * -b` is `a * b`, `-(c * x)` is `-c * x`, and `-a * (c * x)` is `a * (-c * x)`: a sign is never rounded. `d * (c * x)` is `(d * c) * x`
 where c is a power of two of at least one and |d| is at least one: then `c * x` is exact, or both are infinite.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.registry import require
 from .rewrite import rewrite
 
 __all__ = ["scaling"]
@@ -51,8 +53,10 @@ def scaling(graph: Graph) -> Graph:
 
 
 def _rewritten(call: Call, once: Any) -> list[Call] | None:
-    if call.outs[0].type.dtype not in (np.float32, np.float64) or call.op.title not in ("Neg", "Mul"):
+    if call.outs[0].type.dtype not in (np.float32, np.float64) or call.op.title not in ("Add", "Sub", "Neg", "Mul"):
         return None
+    if call.op.title in ("Add", "Sub"):
+        return _signs_of_a_sum(call, once)
     if call.op.title == "Neg":
         inner = once(call.args[0], "Mul")
         scaled = None if inner is None else _scaled(inner)
@@ -64,6 +68,9 @@ def _rewritten(call: Call, once: Any) -> list[Call] | None:
         if inner is None or scaled is None or not _exact(outer.constant, scaled.constant, call.outs[0].type.dtype) or inner.quiet != call.quiet:
             return None
         return [_with(inner, call, outer.constant * scaled.constant, scaled)]
+    left, right = once(call.args[0], "Neg"), once(call.args[1], "Neg")
+    if left is not None and right is not None:
+        return [call.with_args((left.args[0], right.args[0]))]
     for k in (0, 1):
         sign, product = once(call.args[k], "Neg"), once(call.args[1 - k], "Mul")
         scaled = None if product is None else _scaled(product)
@@ -74,6 +81,19 @@ def _rewritten(call: Call, once: Any) -> list[Call] | None:
         args[k] = sign.args[0]
         return [_with(product, product, -scaled.constant, scaled, turned), call.with_args(tuple(args))]
     return None
+
+
+def _signs_of_a_sum(call: Call, once: Any) -> list[Call] | None:
+    """`a + -b` and `-b + a` are `a - b`; `a - -b` is `a + b`."""
+    left, right = call.args[:2]
+    minus = once(right, "Neg")
+    if minus is not None:
+        other = operator.sub if call.op.title == "Add" else operator.add
+        return [Call(require(other), (left, minus.args[0]), call.outs, call.site, call.backward, call.quiet)]
+    minus = once(left, "Neg") if call.op.title == "Add" else None
+    if minus is None:
+        return None
+    return [Call(require(operator.sub), (right, minus.args[0]), call.outs, call.site, call.backward, call.quiet)]
 
 
 def _scaled(call: Call) -> _Scaled | None:
@@ -93,7 +113,7 @@ def _exact(outer: Any, inner: Any, dtype: Any) -> bool:
     """Whether outer * (inner * x) rounds once, like (outer * inner) * x."""
     fraction, _ = math.frexp(float(inner))
     product = float(outer) * float(inner)
-    same_type = type(outer) in (int, float) and type(inner) in (int, float) and abs(product) <= np.finfo(dtype).max
+    same_type = type(outer) in (int, float) and type(inner) in (int, float) and abs(product) <= float(np.finfo(dtype).max)
     return same_type and fraction == 0.5 and inner >= 1 and abs(outer) >= 1 and product / float(inner) == float(outer)
 
 

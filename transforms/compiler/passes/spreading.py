@@ -17,12 +17,14 @@ from .rewrite import is_elementwise, rewrite, seen_from_outside
 __all__ = ["spreading"]
 
 # Rounded as IEEE 754 says, whatever the strides: NumPy's loops for other functions differ between one number and many.
-_EXACT = frozenset(["Add", "Sub", "Mul", "Div", "Neg", "Abs", "Sign", "Sqrt", "Square", "Maximum", "Minimum", "Positive"])
+_EXACT = frozenset(["Add", "Sub", "Mul", "Div", "Neg", "Abs", "Sign", "Sqrt", "Square", "Maximum", "Minimum", "Pos"])
+_ANY_STRIDES = frozenset(["np.sum", "np.mean", "shape", "size", "count"])  # what gives the same bits of spread numbers too
 
 
 def spreading(graph: Graph) -> Graph:
     """The graph with broadcasts of cotangents folded into the elementwise operations that use them."""
     outside = seen_from_outside(graph)
+    strided = {v for c in graph.calls if not is_elementwise(c) and c.op.path not in _ANY_STRIDES for v in c.reads}
     spread: dict[Value, tuple[Any, Any]] = {}  # the result of np.broadcast_to -> (what was spread, the shape argument)
 
     def step(call: Call) -> Any:
@@ -39,13 +41,16 @@ def spreading(graph: Graph) -> Graph:
         full = [a for a in call.args if isinstance(a, Value) and a not in spread and a.type.kind == "array"]
         if any(a.type.shape == out.type.shape for a in full) and _dtype(args) == out.type.dtype:
             return [call.with_args(args)]
-        if full or out in outside or not all(_is_number(a) for a in args) or _dtype(args) != out.type.dtype:
+        if full or out in outside or out in strided or not all(_is_number(a) for a in args) or _dtype(args) != out.type.dtype:
+            return None
+        wide = next((a for a in hit if a.type.shape == out.type.shape), None)
+        if wide is None:
             return None
         number = Value(Type("scalar", out.type.dtype, (), ()))
         number.cotangent_of = out.cotangent_of
         before = Call(call.op, args, (number,), call.site, call.backward, call.quiet)
         broadcast = require(np.broadcast_to)
-        shape = spread[hit[0]][1]
+        shape = spread[wide][1]
         after = Call(broadcast, broadcast.bind(number, shape), (out,), call.site, call.backward, call.quiet)
         spread[out] = (number, shape)
         return [before, after]
