@@ -14,13 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import gradscribe as gs
 import numpy as np
+
+import gradscribe as gs
 
 sys.path.append(str(Path(__file__).parent))
 from timing import is_tiny
 
-_FUNCTION = '''
+_FUNCTION = """
 def f{k}(w1, w2, b, x, y):
     z = x @ w1 + b
     h = np.tanh(z) * 0.5 + 0.5
@@ -33,7 +34,7 @@ def f{k}(w1, w2, b, x, y):
     c = np.concatenate([v, t])
     e = c[1:] * c[:-1]
     return np.sum(e) / 3.0 + np.sum(w1 * w1) * 0.01
-'''  # thirty operations
+"""  # thirty operations
 
 
 def functions(count: int, folder: str) -> list[Callable[..., Any]]:

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import gradscribe as gs
 import numpy as np
 
+import gradscribe as gs
+
 sys.path.append(str(Path(__file__).parent))
+import itertools
+
 from timing import interleaved, is_tiny, per_call, report
 
 Array = Any
@@ -111,7 +114,7 @@ def network(sizes: tuple[int, ...], batch: int, dtype: Any) -> tuple[Layers, Arr
     """Weights, inputs, and one-hot targets."""
     rng = np.random.default_rng(0)
     p: Layers = {}
-    for k, (n, m) in enumerate(zip(sizes, sizes[1:], strict=False), 1):
+    for k, (n, m) in enumerate(itertools.pairwise(sizes), 1):
         p[f"w{k}"] = (rng.normal(size=(n, m)) / np.sqrt(n)).astype(dtype)
         p[f"b{k}"] = (rng.normal(size=m) / 10).astype(dtype)
     y = np.eye(sizes[-1], dtype=dtype)[rng.integers(sizes[-1], size=batch)]
@@ -134,7 +137,9 @@ def run(what: str, compiled: Any, by_hand: Any, args: tuple[Any, ...], rounds: i
         assert close(compiled(*args), by_hand(*args)), what
         x = min(1, len(args) - 1)
         args = (*args[:x], args[x] * 1.0000001, *args[x + 1 :])
-    ours, theirs = interleaved(rounds, per_call(lambda: compiled(*args), repeats), per_call(lambda: by_hand(*args), repeats))
+    ours, theirs = interleaved(
+        rounds, per_call(lambda: compiled(*args), repeats), per_call(lambda: by_hand(*args), repeats)
+    )
     report(what, ours, theirs, ("compiled", "by hand"))
 
 
@@ -144,8 +149,17 @@ if __name__ == "__main__":
     for dtype in (np.float64, np.float32):
         args = network(sizes, batch, dtype)
         for loss, by_hand in ((classifier, classifier_by_hand), (regression, regression_by_hand)):
-            run(f"{loss.__name__} {dtype.__name__}", gs.compile(gs.value_and_grad(loss)), by_hand, args, rounds, repeats)
+            run(
+                f"{loss.__name__} {dtype.__name__}", gs.compile(gs.value_and_grad(loss)), by_hand, args, rounds, repeats
+            )
     rounds, repeats = (2, 1) if is_tiny() else (150, 200)
     x = np.random.default_rng(1).normal(size=n)
     run("rosenbrock gradient", gs.compile(gs.grad(rosenbrock)), rosenbrock_by_hand, (x,), rounds, repeats)
-    run("rosenbrock value and gradient", gs.compile(gs.value_and_grad(rosenbrock)), rosenbrock_value_by_hand, (x,), rounds, repeats)
+    run(
+        "rosenbrock value and gradient",
+        gs.compile(gs.value_and_grad(rosenbrock)),
+        rosenbrock_value_by_hand,
+        (x,),
+        rounds,
+        repeats,
+    )

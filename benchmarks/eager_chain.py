@@ -59,5 +59,7 @@ if __name__ == "__main__":
         theirs = forward_and_backward(lambda: torch.tensor(0.3, requires_grad=True, dtype=torch.float64), times)
         found, other = interleaved(rounds, ours, theirs)
         report("eager chain", found, other, ("gradscribe", f"torch {torch.__version__}"))
-        print(f"eager chain: {found.least / times / 5 * 1e6:.2f} µs an op, {other.least / times / 5 * 1e6:.2f} µs in torch")
+        print(
+            f"eager chain: {found.least / times / 5 * 1e6:.2f} µs an op, {other.least / times / 5 * 1e6:.2f} µs in torch"
+        )
     assert isinstance(found, Times)

@@ -66,7 +66,9 @@ def report(what: str, ours: Times, theirs: Times, names: tuple[str, str]) -> Non
     """Print both times, and ours over theirs: of the fastest rounds, and of the medians."""
     for name, times in zip(names, (ours, theirs), strict=True):
         print(f"{what}: {name:<24} min {_shown(times.least):>8}   median {_shown(times.median):>8}")
-    print(f"{what}: ratio                    min {ours.least / theirs.least:>8.3f}   median {ours.median / theirs.median:>8.3f}")
+    print(
+        f"{what}: ratio                    min {ours.least / theirs.least:>8.3f}   median {ours.median / theirs.median:>8.3f}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """The ground floor: ops, VJP rules and the IR. It knows NumPy and no Tensor."""
 
+from . import rules as rules  # importing it fills the table
 from .errors import AutogradError, CompileError, DtypeError, EagerWarning, GradientLossError, NoRuleError, ShapeError
 from .errors import VerifyError as VerifyError
 from .ops import Kind, Op
 from .registry import infix, lookup, op, ops, primitive, rule, undifferentiable
-from . import rules  # fills the table
 
 __all__ = [
     "AutogradError", "CompileError", "DtypeError", "EagerWarning", "GradientLossError", "Kind", "NoRuleError", "Op",

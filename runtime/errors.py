@@ -45,7 +45,7 @@ class NoRuleError(NotImplementedError, TypeError):
         return cls(
             f"{path} has no gradient rule in gradscribe, and one of its arguments requires grad.\n"
             f"Compute it outside the differentiated part (x.detach()), or add it:\n"
-            f"    gs.op({path}, \"x\", gs.Kind.elementwise)\n"
+            f'    gs.op({path}, "x", gs.Kind.elementwise)\n'
             f"    gs.rule({path}, x=lambda g, x: g * ...)"
         )
 

@@ -107,7 +107,9 @@ class Graph:
         for call in self.calls:
             left = ", ".join(f"{show(v)}: {v.type}" for v in call.outs)
             spelled = ", ".join(
-                f"{p.name}={map_values(a, show)!r}" for p, a in zip(call.op.params, call.args, strict=False) if not is_default(p, a)
+                f"{p.name}={map_values(a, show)!r}"
+                for p, a in zip(call.op.params, call.args, strict=False)
+                if not is_default(p, a)
             )
             lines.append(f"{left} = {call.op.path}({spelled})")
         lines.append(f"outputs: {', '.join(show(v) if isinstance(v, Value) else repr(v) for v in self.outputs)}")

@@ -80,8 +80,8 @@ class Op:
     """A NumPy function that gradscribe knows: how to call it, print it and differentiate it."""
 
     __slots__ = (
-        "__weakref__", "_params", "bind", "consuming", "derived", "fn", "infix", "inline", "kind", "may_raise", "n_out", "name", "path",
-        "plans", "signature", "title", "vjps",
+        "__weakref__", "_params", "bind", "consuming", "derived", "fn", "infix", "inline", "kind", "may_raise", "n_out", "name",
+        "path",        "plans", "signature", "title", "vjps",
     )  # fmt: skip
 
     def __init__(
@@ -230,7 +230,9 @@ def compile_plan(op: Op, key: Any) -> Plan:
         takes_sum.append("acc" in vjp.names)
         calls.append(f"vjp_{j}({', '.join(given)})")
     parts = [_save_text(op, s) for s in saved.values()]
-    arguments = ", ".join(["_" if p.name == "out" else p.name for p in op.params] + ["out"])  # a rule's out is the result
+    arguments = ", ".join(
+        ["_" if p.name == "out" else p.name for p in op.params] + ["out"]
+    )  # a rule's out is the result
     unpack = f"    {', '.join(saved)}, = saved\n" if saved else ""
     text = (
         f"def save({arguments}):\n    return ({''.join(part + ', ' for part in parts)})\n"

@@ -1,4 +1,4 @@
-"""What every sample is checked for: finite differences, dtypes, and one function run in several ways with one outcome."""
+"""What every sample is checked for: finite differences, dtypes, and one outcome however it is run."""
 
 from __future__ import annotations
 
@@ -105,7 +105,9 @@ def inner(g: Any, v: Any) -> float:
     return float(np.sum(np.real(np.conj(g) * v)))
 
 
-def agree(f: Callable[..., Any], grads: Sequence[Any], xs: Sequence[Any], rng: np.random.Generator, tol: float) -> str | None:
+def agree(
+    f: Callable[..., Any], grads: Sequence[Any], xs: Sequence[Any], rng: np.random.Generator, tol: float
+) -> str | None:
     """What is wrong with the gradients of `f` at `xs`, one argument after the other; None where nothing is."""
     for k, (g, x) in enumerate(zip(grads, xs, strict=True)):
         if np.shape(g) != np.shape(x) or np.asarray(g).dtype != np.asarray(x).dtype:
@@ -368,7 +370,9 @@ def single_problem(case: Case) -> str | None:
         grads = gs.grad(loss, argnums=every)(*xs, w)
     finally:
         engine.fit = before
-    for g, precise in zip(grads, gs.grad(loss, argnums=every)(*doubles, np.asarray(w, np.result_type(w, 1.0))), strict=True):
+    for g, precise in zip(
+        grads, gs.grad(loss, argnums=every)(*doubles, np.asarray(w, np.result_type(w, 1.0))), strict=True
+    ):
         if g.dtype != np.float32:
             return f"a gradient of {g.dtype}"
         if not np.allclose(g, precise, rtol=2e-3, atol=2e-3 * float(np.max(np.abs(precise), initial=1e-3))):

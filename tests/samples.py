@@ -24,6 +24,7 @@ Options = tuple[dict[str, Any], ...]
 
 UNARY: tuple[Shapes, ...] = (((3, 4),), ((),), ((0,),), ((2, 3, 1),))
 BINARY: tuple[Shapes, ...] = (((3, 4), (4,)), ((), (3,)), ((2, 1), (1, 3)), ((3, 4), (3, 4)), ((0,), (1,)))
+NEWER = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # np.clip takes min= and max=
 AWAY = 0.1  # how far from a kink a drawn number lies
 
 
@@ -72,7 +73,9 @@ class Sample:
     def _within(self, places: Any, low: float, high: float) -> Any:
         x = low + (high - low) * places
         for kink in self.kinks:
-            side = np.where(x < kink, -AWAY, AWAY) if low + AWAY < kink < high - AWAY else AWAY if kink < high - AWAY else -AWAY
+            side: Any = AWAY if kink < high - AWAY else -AWAY
+            if low + AWAY < kink < high - AWAY:
+                side = np.where(x < kink, -AWAY, AWAY)
             x = np.where(np.abs(x - kink) < AWAY, x + side, x)
         return x
 
@@ -113,12 +116,13 @@ def running(fn: Any, **options: Any) -> list[Sample]:
 
 
 def dispatched(fn: Any) -> Any:
-    """A function of SciPy that knows nothing of Tensors, as it is inside a transform."""
+    """A function that knows nothing of Tensors, with its op put in front; scopes take it as it is."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         op = lookup(fn)
         return apply(op, args, kwargs) if op is not None and has_tensor((args, kwargs)) else fn(*args, **kwargs)
 
+    call.__module__ = "gradscribe"
     return call
 
 
@@ -135,6 +139,7 @@ def by_function(samples: Iterable[Sample]) -> dict[Any, list[Sample]]:
     return table
 
 
+POLYGAMMA, LOGSUMEXP = dispatched(special.polygamma), dispatched(special.logsumexp)
 POSITIVE, WIDE, UNIT, INSIDE = (0.3, 2.5), (-3.0, 3.0), (0.1, 0.9), (-0.9, 0.9)
 MASK = np.array([[True, False, True, True], [False, True, True, False], [True, True, False, True]])
 COLUMN = np.array([[True], [False], [True]])
@@ -224,6 +229,12 @@ CHOICES = [
     Sample(np.clip, (((3, 4), (4,)), ((2, 1), (1, 3))), call=lambda x, low: np.clip(x, low, None)),
     Sample(np.clip, (((3, 4), (4,)), ((2, 1), (1, 3))), call=lambda x, high: np.clip(x, None, high)),
     binary(np.heaviside, kinks=(0.0,), order=1),
+    Sample(np.heaviside, (((4,),), ((),)), call=lambda y: np.heaviside(np.array([0.0, 1.0, -1.0, 0.0]), y)),
+    *([
+        Sample(np.clip, (((3, 4), (4,)),), call=lambda x, low: np.clip(x, min=low)),
+        Sample(np.clip, (((3, 4), (4,)),), call=lambda x, high: np.clip(x, max=high)),
+        Sample(np.clip, (((3, 4), (4,), (3, 1)),), call=lambda x, low, high: np.clip(x, min=low, max=high)),
+    ] if NEWER else []),
     unary(np.nan_to_num, kwargs=({}, {"nan": 1.0, "posinf": 2.0, "neginf": 3.0})),
     unary(np.real, complex=True),
     unary(np.imag, complex=True),
@@ -264,6 +275,7 @@ REDUCTIONS = [
     *reduction(np.sum, WHERE, CHOSEN, {"initial": 2.0}, {"axis": ()}, complex=True),
     Sample(np.sum, (((3, 4), ()),), call=lambda x, first: np.sum(x, axis=0, initial=first)),
     Sample(np.sum, (((0,),), ((0, 3),))),
+    Sample(np.nansum, (((3, 4), ()),), call=lambda x, first: np.nansum(x, axis=0, initial=first)),
     *reduction(np.nansum, CHOSEN, {"initial": 2.0}, complex=True),
     *reduction(np.mean, WHERE, CHOSEN, complex=True),
     *reduction(np.nanmean, CHOSEN, complex=True),
@@ -280,6 +292,7 @@ REDUCTIONS = [
     *reduction(np.var, {"ddof": 1}, CHOSEN, {"correction": 1}, complex=True)[:1],
     *reduction(np.nanvar, {"ddof": 1}, CHOSEN)[:1],
     Sample(np.var, (((3, 4), (3, 1)),), call=lambda x, m: np.var(x, axis=1, mean=m), order=1),
+    Sample(np.std, (((3, 4), (3, 1)),), call=lambda x, m: np.std(x, axis=1, mean=m), order=1),
     *reduction(np.std, {"ddof": 1}, CHOSEN, {"correction": 1}, complex=True)[:1],
     *reduction(np.nanstd, {"ddof": 1}, CHOSEN)[:1],
     *running(np.cumsum, complex=True),
@@ -307,7 +320,7 @@ SPECIAL = [
     unary(special.gammaln, POSITIVE),
     unary(special.loggamma, POSITIVE),
     unary(special.psi, POSITIVE),
-    unary(special.polygamma, POSITIVE, call=lambda x: dispatched(special.polygamma)(1, x)),
+    unary(special.polygamma, POSITIVE, call=lambda x: POLYGAMMA(1, x)),
     unary(polygamma, POSITIVE, call=lambda x: polygamma(1, x)),
     unary(zeta, POSITIVE, call=lambda x: zeta(2, x)),
     binary(special.beta, POSITIVE),
@@ -330,10 +343,10 @@ SPECIAL = [
     unary(special.yv, POSITIVE, call=lambda x: special.yv(1.5, x), complex=True),
     unary(special.iv, POSITIVE, call=lambda x: special.iv(1.5, x), complex=True),
     unary(special.ive, POSITIVE, call=lambda x: special.ive(1.5, x)),
-    *reduction(special.logsumexp, call=dispatched(special.logsumexp)),
+    *reduction(special.logsumexp, call=LOGSUMEXP),
     Sample(
         special.logsumexp, (((3, 4), (4,)),), ({}, {"axis": 1}), domain=((-2.0, 2.0), POSITIVE),
-        call=lambda x, b, **k: dispatched(special.logsumexp)(x, b=b, **k),
+        call=lambda x, b, **k: LOGSUMEXP(x, b=b, **k),
     ),
     Sample(special.softmax, (((3, 4),), ((2, 3, 1),)), ({}, {"axis": -1}), call=dispatched(special.softmax)),
     Sample(special.log_softmax, (((3, 4),), ((2, 3, 1),)), ({}, {"axis": -1}), call=dispatched(special.log_softmax)),

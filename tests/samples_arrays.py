@@ -9,7 +9,7 @@ import numpy as np
 
 from gradscribe.runtime.rules import creation, differences, indexing, shaping, support
 
-from samples import Sample
+from samples import Sample, dispatched
 
 V, M, T = (4,), (3, 4), (2, 3, 4)  # a vector, a matrix, a stack of matrices
 S, SS = (3, 3), (2, 3, 3)  # square ones
@@ -234,6 +234,8 @@ CREATION = [
     Sample(np.asarray, shapes=((M,),), scoped=True),
     Sample(np.asanyarray, shapes=((M,),), scoped=True),
     Sample(np.ascontiguousarray, shapes=((M,), ((),)), scoped=True),
+    *[Sample(f, shapes=((M,), ((),)), call=dispatched(f)) for f in (np.array, np.asarray, np.asanyarray)],
+    Sample(np.array, shapes=((V,),), call=dispatched(np.array), kwargs=({"ndmin": 2},)),
     Sample(np.asfortranarray, shapes=((M,),), scoped=True),
     Sample(np.linspace, shapes=(((), ()), (V, V)), kwargs=({"num": 5}, {"num": 4, "endpoint": False, "axis": -1})),
     Sample(creation.ramp_sum, shapes=(((5, 2),),), call=lambda x: creation.ramp_sum(x, 5, True, 0)),
@@ -316,17 +318,23 @@ MATRICES = [
         np.linalg.norm,
         shapes=((M,),),
         kwargs=({"axis": 0}, {"axis": -1, "keepdims": True}, {"axis": (0, 1)}),
-        complex=True, kinks=(0.0,),
+        complex=True,
+        kinks=(0.0,),
     ),
     *[
         Sample(np.linalg.norm, shapes=((V,), (M,)), kwargs=({"ord": ord, "axis": -1},), complex=True, kinks=(0.0,))
         for ord in (1, 2, 3, 1.5, np.inf, -np.inf, 0)
     ],
     *[
-        Sample(np.linalg.norm, shapes=((M,), (T,)), kwargs=({"ord": ord, "axis": (-1, -2)},), complex=True, kinks=(0.0,))
+        Sample(
+            np.linalg.norm, shapes=((M,), (T,)), kwargs=({"ord": ord, "axis": (-1, -2)},), complex=True, kinks=(0.0,)
+        )
         for ord in (1, -1, np.inf, -np.inf, "fro")
     ],
-    *[Sample(np.linalg.norm, shapes=((M,),), kwargs=({"ord": ord},), complex=True, finite=True) for ord in (2, -2, "nuc")],
+    *[
+        Sample(np.linalg.norm, shapes=((M,),), kwargs=({"ord": ord},), complex=True, finite=True)
+        for ord in (2, -2, "nuc")
+    ],
     Sample(
         np.linalg.vector_norm,
         shapes=((M,),),

@@ -16,10 +16,11 @@ from pathlib import Path
 from random import gauss
 from typing import Any, NamedTuple
 
-import gradscribe as gs
 import numpy as np
 import pytest
 from numpy.random import normal
+
+import gradscribe as gs
 
 X = np.array([0.5, -1.25, 2.0])
 

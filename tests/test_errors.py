@@ -11,9 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import gradscribe as gs
 import numpy as np
 import pytest
+
+import gradscribe as gs
+from gradscribe.runtime import registry
 
 X = np.array([0.5, -1.25, 2.0])
 HERE = Path(__file__).name
@@ -37,7 +39,9 @@ def caught_from(run: Callable[[], Any], kind: Any = Exception) -> Any:
 
 def last_user_line(error: BaseException) -> tuple[str, int]:
     """The file and line of the innermost frame that is not NumPy's own."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f"{'numpy'}/" not in f.filename.replace("\\", "/")]
+    frames = [
+        f for f in traceback.extract_tb(error.__traceback__) if f"{'numpy'}/" not in f.filename.replace("\\", "/")
+    ]
     return Path(frames[-1].filename).name, frames[-1].lineno or 0
 
 
@@ -45,7 +49,7 @@ def last_words(error: BaseException) -> str:
     return "".join(traceback.format_exception(error)).rstrip()
 
 
-# The output -----------------------------------------------------------------------------------------------------------------
+# The output ---------------------------------------------------------------------------------------
 
 
 def not_scalar(x):
@@ -109,8 +113,12 @@ def test_backward_of_what_needs_no_grad() -> None:
     with gs.no_grad():
         y = leaf(1.0) * 2
     assert "does not require grad" in str(caught_from(y.backward, RuntimeError))
-    assert "does not require grad" in str(caught_from(lambda: gs.autograd.grad(gs.tensor(1.0), leaf(1.0)), RuntimeError))
-    assert "does not require grad" in str(caught_from(lambda: gs.autograd.grad(leaf(1.0), gs.tensor(1.0)), RuntimeError))
+    assert "does not require grad" in str(
+        caught_from(lambda: gs.autograd.grad(gs.tensor(1.0), leaf(1.0)), RuntimeError)
+    )
+    assert "does not require grad" in str(
+        caught_from(lambda: gs.autograd.grad(leaf(1.0), gs.tensor(1.0)), RuntimeError)
+    )
 
 
 def test_a_second_backward() -> None:
@@ -140,7 +148,7 @@ def test_gradients_of_a_wrong_shape_or_dtype() -> None:
     assert "cannot be empty" in str(error)
 
 
-# The arguments -----------------------------------------------------------------------------------------------------------------
+# The arguments ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bad", [3, np.array([1, 2]), True, np.array([True]), np.uint8(3), [1.0, 2], {"a": 1}])
@@ -165,7 +173,7 @@ def test_something_else_to_differentiate(bad: Any) -> None:
         gs.grad(lambda x: 1.0)(bad)
 
 
-# Operations --------------------------------------------------------------------------------------------------------------------
+# Operations ---------------------------------------------------------------------------------------
 
 
 def shapes(x):
@@ -260,7 +268,9 @@ FAILING: list[tuple[Callable[..., Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("function", "kind", "words"), FAILING, ids=lambda v: getattr(v, "__name__", None))
-@pytest.mark.parametrize("make", [gs.grad, gs.value_and_grad, lambda f: lambda x: gs.vjp(f, x)], ids=["grad", "value_and_grad", "vjp"])
+@pytest.mark.parametrize(
+    "make", [gs.grad, gs.value_and_grad, lambda f: lambda x: gs.vjp(f, x)], ids=["grad", "value_and_grad", "vjp"]
+)
 def test_the_users_line_stands_last(function: Any, kind: Any, words: str, make: Any) -> None:
     with pytest.raises(kind, match=words) as caught:
         make(function)(X.copy())
@@ -354,7 +364,8 @@ def odd(x):
     return x * 1.0
 
 
-def test_an_error_in_a_rule_comes_out_with_its_words() -> None:
+def test_an_error_in_a_rule_comes_out_with_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_by_function", dict(registry._by_function))
     gs.op(odd, "x", gs.Kind.elementwise)
     gs.rule(odd, x=lambda g, x: g @ np.ones(17))
     with pytest.raises(ValueError, match="mismatch"):

@@ -12,9 +12,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import gradscribe as gs
 import numpy as np
 import pytest
+
+import gradscribe as gs
 from gradscribe.tracer import exits
 
 WORDS = "Converting a tensor with requires_grad=True to a scalar"
@@ -24,7 +25,7 @@ def leaf(data: Any) -> Any:
     return gs.tensor(data, requires_grad=True)
 
 
-# What raises ------------------------------------------------------------------------------------------------------------
+# What raises --------------------------------------------------------------------------------------
 
 LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "np.array([t])": lambda t, a: np.array([t]),
@@ -85,7 +86,7 @@ def test_what_raises_says_what_to_do() -> None:
     assert issubclass(gs.GradientLossError, TypeError)
 
 
-# What warns -------------------------------------------------------------------------------------------------------------
+# What warns ---------------------------------------------------------------------------------------
 
 NUMBERS: dict[str, Callable[[Any], Any]] = {
     "float": float,
@@ -153,12 +154,13 @@ def test_no_grad_takes_the_warning_away_from_new_values() -> None:
         assert float(leaf(2.0) * 2) == 4.0
 
 
-# The one door -------------------------------------------------------------------------------------------------------------
+# The one door -------------------------------------------------------------------------------------
 
 # How each public attribute is tried: on a Tensor whose value is one element, so that nothing refuses it for its shape.
 CALLS: dict[str, Callable[[Any], Any]] = {
     "__bool__": bool, "__float__": float, "__complex__": complex, "__int__": int,
-    "__index__": lambda t: operator.index(gs.tensor(2)), "__iter__": lambda t: iter(t), "__format__": lambda t: format(t, ""),
+    "__index__": lambda t: operator.index(gs.tensor(2)), "__iter__": lambda t: iter(t),
+    "__format__": lambda t: format(t, ""),
     "__repr__": repr, "__str__": str, "__hash__": hash, "item": lambda t: t.item(), "tolist": lambda t: t.tolist(),
     "numpy": lambda t: t.numpy(), "data": lambda t: t.data, "__array__": lambda t: t.__array__(),
     "__dlpack__": lambda t: t.__dlpack__(), "__reduce__": lambda t: t.__reduce__(), "__round__": round,
@@ -169,11 +171,15 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 # Attributes that give shape, type, graph or another Tensor, or take a value in: none of the elements goes out.
 NO_EXIT = {
     "__dlpack_device__", "__len__", "__new__", "__init__", "__getattribute__", "__setattr__", "__delattr__", "__dir__",
-    "__init_subclass__", "__subclasshook__", "__class__", "__sizeof__", "__getstate__", "__setitem__", "__array_ufunc__",
-    "__array_function__", "__gradscribe_apply__", "__array_priority__", "__doc__", "__module__", "__slots__", "__weakref__",
-    "shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "requires_grad", "requires_grad_", "is_leaf",
-    "grad_fn", "grad", "backward", "detach", "retains_grad", "retain_grad", "register_hook", "dim", "numel", "fill", "sort",
-    "__annotations__",
+    "__init_subclass__", "__subclasshook__", "__class__", "__sizeof__", "__getstate__", "__setitem__",
+    "__array_ufunc__",
+    "__array_function__", "__gradscribe_apply__", "__array_priority__", "__doc__", "__module__", "__slots__",
+    "__weakref__",
+    "shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "requires_grad", "requires_grad_",
+    "is_leaf",
+    "grad_fn", "grad", "backward", "detach", "retains_grad", "retain_grad", "register_hook", "dim", "numel", "fill",
+    "sort",
+    "__annotations__", "__firstlineno__", "__static_attributes__",  # the last two from Python 3.13
 }  # fmt: skip
 
 
@@ -202,7 +208,9 @@ def door(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         passed.append(how)
         return real(tensor, how)
 
-    for module in [m for n, m in sys.modules.items() if n.startswith("gradscribe") and getattr(m, "leave", None) is real]:
+    for module in [
+        m for n, m in sys.modules.items() if n.startswith("gradscribe") and getattr(m, "leave", None) is real
+    ]:
         monkeypatch.setattr(module, "leave", leave)
     return passed
 
@@ -235,7 +243,9 @@ def _attempts(name: str, t: Any) -> Any:
 def test_every_other_attribute_gives_tensors_only(name: str, door: list[str]) -> None:
     with np.errstate(all="ignore"):
         found = _attempts(name, gs.tensor([1.0]))
-    assert not _holds_elements(found) or door, f"Tensor.{name} lets {found!r} out past exits.leave: list it in CALLS or mend it"
+    assert not _holds_elements(found) or door, (
+        f"Tensor.{name} lets {found!r} out past exits.leave: list it in CALLS or mend it"
+    )
 
 
 def test_an_attribute_that_bypasses_the_door_is_caught(door: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

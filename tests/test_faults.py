@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-import gradscribe as gs
-from gradscribe.runtime import ops
+from gradscribe.runtime import lookup, ops
 from gradscribe.runtime.ops import Op, Vjp
 from gradscribe.tracer import engine
 
 from checks import TABLE, agree, cases, gradient_problem, weights_for
-from samples import BINARY
+from samples import BINARY, NEWER
 
 FAULTS: dict[str, Callable[[Any], Any]] = {
     "sign": lambda d_x: -d_x,
@@ -28,7 +28,7 @@ def owners() -> Iterator[tuple[Any, Op]]:
     """Each set of rules once, with the function whose samples try it; operators share with NumPy's functions."""
     seen: set[int] = set()
     for fn in TABLE:
-        op = gs.runtime.lookup(fn)
+        op = lookup(fn)
         if id(op.vjps) not in seen and any(op.vjps.values()):
             seen.add(id(op.vjps))
             yield fn, op
@@ -66,8 +66,8 @@ def faulty(vjp: Vjp, fault: Callable[[Any], Any]) -> Vjp:
     return made
 
 
-def caught(fn: Any) -> bool:
-    """Whether finite differences, or an error, give a wrong gradient of an op away on any of its samples."""
+def caught(fn: Any, errors: bool = True) -> bool:
+    """Whether finite differences (or an error) give a wrong gradient of an op away on any of its samples."""
     for case in cases(TABLE[fn]):
         if not case.sample.differentiable or not case.shapes:
             continue
@@ -76,6 +76,8 @@ def caught(fn: Any) -> bool:
                 if gradient_problem(case, dtype) is not None:
                     return True
             except Exception:  # a wrong gradient may have a shape that fits nowhere
+                if not errors:
+                    raise
                 return True
     return False
 
@@ -88,31 +90,41 @@ def is_constant(op: Op, name: str) -> bool:
     return vjp.names == ("g",) and code.co_names == ("np", "zeros_like")
 
 
+def formula_of(vjp: Vjp) -> tuple[Any, ...]:
+    """What two formulas have in common that are the same."""
+    code = vjp.fn.__code__
+    return vjp.names, code.co_code, code.co_names, code.co_consts
+
+
 RULES = [(fn, op, name) for fn, op in owners() for name, vjp in op.vjps.items() if vjp is not None]
-SWAPS = [(fn, op) for fn, op in owners() if sum(vjp is not None for vjp in op.vjps.values()) == 2]
+SWAPS = [
+    (fn, op, pair)
+    for fn, op in owners()
+    for pair in itertools.combinations([(name, vjp) for name, vjp in op.vjps.items() if vjp is not None], 2)
+]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_any_formula_is_caught(fault: str) -> None:
     missed = []
     for fn, op, name in RULES:
-        if fault != "offset" and is_constant(op, name):
+        if (fault != "offset" and is_constant(op, name)) or (op.fn is np.clip and name in ("min", "max") and not NEWER):
             continue
         vjp = op.vjps[name]
         assert vjp is not None
         with planted(op, {name: faulty(vjp, FAULTS[fault])}):
-            if not caught(fn):
+            if not caught(fn, errors=False):
                 missed.append(f"{op.path}, {name}=")
     assert not missed, f"the samples do not notice a wrong {fault} in the rules of: {missed}"
 
 
 def test_swapped_arguments_are_caught() -> None:
     missed = []
-    for fn, op in SWAPS:
-        (a, first), (b, second) = [(n, v) for n, v in op.vjps.items() if v is not None]
-        if first.fn.__code__.co_code == second.fn.__code__.co_code and first.names == second.names:
-            if first.fn.__code__.co_consts == second.fn.__code__.co_consts:
-                continue  # the same formula twice, as for np.add
+    for fn, op, ((a, first), (b, second)) in SWAPS:
+        if op.fn is np.clip and {a, b} & {"min", "max"} and not NEWER:
+            continue
+        if formula_of(first) == formula_of(second):
+            continue  # the same formula twice, as for np.add
         with planted(op, {a: second, b: first}):
             if not caught(fn):
                 missed.append(f"{op.path}, {a}= and {b}=")

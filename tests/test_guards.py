@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-import gradscribe as gs
 import numpy as np
 import pytest
+
+import gradscribe as gs
 from gradscribe.transforms.compiler.specialise import difference
 
 Setup = Callable[[], object]
@@ -158,7 +159,9 @@ def test_static_arguments() -> None:
 
 
 def test_slices_are_told_apart_by_their_parts() -> None:
-    found = follows(lambda a, s: np.sum(a[s]), (None, (x(), slice(0, 2))), (None, (x(), slice(0, 2))), (None, (x(), slice(1, 3))))
+    found = follows(
+        lambda a, s: np.sum(a[s]), (None, (x(), slice(0, 2))), (None, (x(), slice(0, 2))), (None, (x(), slice(1, 3)))
+    )
     stays_compiled(found)
     assert found.captures == 2
 
@@ -221,7 +224,8 @@ UNBOUND: Any
 
 
 @pytest.mark.parametrize(
-    "values", [(2.0, 3.0), (0.0, -0.0), (1, 1.0, True), (math.nan, 1.0), ("a", "b"), (None, 1.0), (1j, 2j), ((1, 2), (1, 3))]
+    "values",
+    [(2.0, 3.0), (0.0, -0.0), (1, 1.0, True), (math.nan, 1.0), ("a", "b"), (None, 1.0), (1j, 2j), ((1, 2), (1, 3))],
 )
 def test_global_scalars(values: tuple[Any, ...]) -> None:
     def f(a: Any) -> Any:
@@ -262,7 +266,9 @@ def test_global_arrays_rebound_and_written() -> None:
     found = follows(f, (setting(W=x()), (x(),)), (write(5.0), (x(),)), (write(7.0), (x(),)))
     stays_compiled(found)
     assert found.captures == 1
-    stays_compiled(follows(f, (setting(W=x()), (x(),)), (setting(W=np.ones((2, 3))), (x(),)), (setting(W=np.float32(3)), (x(),))))
+    stays_compiled(
+        follows(f, (setting(W=x()), (x(),)), (setting(W=np.ones((2, 3))), (x(),)), (setting(W=np.float32(3)), (x(),)))
+    )
     assert follows(f, (setting(W=x()), (x(),)), (setting(W=[1.0, 2.0, 3.0]), (x(),))).warned
 
 
@@ -276,7 +282,9 @@ def test_closure_arrays_mutated_in_place() -> None:
 
         return setup
 
-    stays_compiled(follows(lambda a: np.sum(a[places]) * np.sum(table), *[(write(v, p), (x(),)) for v, p in ((1, 2), (3, 1))]))
+    stays_compiled(
+        follows(lambda a: np.sum(a[places]) * np.sum(table), *[(write(v, p), (x(),)) for v, p in ((1, 2), (3, 1))])
+    )
 
 
 @pytest.fixture
@@ -510,7 +518,11 @@ def test_loops_whose_length_is_a_value() -> None:
     ],
 )
 def test_small_exits(function: Any) -> None:
-    follows(function, *[(None, (x(*v),)) for v in ((2.4, 1.0), (2.6, 1.0), (2.0, 3.0), (0.0, 2.4), (2.4, 2.4))], transform=lambda f: f)
+    follows(
+        function,
+        *[(None, (x(*v),)) for v in ((2.4, 1.0), (2.6, 1.0), (2.0, 3.0), (0.0, 2.4), (2.4, 2.4))],
+        transform=lambda f: f,
+    )
 
 
 def test_float_exits_keep_sign_and_nan() -> None:
@@ -834,4 +846,6 @@ def test_a_result_that_is_an_argument_or_a_view_of_one() -> None:
 
 
 def test_nothing_is_a_branch_of_its_own() -> None:
-    stays_compiled(follows(lambda a: np.sum(a) if a[0] > 0 else None, (None, (x(1),)), (None, (x(-1),)), transform=lambda f: f))
+    stays_compiled(
+        follows(lambda a: np.sum(a) if a[0] > 0 else None, (None, (x(1),)), (None, (x(-1),)), transform=lambda f: f)
+    )

@@ -8,9 +8,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import gradscribe as gs
 import numpy as np
 import pytest
+
+import gradscribe as gs
 from gradscribe.runtime.ir import Call, Graph, Type, Value, interpret, map_values, type_of, values_in
 from gradscribe.runtime.ops import MISSING
 from gradscribe.runtime.registry import require
@@ -176,7 +177,9 @@ def test_folding() -> None:
     same(graph, found, b.concrete)
 
 
-@pytest.mark.parametrize("args", [(operator.truediv, np.float64(1), np.float64(0)), (np.log, np.float64(-1)), (np.exp, np.float64(1e4))])
+@pytest.mark.parametrize(
+    "args", [(operator.truediv, np.float64(1), np.float64(0)), (np.log, np.float64(-1)), (np.exp, np.float64(1e4))]
+)
 def test_folding_leaves_what_warns_to_the_users_line(args: tuple[Any, ...]) -> None:
     b = Builder(A)
     graph = b.gives(b.add(*args))
@@ -208,7 +211,11 @@ def test_what_is_no_identity(values: Any, op: Any, constant: Any) -> None:
         odd = np.concatenate([odd, np.array([[-0.0, np.inf, np.nan]]).astype(odd.dtype)])
     with np.errstate(all="ignore"):
         b = Builder(odd)
-        graph = b.gives(b.add(np.negative, b.add(op, b.add(np.positive, b.inputs[0]) if odd.dtype != bool else b.inputs[0], constant)))
+        graph = b.gives(
+            b.add(
+                np.negative, b.add(op, b.add(np.positive, b.inputs[0]) if odd.dtype != bool else b.inputs[0], constant)
+            )
+        )
         same(graph, identities(graph), b.concrete)
 
 
@@ -232,7 +239,10 @@ def test_scaling() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("outer", "inner"), [(3.0, 3.0), (0.5, 2.0), (1e300, 2.0), (3e38, 2.0), (1e38, 4.0), (2.0, 0.5), (1.1, 4.0), (-3.0, 2), (0.0, 2.0)])
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [(3.0, 3.0), (0.5, 2.0), (1e300, 2.0), (3e38, 2.0), (1e38, 4.0), (2.0, 0.5), (1.1, 4.0), (-3.0, 2), (0.0, 2.0)],
+)
 def test_scaling_never_rounds_otherwise(dtype: Any, outer: float, inner: float) -> None:
     values = np.array([0.1, -0.0, 0.0, 1e-45, 5e-324, 1e-300, 1e300, 1.7e308, 3e38, -1e38, np.inf, np.nan, 1 / 3])
     with np.errstate(over="ignore"):
@@ -297,9 +307,36 @@ def test_spreading_keeps_dtypes_and_outputs() -> None:
 
 # At random --------------------------------------------------------------------------------------------------------------
 
-CONSTANTS = [1.0, 1, -1.0, 0.0, -0.0, 2.0, 2, 0.5, -3.0, 100.0, np.float64(1), np.float64(-0.0), np.float32(2), 1e300, float("nan"), float("inf")]
+CONSTANTS = [
+    1.0,
+    1,
+    -1.0,
+    0.0,
+    -0.0,
+    2.0,
+    2,
+    0.5,
+    -3.0,
+    100.0,
+    np.float64(1),
+    np.float64(-0.0),
+    np.float32(2),
+    1e300,
+    float("nan"),
+    float("inf"),
+]
 UNARY = [operator.neg, np.exp, np.sin, np.sqrt, np.absolute, np.sign, np.tanh, np.square, np.log]
-BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, np.maximum, np.minimum, np.add, np.multiply, operator.gt]
+BINARY = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    np.maximum,
+    np.minimum,
+    np.add,
+    np.multiply,
+    operator.gt,
+]
 
 
 def some_graph(seed: int) -> Builder:
@@ -310,7 +347,12 @@ def some_graph(seed: int) -> Builder:
     array = numbers.normal(size=(3, 4))
     array[0] = numbers.choice(special, 4)
     dtype = rng.choice([np.float64, np.float64, np.float32, np.complex128])
-    b = Builder(array.astype(dtype), numbers.normal(size=4).astype(dtype), np.float64(rng.choice(special)), rng.choice([0.1, -0.0, 2.0]))
+    b = Builder(
+        array.astype(dtype),
+        numbers.normal(size=4).astype(dtype),
+        np.float64(rng.choice(special)),
+        rng.choice([0.1, -0.0, 2.0]),
+    )
     made = list(b.inputs)
 
     def pick(constants: bool = True) -> Any:
@@ -386,7 +428,11 @@ def some_source(seed: int) -> str:
     names = ["x", "y", "s", "c", "x", "y"]
     lines = []
     for k in range(rng.randint(2, 9)):
-        a, b, c = rng.choice(names), rng.choice(names[-4:]), rng.choice(["1.0", "-2.0", "0.5", "3", "2", "1", "c", "s", "np.float64(0.5)"])
+        a, b, c = (
+            rng.choice(names),
+            rng.choice(names[-4:]),
+            rng.choice(["1.0", "-2.0", "0.5", "3", "2", "1", "c", "s", "np.float64(0.5)"]),
+        )
         lines.append(
             f"v{k} = "
             + rng.choice(
@@ -402,7 +448,9 @@ def some_source(seed: int) -> str:
         )  # fmt: skip
         names.append(f"v{k}")
     body = "\n    ".join(lines)
-    return f"import numpy as np\ndef f(x, y, s, c):\n    {body}\n    return np.sum({names[-1]}) + np.mean({names[-2]})\n"
+    return (
+        f"import numpy as np\ndef f(x, y, s, c):\n    {body}\n    return np.sum({names[-1]}) + np.mean({names[-2]})\n"
+    )
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -415,7 +463,12 @@ def test_random_functions_compile_to_the_same_bits(seed: int, dtype: Any) -> Non
     plain = gs.value_and_grad(space["f"], argnums=(0, 1))
     compiled = gs.compile(plain, verify=True)
     for _ in range(3):
-        args = (rng.normal(size=(3, 4)).astype(dtype), rng.normal(size=4).astype(dtype), dtype(rng.normal()), float(rng.normal()))
+        args = (
+            rng.normal(size=(3, 4)).astype(dtype),
+            rng.normal(size=4).astype(dtype),
+            dtype(rng.normal()),
+            float(rng.normal()),
+        )
         with np.errstate(all="ignore"):
             expected, found = plain(*args), compiled(*args)
         assert [bits(v) for v in (found[0], *found[1])] == [bits(v) for v in (expected[0], *expected[1])], source
@@ -465,7 +518,15 @@ def malformed() -> dict[str, Callable[[Builder], Graph]]:
         "would warn": lambda b: call(b, (b.inputs[0], 1.0), (array(2, 3),), backward=True),
         "elementwise result of shape": lambda b: call(b, (b.inputs[0], 1.0), (array(3, 2),)),
         "do not broadcast": lambda b: call(b, (b.inputs[0], b.add(np.ravel, b.inputs[0])), (array(2, 3),)),
-        "operands broadcast to": lambda b: call(b, (b.inputs[0], b.add(np.sum, b.inputs[0], axis=0)), (array(3,),)),
+        "operands broadcast to": lambda b: call(
+            b,
+            (b.inputs[0], b.add(np.sum, b.inputs[0], axis=0)),
+            (
+                array(
+                    3,
+                ),
+            ),
+        ),
     }
 
 

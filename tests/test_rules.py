@@ -214,7 +214,7 @@ def test_questions_have_no_gradient_and_raise_no_error(samples: list[Sample]) ->
             assert not np.any(g), case.label
 
 
-@pytest.mark.xfail(reason="generated source computes np.sin(inf), which warns, before the guard sends the call to eager")
+@pytest.mark.xfail(reason="generated source computes np.sin(inf), which warns, before the guard misses")
 def test_a_guard_that_misses_adds_no_warning() -> None:
     runs: list[list[Any]] = [[0.5], [0.7], [0.7], [math.inf]]
     assert compiled_problem(lambda x: math.sin(x), runs) is None

@@ -66,10 +66,7 @@ def apply1(op: Op, x: Any) -> Any:
 def apply2(op: Op, x: Any, y: Any) -> Any:
     """Run a two-argument op of which at least one argument is a Tensor."""
     if LOCAL.slow:
-        for v in (x, y):
-            if type(v) is not tensor_class:
-                admit(v)
-        return apply(op, (x, y), {})
+        return apply(op, (_admitted(x), _admitted(y)), {})
     if type(x) is tensor_class:
         xv = x._value
         xn = x._node
@@ -115,6 +112,10 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
     return made
 
 
+# NumPy's names of arrays, which ops call x and y, and what position they have.
+_NUMPYS_NAMES = {"a": 0, "m": 0, "arr": 0, "ary": 0, "array": 0, "arrays": 0, "tup": 0, "x1": 0, "b": 1, "x2": 1}
+
+
 class Foreign(TypeError):
     """An operand that is not an array of numbers: its own class may know what to do with a Tensor."""
 
@@ -131,6 +132,16 @@ def admit(value: Any) -> Any:
     if array.dtype.kind not in "biufc":
         raise Foreign(f"a Tensor cannot be combined with {type(value).__name__!r}: it holds no numbers")
     return value if isinstance(value, np.generic | np.ndarray) else array
+
+
+def _admitted(value: Any) -> Any:
+    """An operand in any mode: a list is the array that NumPy makes of it, which a recorder must see being made."""
+    if type(value) is tensor_class:
+        return value
+    admitted = admit(value)
+    if type(value) in (list, tuple):
+        return admitted if LOCAL.recorder is None else apply(require(np.array), (value,), {})
+    return value
 
 
 def has_tensor(value: Any) -> bool:
@@ -171,7 +182,7 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run an op in any form: any mode, any arguments, one result or several."""
     if isinstance(op.fn, np.ufunc) and kwargs:
         out = kwargs.get("out")
-        if "out" in kwargs and (out is None or (type(out) is tuple and all([o is None for o in out]))):
+        if "out" in kwargs and (out is None or (type(out) is tuple and all(o is None for o in out))):
             kwargs = {k: v for k, v in kwargs.items() if k != "out"}
         if "out" in kwargs or "where" in kwargs:
             return storage.apply_masked(op, args, kwargs)
@@ -180,6 +191,12 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         bound = op.bind(*args, **kwargs)
     except TypeError as error:
+        known = [p.name for p in op.params]
+        renamed = {
+            known[_NUMPYS_NAMES[k]] if k in _NUMPYS_NAMES and k not in known else k: v for k, v in kwargs.items()
+        }
+        if len(renamed) == len(kwargs) and renamed.keys() != kwargs.keys():
+            return apply(op, args, renamed)
         raise blame(TypeError(f"{op.path}: {error}")) from None
     if kwargs.get("out") is not None:
         return storage.apply_out(op, args, kwargs)
@@ -205,9 +222,7 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     if node is None:
         tensors = tuple([wrap(r) for r in results])
     elif several:
-        tensors = tuple(
-            [wrap(r, Pick(node, j, r) if r.dtype.kind in "fc" else None) for j, r in enumerate(results)]
-        )
+        tensors = tuple([wrap(r, Pick(node, j, r) if r.dtype.kind in "fc" else None) for j, r in enumerate(results)])
     else:
         tensors = (wrap(result, node),)
     recorder = LOCAL.recorder
@@ -230,7 +245,9 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     return list(tensors) if isinstance(result, list) else tensors
 
 
-def _node_of(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], results: tuple[Any, ...], several: bool) -> Node | None:
+def _node_of(
+    op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], results: tuple[Any, ...], several: bool
+) -> Node | None:
     """The node of one call, or None where no argument asks for a gradient."""
     slots: list[tuple[int, int]] = []
     edges: list[Any] = []
@@ -262,6 +279,8 @@ def _node_of(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], results: t
     node.edges = tuple([at[s] for s in plan.slots])
     out = results if several else results[0]
     if LOCAL.recorder is None:  # while recording, Tensors are saved once the results have their IR values
+        if any(type(v) is list or type(v) is tuple for v in values):
+            values = tuple([_as_array(op, k, v) for k, v in enumerate(values)])
         node.saved = plan.save(*values, out)
     node.plural = len(results) if several else 0
     node.meta = NUMBER if several else meta_of(out)  # of several results each Pick knows its own
@@ -270,8 +289,19 @@ def _node_of(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], results: t
     return node
 
 
+def _as_array(op: Op, k: int, value: Any) -> Any:
+    """The array that a list stands for where the op takes an array: rules see no lists."""
+    param = op.params[k]
+    if type(value) not in (list, tuple) or param.name not in op.vjps or param.sequence or param.variadic:
+        return value
+    return np.asarray(value)
+
+
 def _save_recorded(op: Op, node: Node, bound: tuple[Any, ...], tensors: tuple[Any, ...], several: bool) -> None:
     aliases = tuple([alias(t) for t in tensors])
+    for k, b in enumerate(bound):
+        if type(b) in (list, tuple) and _as_array(op, k, b) is not b:
+            bound = (*bound[:k], _admitted(b), *bound[k + 1 :])
     node.saved = node.plan.save(*[_alias_all(b) for b in bound], aliases if several else aliases[0])
 
 

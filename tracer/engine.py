@@ -96,7 +96,7 @@ def _needed(roots: list[Any], wanted: dict[Any, Any]) -> set[Any]:
     order.sort(key=_sequence)
     for node in order:  # what a node depends on was created before it
         if type(node) is Node:
-            if any([e in needed for e in node.edges]):
+            if any(e in needed for e in node.edges):
                 needed.add(node)
         elif type(node) is Pick and node.parent in needed:
             needed.add(node)
@@ -125,7 +125,9 @@ def run_backward(
             recorder.backward_ends(before)
 
 
-def _run(roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_graph: bool, tensors: bool) -> dict[Any, Any]:
+def _run(
+    roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_graph: bool, tensors: bool
+) -> dict[Any, Any]:
     needed = None if wanted is None else _needed([node for node, _ in roots], wanted)
     results: dict[Any, Any] = {}
     totals: dict[Any, Any] = {}
@@ -245,7 +247,9 @@ def _hooks(node: Any, g: Any) -> Any:
     for hook in list(extra.hooks.values()):
         found = hook(_outward(g) if isinstance(g, Operand) else wrap(_outward(g)))
         if found is not None:
-            g = _outward(found if isinstance(g, Operand) else found._value if isinstance(found, Operand) else np.asarray(found))
+            g = _outward(
+                found if isinstance(g, Operand) else found._value if isinstance(found, Operand) else np.asarray(found)
+            )
     if extra.retain is not None:
         tensor = extra.retain()
         if tensor is not None:

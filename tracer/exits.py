@@ -36,9 +36,7 @@ def leave(tensor: Operand, how: str) -> Any:
             )
         elif how == "numpy":
             raise blame(
-                AutogradError(
-                    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-                )
+                AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
             )
         elif how in ("array", "dlpack"):
             raise blame(
@@ -49,11 +47,10 @@ def leave(tensor: Operand, how: str) -> Any:
                     "or put the code into a function under gs.grad."
                 )
             )
-    if how in ("data", "numpy", "array", "dlpack"):
-        if type(value) is not np.ndarray:
-            value = np.asarray(value)
-            if not LOCAL.depth:
-                tensor._value = value  # a bare Tensor's data is one array from now on
+    if how in ("data", "numpy", "array", "dlpack") and type(value) is not np.ndarray:
+        value = np.asarray(value)
+        if not LOCAL.depth:
+            tensor._value = value  # a bare Tensor's data is one array from now on
     return value
 
 

@@ -84,8 +84,12 @@ class Node(Edge):
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """For each argument its node and which of that node's results it is; (None, 0) for a constant."""
-        places = {slot: edge for slot, edge in zip(self.plan.slots, self.edges, strict=True)}
-        arrays = [(k, -1) for k, p in enumerate(self.op.params) if p.name in self.op.vjps and p.default is MISSING and not p.sequence]
+        places = dict(zip(self.plan.slots, self.edges, strict=True))
+        arrays = [
+            (k, -1)
+            for k, p in enumerate(self.op.params)
+            if p.name in self.op.vjps and p.default is MISSING and not p.sequence
+        ]
         order = sorted(set(arrays) | set(places))
         return tuple(_public_edge(places.get(slot)) for slot in order)
 

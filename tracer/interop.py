@@ -48,6 +48,9 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         writers.write_at(ufunc, *inputs)
         return None
     whole = _REDUCTIONS.get((ufunc, method))
+    if method == "outer" and not kwargs and lookup(ufunc) is not None:
+        x, y = inputs
+        return ufunc(np.reshape(x, (*np.shape(x), *(1,) * np.ndim(y))), y)
     if whole is None:
         return _without_rule(getattr(ufunc, method), f"{path_of(ufunc)}.{method}", inputs, kwargs)
     if method == "reduce" and "axis" not in kwargs and len(inputs) < 2:
@@ -60,13 +63,12 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     return apply(require(whole), inputs, kwargs)  # not whole itself: NumPy does not look for Tensors in `where=`
 
 
-
-
-
 def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy function that is not a ufunc met a Tensor among its arguments."""
     op = lookup(func)
     if op is not None:
+        if func is np.where and len(args) == 1 and not kwargs:
+            op = require(np.nonzero)
         return apply(op, args, kwargs)
     special = _SPECIAL.get(func) or writers.WRITERS.get(func)
     if special is not None:
@@ -139,5 +141,3 @@ _SPECIAL: dict[Any, Any] = {
     np.allclose: _comparer(np.allclose),
     np.array_equal: _comparer(np.array_equal),
 }
-
-

@@ -105,7 +105,9 @@ def _view(self: Any, *shape: Any) -> Any:
     return np.reshape(self, _shape(shape))
 
 
-def _astype(self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+def _astype(
+    self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
     return astype(self, np.dtype(dtype))
 
 

@@ -166,7 +166,7 @@ class _Awaited:
         return _stepwise(self._steps, self._enabled)
 
 
-class no_grad(_GradMode):  # noqa: N801  # torch's name
+class no_grad(_GradMode):  # torch's name
     """Nothing done inside is recorded for backward.
 
     >>> import gradscribe as gs
@@ -180,7 +180,7 @@ class no_grad(_GradMode):  # noqa: N801  # torch's name
     enabled = False
 
 
-class enable_grad(_GradMode):  # noqa: N801  # torch's name
+class enable_grad(_GradMode):  # torch's name
     """Operations inside are recorded for backward, also within `no_grad`."""
 
     enabled = True

@@ -10,7 +10,9 @@ from typing import NamedTuple
 __all__ = ["Site", "blame", "is_ours", "prune", "user_site"]
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_HOUSES = tuple(ROOT + part for part in ("runtime" + os.sep, "tracer" + os.sep, "transforms" + os.sep, "explorer" + os.sep))
+_HOUSES = tuple(
+    ROOT + part for part in ("runtime" + os.sep, "tracer" + os.sep, "transforms" + os.sep, "explorer" + os.sep)
+)
 
 
 class Site(NamedTuple):
@@ -32,7 +34,9 @@ def is_ours(filename: str) -> bool:
 
 def is_library(filename: str) -> bool:
     """Whether a file is NumPy's or Python's own, so that no user would look there."""
-    return f"{os.sep}numpy{os.sep}" in filename or f"{os.sep}optree{os.sep}" in filename or filename.startswith("<frozen")
+    return (
+        f"{os.sep}numpy{os.sep}" in filename or f"{os.sep}optree{os.sep}" in filename or filename.startswith("<frozen")
+    )
 
 
 def user_site() -> Site | None:

@@ -80,13 +80,17 @@ def may_write(target: Any, how: str) -> None:
         )
     view = getattr(target, "_view", None)
     base = target if view is None else view.base
-    if view is not None and base._value.flags.writeable and not target._value.flags.writeable:  # np.broadcast_to, diagonal
+    if (
+        view is not None and base._value.flags.writeable and not target._value.flags.writeable
+    ):  # np.broadcast_to, diagonal
         raise blame(ValueError("assignment destination is read-only"))
     caller = getattr(base, "_caller", None)
     if caller is None:
         return
     if not caller.flags.writeable:
-        raise blame(ValueError("assignment destination is read-only: the array that the caller passed may not be written"))
+        raise blame(
+            ValueError("assignment destination is read-only: the array that the caller passed may not be written")
+        )
     for other in LOCAL.arguments:
         if other is not base and np.may_share_memory(other._caller, caller):
             raise blame(
@@ -138,7 +142,7 @@ def write(target: Any, new: Any, how: str = "x[...] = v") -> None:
 def _rebind(base: Any, new: Any) -> None:
     base._value = new._value if isinstance(new._value, np.ndarray) else np.asarray(new._value)
     base._node = new._node
-    if getattr(base, "_caller", None) is not None and all([w is not base for w in LOCAL.written]):
+    if getattr(base, "_caller", None) is not None and all(w is not base for w in LOCAL.written):
         LOCAL.written.append(base)
     for ref in getattr(base, "_views", ()):
         view = ref()
@@ -199,8 +203,12 @@ def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         (out,) = out
     where = words.pop("where", True)
     if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("writes in place (`out=`)" if out is not None else "uses `where=` of a ufunc, which leaves values undefined")
-    result = dispatch.apply(_masked(op), (*args, out, where), {k: v for k, v in words.items() if k in ("dtype", "casting")})
+        LOCAL.recorder.fail(
+            "writes in place (`out=`)" if out is not None else "uses `where=` of a ufunc, which leaves values undefined"
+        )
+    result = dispatch.apply(
+        _masked(op), (*args, out, where), {k: v for k, v in words.items() if k in ("dtype", "casting")}
+    )
     return result if out is None else _into(out, result)
 
 
@@ -225,5 +233,3 @@ def _into(out: Any, result: Any) -> Any:
         )
     out[...] = result._value
     return out
-
-

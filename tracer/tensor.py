@@ -325,7 +325,9 @@ class Tensor(Operators):
     def __copy__(self) -> Any:
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> Tensor:
+    def __deepcopy__(self, memo: Any) -> Any:
+        if LOCAL.depth:
+            return self.copy()  # inside a transform it is an array, and its copy stays in the graph
         if not self.is_leaf:
             raise AutogradError("Only leaf Tensors support the deepcopy protocol; use tensor.detach() first")
         return tensor(leave(self, "pickle"), requires_grad=self.requires_grad)

@@ -1,4 +1,4 @@
-"""NumPy's functions that write into their first argument: into a Tensor as an in-place update, never into plain memory."""
+"""NumPy's functions that write into their first argument, where that or what is written is a Tensor."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def _writer(function: Callable[..., Any], exact: Callable[..., Any] | None) -> C
     path = path_of(function)
 
     def call(target: Any, *args: Any, **kwargs: Any) -> None:
-        differentiated = any([t._node is not None for t in _tensors((args, kwargs))])
+        differentiated = any(t._node is not None for t in _tensors((args, kwargs)))
         if not isinstance(target, Operand):
             if differentiated:
                 raise blame(
                     GradientLossError(
-                        f"{path} would write a Tensor that requires grad into a plain NumPy array, and its gradient would "
-                        "be lost. Use np.where, np.stack or np.concatenate, write the tensor's numbers "
-                        "(t.detach().numpy()), or put the code into a function under gs.grad (np.zeros there can hold Tensors)."
+                        f"{path} would write a Tensor that requires grad into a plain NumPy array, and its gradient "
+                        "would be lost. Use np.where, np.stack or np.concatenate, write the tensor's numbers "
+                        "(t.detach().numpy()), or put the code under gs.grad, where np.zeros gives what can hold them."
                     )
                 )
             function(target, *unwrap(args), **{k: unwrap(v) for k, v in kwargs.items()})

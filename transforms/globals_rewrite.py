@@ -38,22 +38,20 @@ def _rewritten(code: types.CodeType) -> types.CodeType | None:
             tree = gast.parse(text)
     except SyntaxError:
         return None
-    definition = next(
-        (n for n in gast.walk(tree) if isinstance(n, gast.FunctionDef) and n.name == code.co_name), None
-    )
+    definition = next((n for n in gast.walk(tree) if isinstance(n, gast.FunctionDef) and n.name == code.co_name), None)
     if definition is None:
         return None
     declared = {name for n in gast.walk(definition) if isinstance(n, gast.Global) for name in n.names}
 
     class Through(gast.NodeTransformer):
-        def visit_Name(self, node: Any) -> Any:  # noqa: N802
+        def visit_Name(self, node: Any) -> Any:
             if node.id not in declared:
                 return node
             holder = gast.Name(id=NAME, ctx=gast.Load(), annotation=None, type_comment=None)
             key = gast.Constant(value=node.id, kind=None)
             return gast.copy_location(gast.Subscript(value=holder, slice=key, ctx=node.ctx), node)
 
-        def visit_Global(self, node: Any) -> Any:  # noqa: N802
+        def visit_Global(self, node: Any) -> Any:
             return gast.copy_location(gast.Pass(), node)
 
     definition.decorator_list = []
@@ -61,7 +59,6 @@ def _rewritten(code: types.CodeType) -> types.CodeType | None:
     definition.args.kw_defaults = [None] * len(definition.args.kwonlyargs)
     module = gast.Module(body=[_within_closure(gast, Through().visit(definition), code.co_freevars)], type_ignores=[])
     ast_tree = gast.gast_to_ast(gast.fix_missing_locations(module))
-
 
     ast.increment_lineno(ast_tree, start - 1)
     compiled = compile(ast_tree, code.co_filename, "exec")
@@ -78,7 +75,13 @@ def _within_closure(gast: Any, definition: Any, freevars: tuple[str, ...]) -> An
     )  # fmt: skip
     options: dict[str, Any] = {"type_params": []} if "type_params" in gast.FunctionDef._fields else {}
     return gast.FunctionDef(
-        name="enclosing", args=arguments, body=[definition], decorator_list=[], returns=None, type_comment=None, **options
+        name="enclosing",
+        args=arguments,
+        body=[definition],
+        decorator_list=[],
+        returns=None,
+        type_comment=None,
+        **options,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import sys
 import types
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.registry import lookup, require
+from ..runtime.registry import lookup, ops, require
 from ..runtime.rules.elementwise import astype
 from ..tracer.dispatch import apply, has_tensor, stack_nested
 from ..tracer.modes import LOCAL
@@ -82,11 +83,34 @@ def _math(fn: Callable[..., Any], np_fn: Callable[..., Any]) -> Callable[..., An
             if LOCAL.recorder is not None:
                 LOCAL.recorder.fail(f"goes on after an error of math.{fn.__name__}")
             raise
-        doubles = [apply(require(float), (a,), {}) if isinstance(a, Operand) and a.dtype != np.float64 else a for a in args]
+        doubles = [
+            apply(require(float), (a,), {}) if isinstance(a, Operand) and a.dtype != np.float64 else a for a in args
+        ]
         made = apply(require(float), (np_fn(*doubles),), {})  # a Python number, and so weak
         if LOCAL.recorder is not None and fn.__name__ not in _TOTAL:
             LOCAL.recorder.leave(np.isfinite(made), "bool")  # where math raises, NumPy gives inf or nan
         return made
+
+    return call
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+def _hypot(*xs: Any) -> Any:
+    return functools.reduce(np.hypot, xs) if len(xs) > 1 else np.absolute(*xs)
+
+
+def _stacking(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of arrays that NumPy gives a list of Tensors as it stands: `np.sum([f(v) for v in x])`."""
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for a in args:
+            if (type(a) is list or type(a) is tuple) and has_tensor(a):
+                return fn(*[stack_nested(b) for b in args], **kwargs)
+        return fn(*args, **kwargs)
 
     return call
 
@@ -148,15 +172,22 @@ def _by_identity() -> dict[int, Any]:
     found: dict[int, Any] = {
         id(np.array): _array, id(np.asarray): _asarray, id(np.asanyarray): _asarray,
         id(np.ascontiguousarray): _laid_out(np.ascontiguousarray, "c_contiguous"),
-        id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"), id(isinstance): _isinstance, id(type): _type, id(len): _len,
+        id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"),
+        id(isinstance): _isinstance, id(type): _type, id(len): _len,
     }  # fmt: skip
     for name in _CREATION:
         if lookup(getattr(np, name)) is not None:
             found[id(getattr(np, name))] = _creation(getattr(np, name))
     for name, np_name in _MATH.items():
-        found[id(getattr(math, name))] = _math(getattr(math, name), getattr(np, np_name))
+        np_fn = {"log": _log, "hypot": _hypot}.get(name) or getattr(np, np_name)
+        found[id(getattr(math, name))] = _math(getattr(math, name), np_fn)
+    for op in ops():
+        if hasattr(op.fn, "_implementation") and not re.search(r"\[|\*\w", op.signature):  # no sequence of arrays
+            found.setdefault(id(op.fn), _stacking(op.fn))
     for name in _SETTINGS:
-        found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name), "a setting that its source would not follow")
+        found[id(getattr(np, name))] = _refused(
+            f"np.{name}", getattr(np, name), "a setting that its source would not follow"
+        )
     for name in _FILES:
         found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name))
     return found
@@ -237,5 +268,3 @@ class ScopedModule(types.ModuleType):
 
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["_scoped"][0])
-
-

@@ -89,7 +89,9 @@ class _Globals(dict[str, Any]):
         return seen
 
 
-def _import(space: _Globals, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+def _import(
+    space: _Globals, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+) -> Any:
     module = builtins.__import__(name, space.real, locals, fromlist, level)
     return space.owner.see(module, Path(("global", sys.modules, module.__name__)))
 
@@ -157,7 +159,7 @@ class Scope:
         if type(function) is functools.partial:
             return functools.partial(self.rebuild(function.func), *function.args, **function.keywords)
         if type(function) is not types.FunctionType:
-            call = getattr(type(function), "__call__", None)
+            call = getattr(type(function), "__call__", None)  # noqa: B004  # the function itself is wanted
             if is_user_function(call):
                 return types.MethodType(self.rebuild(call), function)
             return self.stand_in(function)
@@ -195,7 +197,7 @@ class Scope:
             space = _Globals(real, self)
             space.update({n: space[n] for n in {n for c in all_code(code) for n in c.co_names} if n in real})
             space["__name__"] = real.get("__name__")
-        cells = {name: cell for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)}
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         defaults = function.__defaults__ and tuple([self.stand_in(d) for d in function.__defaults__])
         being_built = _being_built.of
         waiting = being_built[function] = []
@@ -203,11 +205,13 @@ class Scope:
             seen = [self._cell(cells[name], name) for name in code.co_freevars]
         finally:
             del being_built[function]
-        fresh = fresh or any([new is not cells[name] for new, name in zip(seen, code.co_freevars, strict=True)])
+        fresh = fresh or any(new is not cells[name] for new, name in zip(seen, code.co_freevars, strict=True))
         own = types.FunctionType(code, space, function.__name__, defaults, tuple(seen) if seen else None)
         for cell in waiting:  # a function that reads itself, also by way of another, reads its rebuilt self
             cell.cell_contents = own
-        own.__kwdefaults__ = function.__kwdefaults__ and {k: self.stand_in(d) for k, d in function.__kwdefaults__.items()}
+        own.__kwdefaults__ = function.__kwdefaults__ and {
+            k: self.stand_in(d) for k, d in function.__kwdefaults__.items()
+        }
         own.__qualname__ = function.__qualname__
         own.__module__ = function.__module__
         own.__doc__ = function.__doc__
@@ -237,7 +241,7 @@ def _made_of(function: types.FunctionType) -> tuple[Any, ...]:
 def _alike(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
     if len(before) != len(now) or before[0] is not now[0] or before[1] is not now[1]:
         return False
-    return all([a[0] == b[0] and a[1] is b[1] for a, b in zip(before[2:], now[2:], strict=True)])
+    return all(a[0] == b[0] and a[1] is b[1] for a, b in zip(before[2:], now[2:], strict=True))
 
 
 class _BeingBuilt(threading.local):

@@ -2,4 +2,6 @@
 
 from . import control, creation, differences, elementwise, indexing, linalg, reductions, shaping, sorting
 
-__all__ = ["control", "creation", "differences", "elementwise", "indexing", "linalg", "reductions", "shaping", "sorting"]
+__all__ = [
+    "control", "creation", "differences", "elementwise", "indexing", "linalg", "reductions", "shaping", "sorting",
+]  # fmt: skip

@@ -34,7 +34,10 @@ class GuardMissError(Exception):
     """A value is not what the specialisation was captured with."""
 
 
-_HOWS: dict[str, Callable[[Any], Any]] = {"bool": bool, "float": float, "int": int, "index": int, "complex": complex, "item": lambda v: getattr(v, "item", lambda: v)()}
+_HOWS: dict[str, Callable[[Any], Any]] = {
+    "bool": bool, "float": float, "int": int, "index": int, "complex": complex,
+    "item": lambda v: getattr(v, "item", lambda: v)(),
+}  # fmt: skip
 
 
 def observed(value: Any, how: str) -> Any:

@@ -11,7 +11,19 @@ import numpy as np
 
 from ..ops import Kind
 from ..registry import infix, op, primitive, rule, undifferentiable
-from .support import angle_back, below, clip_back, clip_x, either, imag_back, not_zero, phase, power_x, power_y, sign_back
+from .support import (
+    angle_back,
+    below,
+    clip_back,
+    clip_x,
+    either,
+    imag_back,
+    not_zero,
+    phase,
+    power_x,
+    power_y,
+    sign_back,
+)
 
 elementwise, bilinear, linear = Kind.elementwise, Kind.bilinear, Kind.linear
 

@@ -102,7 +102,9 @@ class Capture:
         for out in outs:
             for axis, length in enumerate(out.type.shape):
                 size = self._small(size_of, (out, axis), length)
-                self.graph.calls.append(Call(require(guard), (size, "index", length), (Value(size.type),), self._site()))
+                self.graph.calls.append(
+                    Call(require(guard), (size, "index", length), (Value(size.type),), self._site())
+                )
 
     def operand(self, x: Any) -> Any:
         """An argument as it stands in the graph: values in place of Tensors and traced sizes."""
@@ -163,7 +165,11 @@ class Capture:
                 return
             try:
                 expect = observed(value, how)
-            except (TypeError, ValueError, OverflowError):  # the exit itself is about to raise, which the code may catch
+            except (
+                TypeError,
+                ValueError,
+                OverflowError,
+            ):  # the exit itself is about to raise, which the code may catch
                 self.fail(f"takes {how}() of a traced value that has none")
                 return
             if how in ("int", "index") and self._catching and ir.type.dtype.kind == "f":

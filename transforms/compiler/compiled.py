@@ -14,8 +14,8 @@ from ...runtime.errors import CompileError, EagerWarning, VerifyError
 from ...tracer.exits import warn_at_user
 from ...tracer.modes import LOCAL
 from ...tracer.site import prune
-from ..transform import Transform
 from ..scope import scope
+from ..transform import Transform
 from .failure import Failure, definition
 
 if TYPE_CHECKING:
@@ -113,7 +113,10 @@ class Compiled(Transform):
         if made.number_guards:
             self._number_misses[key] = self._number_misses.get(key, 0) + 1
             if self._number_misses[key] > 2:
-                self._say(Failure("turns a traced float into a number that differs from call to call", made.number_site), stays=True)
+                self._say(
+                    Failure("turns a traced float into a number that differs from call to call", made.number_site),
+                    stays=True,
+                )
                 return result
         problem = made.first_check(result)
         if problem is not None:
@@ -161,7 +164,9 @@ class Compiled(Transform):
         self._last = None
         self._eager = Failure(f"gave another result compiled than eagerly ({problem})", definition(self.function))
         if self.verify:
-            raise VerifyError(f"gs.compile({self._label()}): {self._eager}. Please report it; the function runs eagerly.")
+            raise VerifyError(
+                f"gs.compile({self._label()}): {self._eager}. Please report it; the function runs eagerly."
+            )
         self._say(self._eager, stays=True)
 
     def _label(self) -> str:
@@ -224,4 +229,3 @@ def compile(function: Any = None, *, verify: bool = False) -> Any:
     if function is None:
         return functools.partial(compile, verify=verify)
     return Compiled(function, {"verify": verify})
-

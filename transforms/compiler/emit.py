@@ -80,7 +80,12 @@ class _Emitter:
         It may where every use combines it with something that has its dtype, and no division by zero can come up.
         """
         out = call.outs[0]
-        if out.type.kind != "scalar" or out.type.dtype != np.float64 or out in self.outputs or call.op.infix not in _WEAKLY:
+        if (
+            out.type.kind != "scalar"
+            or out.type.dtype != np.float64
+            or out in self.outputs
+            or call.op.infix not in _WEAKLY
+        ):
             return False
         values = [a for a in call.args if isinstance(a, Value)]
         if not values or any(v.type.kind != "python" for v in values):
@@ -90,7 +95,7 @@ class _Emitter:
         users = [u for u in self.graph.calls if any(v is out for v in u.reads)]
         return all(
             u.op.path in _SPREADING
-            or u.op.infix in _WEAKLY and any(isinstance(a, Value) and a is not out and _is_float64(a) for a in u.args)
+            or (u.op.infix in _WEAKLY and any(isinstance(a, Value) and a is not out and _is_float64(a) for a in u.args))
             for u in users
         )  # fmt: skip
 
@@ -111,7 +116,9 @@ class _Emitter:
         for call in self.graph.calls:
             self.call(call)
         body.extend(in_sections(self.statements))
-        result = self.signature.result(lambda v: self.trees[v] if isinstance(v, Value) else constant_tree(v), self.graph.outputs)
+        result = self.signature.result(
+            lambda v: self.trees[v] if isinstance(v, Value) else constant_tree(v), self.graph.outputs
+        )
         body.append(gast.Return(value=result))
         return gast.FunctionDef(
             name=name, args=self.signature.arguments(), body=body, decorator_list=[], returns=None, type_comment=None,
@@ -173,7 +180,11 @@ class _Emitter:
 
     def other_length(self, user: Call, out: Value) -> int:
         """About how long the expression around `out` becomes."""
-        return len(user.op.path) + 2 + sum(self.length(self.trees[v]) + 2 for v in user.reads if v is not out and v in self.trees)
+        return (
+            len(user.op.path)
+            + 2
+            + sum(self.length(self.trees[v]) + 2 for v in user.reads if v is not out and v in self.trees)
+        )
 
     # expressions
     def tree(self, x: Any, call: Call | None = None) -> Any:
@@ -185,7 +196,9 @@ class _Emitter:
         if type(x) is list:
             return gast.List(elts=[self.tree(e) for e in x], ctx=gast.Load())
         if isinstance(x, slice):
-            return gast.Call(func=name_tree("slice"), args=[self.tree(e) for e in (x.start, x.stop, x.step)], keywords=[])
+            return gast.Call(
+                func=name_tree("slice"), args=[self.tree(e) for e in (x.start, x.stop, x.step)], keywords=[]
+            )
         if call is not None and isinstance(x, np.float64) and (call.outs[0] in self.weak or call.op.path in _SPREADING):
             return constant_tree(float(x))
         return constant_tree(in_place_of(x, call) if call is not None else x)
@@ -214,7 +227,12 @@ class _Emitter:
             )
         if symbol in _UNARY and len(args) == 1:
             return gast.UnaryOp(op=_UNARY[symbol](), operand=self.tree(args[0], call))
-        if op.path == "np.transpose" and args[1] is None and isinstance(args[0], Value) and args[0].type.kind == "array":
+        if (
+            op.path == "np.transpose"
+            and args[1] is None
+            and isinstance(args[0], Value)
+            and args[0].type.kind == "array"
+        ):
             return gast.Attribute(value=self.tree(args[0]), attr="T", ctx=gast.Load())
         positional, keywords = op.call_form(args)
         path = "abs" if symbol == "abs()" else op.path
@@ -278,13 +296,18 @@ class _Emitter:
         else:
             shown: Any = tree
             if how == "item":
-                shown = tree if value.type.kind == "python" else gast.Call(
-                    func=gast.Attribute(value=tree, attr="item", ctx=gast.Load()), args=[], keywords=[]
+                shown = (
+                    tree
+                    if value.type.kind == "python"
+                    else gast.Call(func=gast.Attribute(value=tree, attr="item", ctx=gast.Load()), args=[], keywords=[])
                 )
             elif how != "index":
                 shown = gast.Call(func=name_tree(how), args=[tree], keywords=[])
             if isinstance(expect, (float, complex)) and (expect != expect or 0 in (expect.real, expect.imag)):
-                shown, expect = gast.Call(func=name_tree("repr"), args=[shown], keywords=[]), repr(expect)  # -0.0 and nan
+                shown, expect = (
+                    gast.Call(func=name_tree("repr"), args=[shown], keywords=[]),
+                    repr(expect),
+                )  # -0.0 and nan
             test = gast.Compare(left=shown, ops=[gast.NotEq()], comparators=[constant_tree(expect)])
         otherwise = gast.Return(value=name_tree("NotImplemented"))
         note(otherwise, "another specialisation is wanted")

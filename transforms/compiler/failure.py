@@ -32,7 +32,7 @@ def definition(function: Any) -> Site | None:
                 function = getattr(function, inner)
                 break
         else:
-            function = getattr(type(function), "__call__", None)
+            function = getattr(type(function), "__call__", None)  # noqa: B004  # the function itself is wanted
             if not isinstance(function, types.FunctionType):
                 return None
     code = function.__code__
@@ -47,7 +47,7 @@ def reading(function: types.FunctionType, name: str) -> Site | None:
     """The first place where a function, or one defined in it, reads the enclosing variable `name`."""
     for code in all_code(function.__code__):
         for i in dis.get_instructions(code):
-            if i.argval == name and i.opname.startswith("LOAD_") and i.positions and i.positions.lineno:
-                if i.opname not in ("LOAD_CLOSURE", "LOAD_CONST"):
-                    return Site(code, i.offset, i.positions.lineno)
+            reads = i.opname.startswith("LOAD_") and i.opname not in ("LOAD_CLOSURE", "LOAD_CONST")
+            if reads and i.argval == name and i.positions and i.positions.lineno:
+                return Site(code, i.offset, i.positions.lineno)
     return None

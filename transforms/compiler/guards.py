@@ -44,7 +44,9 @@ def signature_key(leaves: list[Any]) -> tuple[Any, ...]:
     return tuple(key)
 
 
-def compile_check(names: list[str], positional: int, args: list[Any], reads: dict[Path, Any], arrays: dict[Path, Any]) -> Callable[..., bool]:
+def compile_check(
+    names: list[str], positional: int, args: list[Any], reads: dict[Path, Any], arrays: dict[Path, Any]
+) -> Callable[..., bool]:
     """A function of the arguments that tells whether a specialisation may serve them."""
     space: dict[str, Any] = {"ndarray": np.ndarray, "same": same, "builtin": vars(builtins)}
     conditions: list[str] = []
@@ -86,7 +88,11 @@ def compile_check(names: list[str], positional: int, args: list[Any], reads: dic
     for path, array in arrays.items():
         tree(f"{constant(path)}.read()", array)
     parameters = ", ".join([*names[:positional], *(["*", *names[positional:]] if names[positional:] else [])])
-    text = f"def check({parameters}):\n    return (\n        " + "\n        and ".join(conditions or ["True"]) + "\n    )\n"
+    text = (
+        f"def check({parameters}):\n    return (\n        "
+        + "\n        and ".join(conditions or ["True"])
+        + "\n    )\n"
+    )
     exec(compile(text, "<plan of a check>", "exec"), space)
     check: Callable[..., bool] = space["check"]
     return check
@@ -105,5 +111,7 @@ def _read_condition(path: Path, expect: Any, constant: Callable[[Any], str]) -> 
         read = f"{constant(holder)}.cell_contents"
     else:
         read = f"{constant(holder)}.{name}"
-    number = isinstance(expect, (int, float, complex, str, bytes, tuple, dict, slice, np.generic)) and not isinstance(expect, bool)
+    number = isinstance(expect, (int, float, complex, str, bytes, tuple, dict, slice, np.generic)) and not isinstance(
+        expect, bool
+    )
     return f"same({read}, {expected})" if number else f"{read} is {expected}"

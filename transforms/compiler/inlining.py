@@ -21,7 +21,9 @@ Tree = Callable[[Any], Any]
 def name_tree(name: str, store: bool = False) -> Any:
     """A name, or a dotted path."""
     head, *rest = name.split(".")
-    tree = gast.Name(id=head, ctx=gast.Store() if store and not rest else gast.Load(), annotation=None, type_comment=None)
+    tree = gast.Name(
+        id=head, ctx=gast.Store() if store and not rest else gast.Load(), annotation=None, type_comment=None
+    )
     for k, part in enumerate(rest):
         tree = gast.Attribute(value=tree, attr=part, ctx=gast.Store() if store and k == len(rest) - 1 else gast.Load())
     return tree
@@ -36,12 +38,14 @@ class Inliner(gast.NodeTransformer):
         self.tree = tree  # how an argument is written, and how it is written as an index
         self.index = index
 
-    def visit_Subscript(self, node: Any) -> Any:  # noqa: N802
+    def visit_Subscript(self, node: Any) -> Any:
         if isinstance(node.slice, gast.Name) and node.slice.id in self.given:
-            return gast.Subscript(value=self.visit(node.value), slice=self.index(self.given[node.slice.id]), ctx=node.ctx)
+            return gast.Subscript(
+                value=self.visit(node.value), slice=self.index(self.given[node.slice.id]), ctx=node.ctx
+            )
         return self.generic_visit(node)
 
-    def visit_Name(self, node: Any) -> Any:  # noqa: N802
+    def visit_Name(self, node: Any) -> Any:
         if node.id in self.renamed:
             return name_tree(self.renamed[node.id], store=isinstance(node.ctx, gast.Store))
         return self.tree(self.given[node.id]) if node.id in self.given else node
@@ -81,8 +85,4 @@ def times_used(call: Call, v: Value) -> int:
     """How often the body of an op of ours reads an argument."""
     k = next(j for j, a in enumerate(call.args) if v in list(values_in(a)))
     name = call.op.params[k].name
-    return sum(
-        isinstance(n, gast.Name) and n.id == name
-        for statement in body_of(call)
-        for n in gast.walk(statement)
-    )
+    return sum(isinstance(n, gast.Name) and n.id == name for statement in body_of(call) for n in gast.walk(statement))

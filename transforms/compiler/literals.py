@@ -42,7 +42,12 @@ def constant_tree(x: Any) -> Any:
     if isinstance(x, int) and not isinstance(x, bool):
         return _signed(int(x), x < 0)
     if isinstance(x, complex):
-        if x.real == 0 and not math.copysign(1, x.real) < 0 and math.isfinite(x.imag) and not math.copysign(1, x.imag) < 0:
+        if (
+            x.real == 0
+            and not math.copysign(1, x.real) < 0
+            and math.isfinite(x.imag)
+            and not math.copysign(1, x.imag) < 0
+        ):
             return gast.Constant(value=x, kind=None)
         return gast.Call(
             func=gast.Name(id="complex", ctx=gast.Load(), annotation=None, type_comment=None),

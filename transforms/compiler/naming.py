@@ -10,7 +10,7 @@ import linecache
 import types
 from typing import Any
 
-from ...runtime.ir import Call, Graph, Value, values_in
+from ...runtime.ir import Call, Graph, Value
 from ...tracer.site import Site
 
 __all__ = ["Names", "line_text", "name_values"]

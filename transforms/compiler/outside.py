@@ -48,7 +48,9 @@ def is_constant(value: Any) -> bool:
         return is_constant(value.start) and is_constant(value.stop) and is_constant(value.step)
     if kind is tuple:
         return all(map(is_constant, value))
-    return kind in _EXACT or isinstance(value, np.dtype) or (isinstance(value, np.generic) and value.dtype.kind in "biufc")
+    return (
+        kind in _EXACT or isinstance(value, np.dtype) or (isinstance(value, np.generic) and value.dtype.kind in "biufc")
+    )
 
 
 def why_not(value: Any, name: str) -> str | None:
@@ -115,7 +117,9 @@ def own_code(cls: type) -> str | None:
             if isinstance(inner, types.FunctionType):
                 if inner.__code__.co_filename not in _GENERATED:
                     return f"uses `{cls.__name__}`, whose method `{name}` gradscribe does not look into yet"
-            elif isinstance(member, property) or hasattr(type(member), "__get__") and not isinstance(member, _MADE_BY_PYTHON):
+            elif isinstance(member, property) or (
+                hasattr(type(member), "__get__") and not isinstance(member, _MADE_BY_PYTHON)
+            ):
                 return f"uses `{cls.__name__}`, whose `{name}` gradscribe does not look into yet"
             elif not name.startswith("_"):
                 return f"uses `{cls.__name__}`, whose attribute `{name}` is the class's own and could change unseen"

@@ -35,7 +35,9 @@ def parameter_names(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 class Signature:
     """Parameters in the user's order, arrays from outside as keywords; arguments and results may be trees."""
 
-    def __init__(self, parameters: list[str], positional: int, trees: list[Any], extras: list[str], result: Any) -> None:
+    def __init__(
+        self, parameters: list[str], positional: int, trees: list[Any], extras: list[str], result: Any
+    ) -> None:
         self.arguments_named = parameters
         self.positional = positional
         self.trees = trees  # for each argument: a tree whose leaves are Values, or static values
@@ -60,7 +62,9 @@ class Signature:
             kwarg=None, defaults=[],
         )  # fmt: skip
 
-    def unpacking(self, names: Any, trees: dict[Value, Any], inputs: list[Value], wishes: dict[Value, str]) -> list[Any]:
+    def unpacking(
+        self, names: Any, trees: dict[Value, Any], inputs: list[Value], wishes: dict[Value, str]
+    ) -> list[Any]:
         """Statements that take the leaves out of arguments that are trees; `trees` learns how to write each input."""
         statements: list[Any] = []
         for parameter, tree in zip(self.arguments_named, self.trees, strict=True):

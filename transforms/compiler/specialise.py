@@ -6,9 +6,11 @@ import dataclasses
 import functools
 import itertools
 import linecache
+import sys
 import textwrap
 import types
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,107 +23,20 @@ from ...tracer.site import Site
 from ..scope import Path
 from ..trees import flatten, unflatten
 from .capture import Capture
+from .difference import difference
 from .emit import emit
 from .failure import Failure, definition
-from .guards import compile_check, signature_key
+from .guards import compile_check
+from .inputs import RUNTIME, Inputs, untransformed
 from .naming import Names
-from .outside import is_constant, own_code, why_not
+from .outside import is_constant, own_code
 from .passes import optimise
-from .signature import Signature, parameter_names, printable
+from .signature import Signature, printable
 from .sizes import Size
 
 __all__ = ["Entry", "Inputs", "Specialisation", "captured", "difference", "unwrapped"]
 
-_RUNTIME = (float, complex, np.floating, np.complexfloating)
 _serial = itertools.count(1).__next__
-
-
-class Inputs:
-    """The arguments of one call, taken apart: what is an input, what is static, what cannot be compiled."""
-
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.function = function
-        self.args, self.kwargs = args, kwargs
-        self.names = parameter_names(function, args, kwargs)
-        self.values = [*args, *kwargs.values()]
-        self.leaves, self.structure = flatten(tuple(self.values))
-        reason = _receiver(function)
-        self.refused = None if reason is None else Failure(reason, definition(function))
-        arrays: list[Any] = []
-        for leaf in self.leaves:
-            reason = self._reason(leaf)
-            if reason is not None and self.refused is None:
-                self.refused = Failure(reason, definition(function))
-            if type(leaf) is np.ndarray:
-                if any(np.may_share_memory(leaf, other) for other in arrays) and self.refused is None:
-                    self.refused = Failure("was called with array arguments that overlap in memory", definition(function))
-                arrays.append(leaf)
-        self.key = (self.structure, len(args), tuple(kwargs), signature_key(self.leaves))
-
-    @staticmethod
-    def _reason(leaf: Any) -> str | None:
-        if type(leaf) is np.ndarray:
-            plain = leaf.dtype.kind in "biufc" and leaf.dtype.isnative
-            return None if plain else f"was called with an array of dtype {leaf.dtype.str if leaf.dtype.kind in 'biufc' else leaf.dtype}"
-        if isinstance(leaf, np.ndarray):
-            return f"was called with a {type(leaf).__name__}, a subclass of ndarray"
-        if isinstance(leaf, Operand):
-            return "was called with a Tensor; compiled functions take arrays"
-        if is_constant(leaf):
-            return None
-        if callable(leaf):
-            reason = why_not(leaf, getattr(leaf, "__name__", type(leaf).__name__))
-            return None if reason is None else f"was called with a function that it cannot follow: it {reason}"
-        return f"was called with a {type(leaf).__name__}, which compile does not look into"
-
-    def copied(self) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments again, arrays copied with the strides that they have."""
-        leaves = [_strided_copy(v) if type(v) is np.ndarray else v for v in self.leaves]
-        values = list(unflatten(self.structure, leaves))
-        n = len(self.args)
-        return values[:n], dict(zip(self.kwargs, values[n:], strict=True))
-
-    def digest(self) -> int:
-        """A number that tells other inputs of the same signature apart from these."""
-        return hash(tuple([v.tobytes() if type(v) is np.ndarray else repr(v) for v in self.leaves]))
-
-
-def _receiver(function: Any) -> str | None:
-    """Why a function cannot be compiled for what is bound to it: None for a plain one."""
-    function = untransformed(function)
-    if isinstance(function, types.MethodType):
-        return (
-            f"is a method of a {type(function.__self__).__name__}, whose attributes gs.compile does not follow yet; "
-            "pass what it reads as arguments"
-        )
-    if isinstance(function, functools.partial):
-        bound = (*function.args, *function.keywords.values())
-        odd = next((b for b in bound if not is_constant(b) and type(b) is not np.ndarray), None)
-        return _receiver(function.func) if odd is None else f"is a partial with a {type(odd).__name__}; pass it as an argument"
-    if type(function) is types.FunctionType:
-        return None
-    return why_not(function, getattr(function, "__name__", type(function).__name__))
-
-
-def untransformed(function: Any) -> Any:
-    """The user's function under our transforms."""
-    while hasattr(function, "__gradscribe_transform__"):
-        function = function.function
-    return function
-
-
-def _strided_copy(array: Any) -> Any:
-    """A copy with the same strides: a contiguous one would change the bits of a matmul."""
-    if array.flags.c_contiguous:
-        return array.copy()
-    if not array.size:
-        return array
-    low, high = np.lib.array_utils.byte_bounds(array)
-    memory = np.empty(high - low, np.uint8)
-    offset = array.__array_interface__["data"][0] - low
-    made = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
-    made[...] = array
-    return made
 
 
 class Specialisation:
@@ -133,11 +48,20 @@ class Specialisation:
         self.rebuild = rebuild  # the structure of a result that cannot be written as a literal
         self.digest = digest
         self.unchecked = 3  # calls within which the second check must come
-        self.filename = f"<gradscribe {name} {_serial()}>"
+        number = _serial()
+        self.filename = f"<gradscribe>/{name}_{number}.py"  # linecache asks no loader for a name that is all in <>
         linecache.cache[self.filename] = (len(text), None, text.splitlines(keepends=True), self.filename)
-        space: dict[str, Any] = {"__name__": f"gradscribe.generated.{name}", "__loader__": _Loader(text)}
-        exec(compile(text, self.filename, "exec"), space)
-        self.function: Callable[..., Any] = space[name]
+        module = types.ModuleType(f"gradscribe.generated.{name}_{number}")
+        vars(module)["__loader__"] = _Loader(text)
+        sys.modules[module.__name__] = module  # where inspect looks for the loader
+        weakref.finalize(self, _forget, module.__name__, self.filename).atexit = False
+        exec(compile(text, self.filename, "exec"), vars(module))
+        self.function: Callable[..., Any] = vars(module)[name]
+
+
+def _forget(module: str, filename: str) -> None:
+    sys.modules.pop(module, None)
+    linecache.cache.pop(filename, None)
 
 
 class _Loader:
@@ -155,7 +79,9 @@ class Entry:
 
     __slots__ = ("call", "check", "extras", "specialisation")
 
-    def __init__(self, check: Callable[..., bool], specialisation: Specialisation, extras: list[tuple[str, Path]]) -> None:
+    def __init__(
+        self, check: Callable[..., bool], specialisation: Specialisation, extras: list[tuple[str, Path]]
+    ) -> None:
         self.check = check
         self.specialisation = specialisation
         self.extras = extras
@@ -207,7 +133,7 @@ def captured(function: Any, inputs: Inputs) -> tuple[Any, Made | Failure | Excep
     tensors: list[Any] = []
     static: list[Any] = []
     for leaf in inputs.leaves:
-        if type(leaf) is np.ndarray or isinstance(leaf, _RUNTIME):
+        if type(leaf) is np.ndarray or isinstance(leaf, RUNTIME):
             tensor = capture.new_input(leaf, "")
             if type(leaf) is np.ndarray:
                 tensor._caller = leaf
@@ -333,7 +259,9 @@ def _describe(tree: Any) -> str:
     """An argument without its sizes: one text serves every size that it does not name."""
     if isinstance(tree, Value):
         kind, dtype = tree.type.kind, tree.type.dtype.name
-        return f"{len(tree.type.shape)}-d {dtype}" if kind == "array" else "a Python number" if kind == "python" else dtype
+        return (
+            f"{len(tree.type.shape)}-d {dtype}" if kind == "array" else "a Python number" if kind == "python" else dtype
+        )
     if isinstance(tree, dict):
         return "{" + ", ".join(f"{k}: {_describe(v)}" for k, v in tree.items()) + "}"
     if isinstance(tree, (list, tuple)):
@@ -341,37 +269,3 @@ def _describe(tree: Any) -> str:
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         return type(tree).__name__
     return getattr(tree, "__name__", None) or repr(tree)
-
-
-def difference(found: Any, expected: Any) -> str | None:
-    """How compiled and eager results differ, bit for bit; None where they do not."""
-    a, structure_a = flatten(found)
-    b, structure_b = flatten(expected)
-    if structure_a != structure_b:
-        return f"its structure is {structure_a}, eager's is {structure_b}"
-    for k, (x, y) in enumerate(zip(a, b, strict=True)):
-        if type(x) is not type(y):
-            return f"result {k} is a {type(x).__name__}, eager's a {type(y).__name__}"
-        if isinstance(x, np.ndarray):
-            if x.dtype != y.dtype or x.shape != y.shape or x.strides != y.strides:
-                return (
-                    f"result {k} has dtype, shape, strides {x.dtype}, {x.shape}, {x.strides}; "
-                    f"eager's {y.dtype}, {y.shape}, {y.strides}"
-                )
-        if isinstance(x, (np.ndarray, np.generic)):
-            if x.tobytes() != y.tobytes() and not _same_but_nan(x, y):
-                worst = np.max(np.abs(np.asarray(x, dtype=complex) - np.asarray(y, dtype=complex)))
-                return f"result {k} differs by up to {worst:.3g}"
-        elif repr(x) != repr(y):
-            return f"result {k} is {x!r}, eager's {y!r}"
-    return None
-
-
-def _same_but_nan(x: Any, y: Any) -> bool:
-    """Equal values and signs, but for the payload of NaNs, which NumPy does not promise from run to run."""
-    x, y = np.asarray(x), np.asarray(y)
-    if x.dtype.kind not in "fc":
-        return False
-    # not by bytes: those that pad a long double are anything
-    signs = (np.signbit(x.real) == np.signbit(y.real)) & (np.signbit(x.imag) == np.signbit(y.imag))
-    return bool(np.all((np.isnan(x) & np.isnan(y)) | ((x == y) & signs)))

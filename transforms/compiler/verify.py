@@ -66,7 +66,11 @@ def _shape_problem(call: Call) -> str | None:
     shapes: list[Any] = [a.type.shape if isinstance(a, Value) else np.shape(a) for a in call.args[:2] if a is not None]
     full = {shape for shape in shapes if shape}
     if len(full) <= 1:
-        return None if call.outs[0].type.shape in full or not full else f"an elementwise result of shape {call.outs[0].type.shape}"
+        return (
+            None
+            if call.outs[0].type.shape in full or not full
+            else f"an elementwise result of shape {call.outs[0].type.shape}"
+        )
     try:
         expected = np.broadcast_shapes(*shapes)
     except ValueError:

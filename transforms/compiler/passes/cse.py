@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....runtime.ir import Call, Graph, Value
+from ....runtime.ir import Call, Graph
 from .rewrite import key_of, rewrite, seen_from_outside
 
 __all__ = ["common_subexpressions"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir import Call, Graph, type_of, values_in
+from ....runtime.ir import Call, Graph, type_of
 from .rewrite import rewrite
 
 __all__ = ["fold_constants"]
@@ -31,5 +31,3 @@ def fold_constants(graph: Graph) -> Graph:
         return ("is", (result,)) if type_of(result) == call.outs[0].type else None
 
     return rewrite(graph, step)
-
-

@@ -43,11 +43,15 @@ def _same_as(call: Call) -> Value | None:
             return x
         if _is_one(x) and isinstance(y, Value):
             return y
-    elif name == "Div" and _is_one(args[1]) and isinstance(args[0], Value):
-        return args[0]
-    elif call.op.path == "np.broadcast_to" and isinstance(args[0], Value) and args[0].type.shape == call.outs[0].type.shape:
-        return args[0]
-    elif call.op.name == "astype" and isinstance(args[0], Value) and args[0].type.dtype == call.outs[0].type.dtype:
+    elif (
+        (name == "Div" and _is_one(args[1]) and isinstance(args[0], Value))
+        or (
+            call.op.path == "np.broadcast_to"
+            and isinstance(args[0], Value)
+            and args[0].type.shape == call.outs[0].type.shape
+        )
+        or (call.op.name == "astype" and isinstance(args[0], Value) and args[0].type.dtype == call.outs[0].type.dtype)
+    ):
         return args[0]
     return None
 

@@ -20,7 +20,10 @@ def rewrite(graph: Graph, step: Callable[[Call], Any]) -> Graph:
         return replaced.get(v, v)
 
     calls: list[Call] = []
+    forward: set[Value] = set(graph.inputs)
     for call in graph.calls:
+        if not call.backward:
+            forward.update(call.outs)
         args = tuple([map_values(a, now) for a in call.args])
         call = call.with_args(args)
         found = step(call)
@@ -31,7 +34,7 @@ def rewrite(graph: Graph, step: Callable[[Call], Any]) -> Graph:
         elif isinstance(found, tuple) and found and found[0] == "is":
             for out, new in zip(call.outs, found[1], strict=True):
                 replaced[out] = new
-                if isinstance(new, Value) and new.cotangent_of is None:
+                if isinstance(new, Value) and new.cotangent_of is None and new not in forward:
                     new.cotangent_of = out.cotangent_of
         else:
             raise TypeError(f"a step of a pass gave {found!r}")
@@ -69,4 +72,6 @@ def seen_from_outside(graph: Graph) -> set[Value]:
 def may_be_view(call: Call) -> bool:
     """Whether a result may lie in the memory of an argument."""
     op = call.op
-    return not (isinstance(op.fn, np.ufunc) or op.infix is not None or op.kind.value in ("reduction", "creation", "bilinear"))
+    return not (
+        isinstance(op.fn, np.ufunc) or op.infix is not None or op.kind.value in ("reduction", "creation", "bilinear")
+    )

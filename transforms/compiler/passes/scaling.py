@@ -1,7 +1,8 @@
 """Constant factors and signs meet before they meet an array; only where no rounding changes.
 
-`a + -b` is `a - b`, `-a * -b` is `a * b`, `-(c * x)` is `-c * x`, and `-a * (c * x)` is `a * (-c * x)`: a sign is never rounded. `d * (c * x)` is `(d * c) * x`
-where c is a power of two of at least one and |d| is at least one: then `c * x` is exact, or both are infinite.
+`a + -b` is `a - b`, `-a * -b` is `a * b`, `-(c * x)` is `-c * x`, and `-a * (c * x)` is `a * (-c * x)`: a sign is never
+rounded. `d * (c * x)` is `(d * c) * x` where c is a power of two of at least one and |d| is at least one:
+then `c * x` is exact, or both are infinite.
 """
 
 from __future__ import annotations
@@ -65,7 +66,12 @@ def _rewritten(call: Call, once: Any) -> list[Call] | None:
     if outer is not None:
         inner = once(outer.value, "Mul")
         scaled = None if inner is None else _scaled(inner)
-        if inner is None or scaled is None or not _exact(outer.constant, scaled.constant, call.outs[0].type.dtype) or inner.quiet != call.quiet:
+        if (
+            inner is None
+            or scaled is None
+            or not _exact(outer.constant, scaled.constant, call.outs[0].type.dtype)
+            or inner.quiet != call.quiet
+        ):
             return None
         return [_with(inner, call, outer.constant * scaled.constant, scaled)]
     left, right = once(call.args[0], "Neg"), once(call.args[1], "Neg")
@@ -86,6 +92,8 @@ def _rewritten(call: Call, once: Any) -> list[Call] | None:
 def _signs_of_a_sum(call: Call, once: Any) -> list[Call] | None:
     """`a + -b` and `-b + a` are `a - b`; `a - -b` is `a + b`."""
     left, right = call.args[:2]
+    if call.op.infix is None and not any(isinstance(a, Value) and a.type.kind != "python" for a in call.args):
+        return None  # np.add gives a NumPy number even of two Python ones
     minus = once(right, "Neg")
     if minus is not None:
         other = operator.sub if call.op.title == "Add" else operator.add
@@ -100,7 +108,12 @@ def _scaled(call: Call) -> _Scaled | None:
     """How a call multiplies by a constant other than zero."""
     for k in (0, 1):
         c, v = call.args[k], call.args[1 - k]
-        if isinstance(v, Value) and _is_number(c) and v.type.dtype == call.outs[0].type.dtype and v.type.kind == "array":
+        if (
+            isinstance(v, Value)
+            and _is_number(c)
+            and v.type.dtype == call.outs[0].type.dtype
+            and v.type.kind == "array"
+        ):
             return _Scaled(c.item() if isinstance(c, np.floating) else c, v, k)  # the array gives the dtype either way
     return None
 
@@ -113,7 +126,9 @@ def _exact(outer: Any, inner: Any, dtype: Any) -> bool:
     """Whether outer * (inner * x) rounds once, like (outer * inner) * x."""
     fraction, _ = math.frexp(float(inner))
     product = float(outer) * float(inner)
-    same_type = type(outer) in (int, float) and type(inner) in (int, float) and abs(product) <= float(np.finfo(dtype).max)
+    same_type = (
+        type(outer) in (int, float) and type(inner) in (int, float) and abs(product) <= float(np.finfo(dtype).max)
+    )
     return same_type and fraction == 0.5 and inner >= 1 and abs(outer) >= 1 and product / float(inner) == float(outer)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.ir import Call, Graph, Value
 from ....runtime.registry import require
 from ....runtime.rules.control import count_of
 from ..naming import name_values
@@ -14,6 +14,7 @@ __all__ = ["shapes"]
 
 _READING = frozenset(["shape", "size", "count"])
 
+
 def shapes(graph: Graph) -> Graph:
     """`t.shape`, where `t` is elementwise of `x`, becomes `x.shape`; the product of all sizes becomes `x.size`."""
     maker: dict[Value, Call] = {}
@@ -21,7 +22,7 @@ def shapes(graph: Graph) -> Graph:
 
     if not any(call.op.path in _READING for call in graph.calls):
         return graph
-    named = set(name_values(graph, {v: "" for v in graph.inputs}))
+    named = set(name_values(graph, dict.fromkeys(graph.inputs, "")))
 
     def root(v: Value) -> Value:
         best = v

@@ -18,7 +18,9 @@ __all__ = ["spreading"]
 
 # Rounded as IEEE 754 says, whatever the strides: NumPy's loops for other functions differ between one number and many.
 _EXACT = frozenset(["Add", "Sub", "Mul", "Div", "Neg", "Abs", "Sign", "Sqrt", "Square", "Maximum", "Minimum", "Pos"])
-_ANY_STRIDES = frozenset(["np.sum", "np.mean", "shape", "size", "count"])  # what gives the same bits of spread numbers too
+_ANY_STRIDES = frozenset(
+    ["np.sum", "np.mean", "shape", "size", "count"]
+)  # what gives the same bits of spread numbers too
 
 
 def spreading(graph: Graph) -> Graph:
@@ -41,7 +43,13 @@ def spreading(graph: Graph) -> Graph:
         full = [a for a in call.args if isinstance(a, Value) and a not in spread and a.type.kind == "array"]
         if any(a.type.shape == out.type.shape for a in full) and _dtype(args) == out.type.dtype:
             return [call.with_args(args)]
-        if full or out in outside or out in strided or not all(_is_number(a) for a in args) or _dtype(args) != out.type.dtype:
+        if (
+            full
+            or out in outside
+            or out in strided
+            or not all(_is_number(a) for a in args)
+            or _dtype(args) != out.type.dtype
+        ):
             return None
         wide = next((a for a in hit if a.type.shape == out.type.shape), None)
         if wide is None:
@@ -65,6 +73,7 @@ def _is_number(a: Any) -> bool:
 def _dtype(args: tuple[Any, ...]) -> Any:
     """The dtype that an arithmetic operation of these operands has."""
     known = [
-        (a.type.dtype if a.type.kind != "python" else a.type.dtype.type(1).item()) if isinstance(a, Value) else a for a in args
+        (a.type.dtype if a.type.kind != "python" else a.type.dtype.type(1).item()) if isinstance(a, Value) else a
+        for a in args
     ]
     return np.result_type(*known)

@@ -1,0 +1,245 @@
+"""Hooks on tensors, retained gradients, and the grad modes."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradscribe as gs
+
+
+def leaf(data: Any, **options: Any) -> Any:
+    return gs.tensor(data, requires_grad=True, **options)
+
+
+@contextmanager
+def no_collector() -> Iterator[None]:
+    """Without the garbage collector, so that what is freed is freed by reference counts alone."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+# Hooks --------------------------------------------------------------------------------------------
+
+
+def test_hooks_see_and_replace_the_gradient() -> None:
+    x = leaf([1.0, 2.0])
+    y = x * 3
+    seen: list[Any] = []
+    handle = y.register_hook(lambda g: seen.append(g.tolist()))
+    y.register_hook(lambda g: g * 2)
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    y.sum().backward(retain_graph=True)
+    assert seen == [[1.0, 1.0], [2.0, 2.0]]
+    assert x.grad.tolist() == [6.0, 6.0]
+    handle.remove()
+    handle.remove()
+    y.sum().backward()
+    assert len(seen) == 3
+
+
+def test_a_handle_is_a_context_manager_and_hooks_may_remove_each_other() -> None:
+    x = leaf(1.0)
+    with x.register_hook(lambda g: g * 10):
+        (x * 2).backward()
+    (x * 2).backward()
+    assert x.grad.item() == 22.0
+    x = leaf(1.0)
+    ran = []
+    first = x.register_hook(lambda g: (ran.append(1), first.remove(), second.remove())[0])
+    second = x.register_hook(lambda g: ran.append(2))
+    (x * 2).backward()
+    (x * 2).backward()
+    assert ran in ([1], [1, 2])
+
+
+def test_hook_of_a_leaf_runs_in_grad_too() -> None:
+    x = leaf(2.0)
+    x.register_hook(lambda g: g * 100)
+    (g,) = gs.autograd.grad(x * x, x)
+    assert g.item() == 400.0
+
+
+def test_a_hook_that_raises_comes_out_unchanged() -> None:
+    class Mine(Exception):
+        pass
+
+    def hook(g: Any) -> None:
+        raise Mine("from the hook")
+
+    x = leaf(2.0)
+    y = x * x
+    y.register_hook(hook)
+    with pytest.raises(Mine, match="from the hook"):
+        y.backward()
+    assert gs.is_grad_enabled()
+
+
+def test_hook_needs_a_graph() -> None:
+    with pytest.raises(RuntimeError, match="doesn't require gradient"):
+        gs.tensor(1.0).register_hook(lambda g: g)
+
+
+def test_retain_grad() -> None:
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    y.retain_grad()
+    y.retain_grad()
+    assert y.retains_grad
+    assert not x.retains_grad
+    x.retain_grad()  # of a leaf: nothing happens
+    (y * y).sum().backward()
+    assert y.grad.tolist() == [4.0, 8.0]
+    with pytest.raises(RuntimeError, match="retain_grad"):
+        gs.tensor(1.0).retain_grad()
+
+
+def test_reading_grad_of_a_non_leaf_warns() -> None:
+    y = leaf(1.0) * 2
+    with pytest.warns(UserWarning, match="not a leaf Tensor"):
+        assert y.grad is None
+
+
+# Grad modes ---------------------------------------------------------------------------------------
+
+
+def test_no_grad_as_context_and_decorator() -> None:
+    x = leaf(2.0)
+    with gs.no_grad():
+        assert not gs.is_grad_enabled()
+        assert not (x * 2).requires_grad
+        with gs.enable_grad():
+            assert (x * 2).requires_grad
+        assert not gs.is_grad_enabled()
+
+    @gs.no_grad()
+    def with_parentheses(x: Any) -> Any:
+        """Twice."""
+        return x * 2
+
+    @gs.no_grad
+    def bare(x: Any) -> Any:
+        return x * 2
+
+    @gs.enable_grad
+    def on(x: Any) -> Any:
+        return x * 2
+
+    assert not with_parentheses(x).requires_grad
+    assert with_parentheses.__doc__ == "Twice."
+    assert not bare(x).requires_grad
+    with gs.no_grad():
+        assert on(x).requires_grad
+    assert gs.is_grad_enabled()
+    with pytest.raises(ZeroDivisionError), gs.no_grad():
+        1 / 0
+    assert gs.is_grad_enabled()
+    mode = gs.no_grad()
+    with mode, mode:
+        assert not gs.is_grad_enabled()
+    assert gs.is_grad_enabled()
+
+
+def test_no_grad_on_generators() -> None:
+    x = leaf(2.0)
+
+    @gs.no_grad()
+    def values() -> Iterator[Any]:
+        for k in range(2):
+            yield gs.is_grad_enabled(), (x * k).requires_grad
+
+    found = []
+    for item in values():
+        assert gs.is_grad_enabled()
+        found.append(item)
+    assert found == [(False, False), (False, False)]
+
+
+def test_no_grad_on_coroutines() -> None:
+
+    @gs.no_grad()
+    async def ask() -> bool:
+        before = gs.is_grad_enabled()
+        await asyncio.sleep(0)
+        return before or gs.is_grad_enabled()
+
+    assert asyncio.run(ask()) is False
+
+
+def test_grad_mode_belongs_to_the_thread() -> None:
+    found: list[bool] = []
+    with gs.no_grad():
+        thread = threading.Thread(target=lambda: found.append(gs.is_grad_enabled()))
+        thread.start()
+        thread.join()
+    assert found == [True]
+
+
+def test_threads_differentiate_side_by_side() -> None:
+    errors: list[str] = []
+
+    def work(k: int) -> None:
+        for _ in range(30):
+            x = leaf(np.full(4, float(k)))
+            y = x
+            for _ in range(10):
+                y = y * 1.1 + np.sin(y)
+            (g,) = gs.autograd.grad(y.sum(), x)
+            if not np.array_equal(g.numpy(), np.full(4, g.numpy()[0])):
+                errors.append(f"thread {k}")
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert errors == []
+
+
+def test_create_graph_is_off_inside_backward_and_mode_is_restored() -> None:
+    modes: list[bool] = []
+    x = leaf(2.0)
+    y = x * x
+    y.register_hook(lambda g: modes.append(gs.is_grad_enabled()))
+    y.backward(retain_graph=True)
+    gs.autograd.grad(y, x, create_graph=True)
+    assert modes == [False, True]
+    assert gs.is_grad_enabled()
+
+
+def test_reentrant_backward() -> None:
+    x = leaf(2.0)
+    inner = leaf(3.0)
+
+    def hook(g: Any) -> Any:
+        with gs.enable_grad():
+            (inner * inner).backward()
+        return g * inner.grad.item()
+
+    y = x * x
+    y.register_hook(hook)
+    y.backward()
+    assert x.grad.item() == 4.0 * 6.0
+    assert inner.grad.item() == 6.0
+
+
+def test_warnings_of_numpy_in_forward_are_the_users_and_backward_is_quiet() -> None:
+    x = leaf([0.0, 1.0])
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        y = np.log(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        y.sum().backward()
+    assert x.grad.tolist() == [np.inf, 1.0]

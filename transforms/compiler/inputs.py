@@ -1,0 +1,119 @@
+"""The arguments of one call, taken apart, and copied so that generated text can be tried on them."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...tracer.operand import Operand
+from ..trees import flatten, unflatten
+from .failure import Failure, definition
+from .guards import signature_key
+from .outside import is_constant, why_not
+from .signature import parameter_names
+
+__all__ = ["RUNTIME", "Inputs", "untransformed"]
+
+RUNTIME = (float, complex, np.floating, np.complexfloating)
+
+
+class Inputs:
+    """The arguments of one call, taken apart: what is an input, what is static, what cannot be compiled."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.function = function
+        self.args, self.kwargs = args, kwargs
+        self.names = parameter_names(function, args, kwargs)
+        self.values = [*args, *kwargs.values()]
+        self.leaves, self.structure = flatten(tuple(self.values))
+        reason = _receiver(function)
+        self.refused = None if reason is None else Failure(reason, definition(function))
+        arrays: list[Any] = []
+        for leaf in self.leaves:
+            reason = self._reason(leaf)
+            if reason is not None and self.refused is None:
+                self.refused = Failure(reason, definition(function))
+            if type(leaf) is np.ndarray:
+                if any(np.may_share_memory(leaf, other) for other in arrays) and self.refused is None:
+                    self.refused = Failure(
+                        "was called with array arguments that overlap in memory", definition(function)
+                    )
+                arrays.append(leaf)
+        self.key = (self.structure, len(args), tuple(kwargs), signature_key(self.leaves))
+
+    @staticmethod
+    def _reason(leaf: Any) -> str | None:
+        if type(leaf) is np.ndarray:
+            plain = leaf.dtype.kind in "biufc" and leaf.dtype.isnative
+            return (
+                None
+                if plain
+                else f"was called with an array of dtype {leaf.dtype.str if leaf.dtype.kind in 'biufc' else leaf.dtype}"
+            )
+        if isinstance(leaf, np.ndarray):
+            return f"was called with a {type(leaf).__name__}, a subclass of ndarray"
+        if isinstance(leaf, Operand):
+            return "was called with a Tensor; compiled functions take arrays"
+        if is_constant(leaf):
+            return None
+        if callable(leaf):
+            reason = why_not(leaf, getattr(leaf, "__name__", type(leaf).__name__))
+            return None if reason is None else f"was called with a function that it cannot follow: it {reason}"
+        return f"was called with a {type(leaf).__name__}, which compile does not look into"
+
+    def copied(self) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments again, arrays copied with the strides that they have."""
+        leaves = [_strided_copy(v) if type(v) is np.ndarray else v for v in self.leaves]
+        values = list(unflatten(self.structure, leaves))
+        n = len(self.args)
+        return values[:n], dict(zip(self.kwargs, values[n:], strict=True))
+
+    def digest(self) -> int:
+        """A number that tells other inputs of the same signature apart from these."""
+        return hash(tuple([v.tobytes() if type(v) is np.ndarray else repr(v) for v in self.leaves]))
+
+
+def _receiver(function: Any) -> str | None:
+    """Why a function cannot be compiled for what is bound to it: None for a plain one."""
+    function = untransformed(function)
+    if isinstance(function, types.MethodType):
+        return (
+            f"is a method of a {type(function.__self__).__name__}, whose attributes gs.compile does not follow yet; "
+            "pass what it reads as arguments"
+        )
+    if isinstance(function, functools.partial):
+        bound = (*function.args, *function.keywords.values())
+        odd = next((b for b in bound if not is_constant(b) and type(b) is not np.ndarray), None)
+        return (
+            _receiver(function.func)
+            if odd is None
+            else f"is a partial with a {type(odd).__name__}; pass it as an argument"
+        )
+    if type(function) is types.FunctionType:
+        return None
+    return why_not(function, getattr(function, "__name__", type(function).__name__))
+
+
+def untransformed(function: Any) -> Any:
+    """The user's function under our transforms."""
+    while hasattr(function, "__gradscribe_transform__"):
+        function = function.function
+    return function
+
+
+def _strided_copy(array: Any) -> Any:
+    """A copy with the same strides: a contiguous one would change the bits of a matmul."""
+    if array.flags.c_contiguous:
+        return array.copy()
+    if not array.size:
+        return array
+    low, high = np.lib.array_utils.byte_bounds(array)
+    memory = np.empty(high - low, np.uint8)
+    offset = array.__array_interface__["data"][0] - low
+    made = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
+    made[...] = array
+    return made
