@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import gradscribe as gs
-
+for library in ("OPENBLAS", "OMP", "MKL"):  # one thread each, or whatever else runs on the machine decides
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 sys.path.append(str(Path(__file__).parent))
-import itertools
 
-from timing import interleaved, is_tiny, per_call, report
+import numpy as np  # noqa: E402
+from timing import interleaved, is_tiny, per_call, report  # noqa: E402
+
+import gradscribe as gs  # noqa: E402
 
 Array = Any
 Layers = dict[str, Array]

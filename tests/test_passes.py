@@ -1,4 +1,4 @@
-"""Each pass alone, on graphs written by hand and on random ones: the same bits, types and memory; and the verifier's every word."""
+"""Each pass alone, on graphs by hand and at random: the same bits, types and memory; and the verifier's every word."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def check_types(graph: Graph, inputs: list[Any]) -> None:
                 space[out] = value
 
 
-# By hand ----------------------------------------------------------------------------------------------------------------
+# By hand -------------------------------------------------------------------------------------------------------------
 
 A = np.arange(6.0).reshape(2, 3) - 2
 
@@ -200,8 +200,10 @@ def test_identities() -> None:
     ("values", "op", "constant"),
     [
         (A, operator.add, 0.0), (A, operator.add, -0.0), (A, operator.sub, 0.0), (A, operator.mul, 0.0), (A, operator.mul, -1.0),
-        (A, operator.mul, True), (A.astype(int), operator.mul, 1.0), (A > 0, operator.mul, 1), (A.astype(int), operator.truediv, 1),
-        (A.astype(np.float32), operator.mul, np.float64(1)), (A + 1j, operator.mul, 1), (np.full((2, 3), np.inf) + 1j, operator.truediv, 1.0),
+        (A, operator.mul, True), (A.astype(int), operator.mul, 1.0), (A > 0, operator.mul, 1),
+        (A.astype(int), operator.truediv, 1),
+        (A.astype(np.float32), operator.mul, np.float64(1)), (A + 1j, operator.mul, 1),
+        (np.full((2, 3), np.inf) + 1j, operator.truediv, 1.0),
         (A, operator.pow, 1), (A, operator.floordiv, 1),
     ],
 )  # fmt: skip
@@ -305,7 +307,7 @@ def test_spreading_keeps_dtypes_and_outputs() -> None:
         same(graph, spreading(graph), b.concrete)
 
 
-# At random --------------------------------------------------------------------------------------------------------------
+# At random -----------------------------------------------------------------------------------------------------------
 
 CONSTANTS = [
     1.0,
@@ -419,7 +421,7 @@ def test_random_graphs(seed: int) -> None:
         same(b.graph, optimise(b.graph.copy()), b.concrete)
 
 
-# Whole functions at random, compiled -----------------------------------------------------------------------------------------
+# Whole functions at random, compiled ---------------------------------------------------------------------------------
 
 
 def some_source(seed: int) -> str:
@@ -438,8 +440,10 @@ def some_source(seed: int) -> str:
             + rng.choice(
                 [
                     f"{a} * {b} - {c}", f"np.sin({a}) * {c}", f"-({a} * {c}) * {b}", f"{a} / (1.0 + {b} ** 2)",
-                    f"np.tanh({a} - {b}) ** 2", f"np.exp(-{a} * {a} / {rng.choice(['2.0', '4'])})", f"np.sum({a} * {b}) * {c} + {a}",
-                    f"{a} - np.mean({b})", f"np.maximum({a}, {c}) + {b}", f"np.where({a} > {b}, {a}, {c})", f"np.sqrt(np.abs({a}) + 1.0)",
+                    f"np.tanh({a} - {b}) ** 2", f"np.exp(-{a} * {a} / {rng.choice(['2.0', '4'])})",
+                    f"np.sum({a} * {b}) * {c} + {a}",
+                    f"{a} - np.mean({b})", f"np.maximum({a}, {c}) + {b}", f"np.where({a} > {b}, {a}, {c})",
+                    f"np.sqrt(np.abs({a}) + 1.0)",
                     f"np.mean({a} * {c}, keepdims=True) + {b}", f"({a} + {b}) * ({a} + {b})", f"1.0 * {a} + 0.0 * {b}",
                     f"np.log(1.0 + np.exp({a})) / {rng.choice(['2', '1.0', '3.0'])}", f"np.transpose(np.transpose({a} + {b}))",
                     f"{a} @ {b} if np.shape({a}) == np.shape({b}) == (4,) else {a} * 2",
@@ -474,7 +478,7 @@ def test_random_functions_compile_to_the_same_bits(seed: int, dtype: Any) -> Non
         assert [bits(v) for v in (found[0], *found[1])] == [bits(v) for v in (expected[0], *expected[1])], source
 
 
-# The verifier -----------------------------------------------------------------------------------------------------------------
+# The verifier --------------------------------------------------------------------------------------------------------
 
 
 def malformed() -> dict[str, Callable[[Builder], Graph]]:

@@ -1,4 +1,4 @@
-"""The generated text: the user's names and lines, nothing foreign, the same from run to run, and at home in Python's tools."""
+"""The generated text: the user's names and lines, nothing foreign, the same from run to run, and Python's tools see it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _flat(tree: Any) -> list[Any]:
     return [leaf for v in tree for leaf in _flat(v)] if isinstance(tree, (list, tuple)) else [tree]
 
 
-# Names and notes --------------------------------------------------------------------------------------------------------
+# Names and notes -----------------------------------------------------------------------------------------------------
 
 
 def test_the_users_names_and_their_cotangents() -> None:
@@ -281,7 +281,7 @@ def test_continued_lines_and_walrus_and_annotations() -> None:
     assert "squares = " in text
 
 
-# Python's tools ----------------------------------------------------------------------------------------------------
+# Python's tools ------------------------------------------------------------------------------------------------------
 
 
 def test_the_text_survives_a_cleared_linecache() -> None:

@@ -374,7 +374,8 @@ def test_more_of_pytorchs_forms() -> None:
 def test_numpys_names_of_arguments() -> None:
     t = leaf(A)
     assert np.sum(a=t, axis=0).shape == (3,)
-    assert np.reshape(t, shape=(6,)).shape == (6,)
+    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":  # before, it was called newshape
+        assert np.reshape(t, shape=(6,)).shape == (6,)
     assert np.clip(a=t, a_min=0.0, a_max=1.0).shape == (2, 3)
     assert np.dot(a=t, b=t.T).shape == (2, 2)
     assert np.concatenate(arrays=[t, t]).shape == (4, 3)

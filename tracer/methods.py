@@ -75,8 +75,8 @@ def _where(self: Any, condition: Any, other: Any) -> Any:
     return np.where(condition, self, other)
 
 
-def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:
-    return np.clip(self, min, max)
+def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
+    return np.clip(self, min, max, out=out)  # by position: NumPy 2.0 has the bounds under other names
 
 
 def _sigmoid(self: Any) -> Any:
@@ -128,7 +128,7 @@ def _flat_transposed(self: Any) -> Any:
 
 
 _FROM_NUMPY = (
-    "all", "any", "argmax", "argmin", "argsort", "clip", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min",
+    "all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min",
     "nonzero", "prod", "ravel", "repeat", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace",
     "var",
 )  # fmt: skip
@@ -156,7 +156,7 @@ def _install() -> None:
         "fill": _fill, "flatten": _flatten, "clone": _copy, "dim": lambda self: self.ndim, "numel": lambda self: self.size,
         "permute": lambda self, *axes, dims=None: np.transpose(self, _shape(axes) if dims is None else dims),
         "t": _flat_transposed, "conj": lambda self: np.conjugate(self), "conjugate": lambda self: np.conjugate(self),
-        "expand": _expand, "where": _where, "clamp": _clamp, "sigmoid": _sigmoid, "split": _split,
+        "expand": _expand, "where": _where, "clamp": _clip, "clip": _clip, "sigmoid": _sigmoid, "split": _split,
     }.items():  # fmt: skip
         setattr(Tensor, name, method)
     properties: dict[str, Any] = {

@@ -31,8 +31,6 @@ class Transform:
             raise TypeError(f"gs.{self.kind} takes a function, not {type(function).__name__}: {function!r}")
         self.function = function
         self.options = options
-        self.__name__: str
-        self.__qualname__: str
         functools.update_wrapper(self, function, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -65,13 +63,14 @@ class Transform:
 
     def __reduce__(self) -> Any:
         """By name where that name is bound to this object (the decorator form), else by what it was made from."""
-        if _found(self.__module__, self.__qualname__) is self:
-            return self.__qualname__
+        name = getattr(self, "__qualname__", "")  # a partial has none
+        if name and _found(self.__module__, name) is self:
+            return name
         try:
             pickle.dumps(self.function)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise pickle.PicklingError(
-                f"gs.{self.kind} of {self.__qualname__} cannot be pickled, because the function cannot: {error}. "
+                f"gs.{self.kind} of {name or self.function!r} cannot be pickled, because the function cannot: {error}. "
                 "Define the function at the top level of a module."
             ) from None
         return (_remade, (type(self), self.function, self.options))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....runtime.ir import Call, Graph
-from .rewrite import key_of, rewrite, seen_from_outside
+from .rewrite import key_of, may_be_view, rewrite, seen_from_outside
 
 __all__ = ["common_subexpressions"]
 
@@ -16,10 +16,14 @@ def common_subexpressions(graph: Graph) -> Graph:
     known: dict[Any, Call] = {}
 
     def step(call: Call) -> Any:
-        if call.op.may_raise or any(v in outside for v in call.outs):
+        if call.op.path == "guard":
             return None
         key = (call.op, *[key_of(a) for a in call.args])
         first = known.setdefault(key, call)
+        if first is not call and any(v in outside for v in call.outs):
+            if may_be_view(call) or any(v in outside for v in first.outs):
+                return None
+            outside.update(first.outs)  # what others only read becomes the caller's
         if first.quiet and not call.quiet:  # this one may warn, which the user is to see
             known[key] = first = call
         return None if first is call else ("is", first.outs)

@@ -73,5 +73,8 @@ def may_be_view(call: Call) -> bool:
     """Whether a result may lie in the memory of an argument."""
     op = call.op
     return not (
-        isinstance(op.fn, np.ufunc) or op.infix is not None or op.kind.value in ("reduction", "creation", "bilinear")
+        isinstance(op.fn, np.ufunc)
+        or op.may_raise  # numpy.linalg
+        or op.infix is not None
+        or op.kind.value in ("reduction", "creation", "bilinear")
     )

@@ -1,0 +1,208 @@
+"""State that the scope does not see makes a function eager, with the line named: it is never stale."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+from following import Setup, follows, x
+
+
+def setting(**names: Any) -> Setup:
+    """Bind globals of this module."""
+    return lambda: globals().update(names)
+
+
+SCALE: Any = 2.0
+
+
+def helper(a: Any) -> Any:
+    return a * SCALE
+
+
+# State that the scope does not see: the function runs eagerly --------------------------------------------------------
+
+
+class Model:
+    def __init__(self) -> None:
+        self.k = 2.0
+
+    def loss(self, a: Any) -> Any:
+        return np.sum(a) * self.k
+
+    def __call__(self, a: Any) -> Any:
+        return np.sum(a) * self.k
+
+
+@dataclass
+class WithClassVariable:
+    w: Any
+    scale: ClassVar[float] = 2.0
+
+
+class Base:
+    def twice(self) -> Any:
+        return self.w * SCALE  # type: ignore[attr-defined]
+
+
+@dataclass
+class Inherits(Base):
+    w: Any
+
+
+@dataclass
+class Indexed:
+    w: Any
+
+    def __getitem__(self, k: int) -> Any:
+        return self.w[k] * SCALE
+
+
+@dataclass
+class Computed:
+    w: Any
+
+    @functools.cached_property
+    def twice(self) -> Any:
+        return self.w * SCALE
+
+
+class Tuple(NamedTuple):
+    w: Any
+
+    def twice(self) -> Any:  # type: ignore[override]
+        return self.w * SCALE
+
+
+class Mode(enum.IntEnum):
+    FAST = 1
+
+    def factor(self) -> float:
+        return float(SCALE)
+
+
+class Number(float):
+    bias = 1.0
+
+
+MODEL = Model()
+PARTIAL = functools.partial(helper)
+VECTORIZED = np.vectorize(lambda v: v * SCALE)
+FROM_PYTHON = np.frompyfunc(lambda v: v * SCALE, 1, 1)
+POLYNOMIAL = np.polynomial.Polynomial([1.0, 2.0])
+NUMBER = Number(2.0)
+SHARED: list[float] = [2.0]
+TABLE = np.array([1.0, 2.0, 3.0])
+DOT = TABLE.dot
+COUNTER = iter(range(10**6))
+
+
+def _set(holder: Any, name: str) -> Callable[[Any], Setup]:
+    return lambda value: lambda: setattr(holder, name, value)
+
+
+def _item(holder: Any, key: Any) -> Callable[[Any], Setup]:
+    return lambda value: lambda: holder.__setitem__(key, value)
+
+
+_scale: Callable[[Any], Setup] = lambda value: setting(SCALE=value)
+
+
+@functools.lru_cache
+def cached(v: float) -> float:
+    return v * SCALE
+
+
+def _uncached(value: Any) -> Setup:
+    def setup() -> None:
+        cached.cache_clear()
+        globals().update(SCALE=value)
+
+    return setup
+
+
+@functools.singledispatch
+def dispatched(v: Any) -> Any:
+    return v * SCALE
+
+
+def attributed(a: Any) -> Any:
+    try:
+        return a * attributed.k  # type: ignore[attr-defined]
+    except AttributeError:
+        return a
+
+
+def _attribute(value: Any) -> Setup:
+    return lambda: attributed.__dict__.pop("k", None) if value == 2.0 else setattr(attributed, "k", value)
+
+
+UNSEEN: dict[str, tuple[Any, tuple[Any, ...], Callable[[Any], Setup]]] = {
+    "a bound method": (MODEL.loss, (x(),), _set(MODEL, "k")),
+    "a callable object": (MODEL, (x(),), _set(MODEL, "k")),
+    "a partial of a list": (functools.partial(lambda k, a: np.sum(a) * k[0], SHARED), (x(),), _item(SHARED, 0)),
+    "a partial in a global": (lambda a: np.sum(PARTIAL(a)), (x(),), _scale),
+    "np.vectorize": (lambda a: np.sum(a) * float(VECTORIZED(1.0)), (x(),), _scale),
+    "np.frompyfunc": (lambda a: np.sum(a) * FROM_PYTHON(1.0), (x(),), _scale),
+    "a polynomial": (lambda a: np.sum(a) * POLYNOMIAL(1.0), (x(),), _item(POLYNOMIAL.coef, 0)),
+    "an attribute of a number": (lambda a: np.sum(a) * NUMBER.bias, (x(),), _set(NUMBER, "bias")),
+    "a class variable": (lambda p: np.sum(p.w) * p.scale, (WithClassVariable(x()),), _set(WithClassVariable, "scale")),
+    "a class variable of its own": (
+        lambda a: np.sum(WithClassVariable(a).w) * WithClassVariable.scale, (x(),), _set(WithClassVariable, "scale")
+    ),
+    "an inherited method": (lambda p: np.sum(p.twice()), (Inherits(x()),), _scale),
+    "a special method": (lambda p: np.sum(p[0]), (Indexed(x()),), _scale),
+    "a cached property": (lambda p: np.sum(p.twice), (Computed(x()),), _scale),
+    "a method of a named tuple": (lambda p: np.sum(p.twice()), (Tuple(x()),), _scale),
+    "a method of an enum": (lambda a, m: np.sum(a) * m.factor(), (x(), Mode.FAST), _scale),
+    "an attribute of a class argument": (lambda a, c: np.sum(a) * c.k, (x(), type("K", (), {"k": 1.0})), _scale),
+    "a list of another module": (lambda a: np.sum(a) * SHARED[0], (x(),), _item(SHARED, 0)),
+    "the length of a list": (lambda a: np.sum(a) * len(SHARED), (x(),), _item(SHARED, slice(1, None))),
+    "a method of an array": (lambda a: np.sum(a) * DOT(np.ones(3)), (x(),), _item(TABLE, 0)),
+    "lru_cache": (lambda a: np.sum(a) * cached(1.0), (x(),), _uncached),
+    "singledispatch": (lambda a: np.sum(a) * dispatched(1.0), (x(),), _scale),
+    "an attribute of a function": (lambda a: np.sum(attributed(a)), (x(),), _attribute),
+    "globals()": (lambda a: np.sum(a) * globals().get("SCALE"), (x(),), _scale),
+    "eval": (lambda a: np.sum(a) * eval("SCALE"), (x(),), _scale),
+    "getattr": (lambda a: np.sum(a) * getattr(MODEL, "k"), (x(),), _set(MODEL, "k")),  # noqa: B009
+    "vars": (lambda a: np.sum(a) * vars(MODEL)["k"], (x(),), _set(MODEL, "k")),
+    "sys.modules": (lambda a: np.sum(a) * sys.modules[__name__].SCALE, (x(),), _scale),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", UNSEEN)
+def test_state_that_is_not_seen(what: str) -> None:
+    function, args, change = UNSEEN[what]
+    values = ([3.0], [4.0, 5.0]) if what == "the length of a list" else (2.0, 3.0, 2.0)
+    calls = [(change(value), args) for value in values]
+    if "class argument" in what:
+        calls = [(_set(args[1], "k")(value), args) for value in values]
+    try:
+        found = follows(function, *calls)
+    finally:
+        SHARED[:] = [2.0]
+        change(2.0)() if what not in ("the length of a list",) else None
+    assert found.warned
+    assert "test_unseen_state.py:" in found.warned[0]
+
+
+def test_an_iterator_is_not_used_up() -> None:
+    found = follows(lambda a: np.sum(a) * 0.0 + next(COUNTER) * 0.0, (None, (x(),)))
+    assert found.warned
+
+
+def test_a_class_defined_in_the_body() -> None:
+    def f(a: Any) -> Any:
+        class K:
+            k = SCALE
+
+        return np.sum(a) * K.k
+
+    assert follows(f, *[(setting(SCALE=s), (x(),)) for s in (2.0, 3.0)]).warned
