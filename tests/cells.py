@@ -38,9 +38,14 @@ def _as_text(output: Any) -> Any:
 
 
 def shown(cell: Any) -> str:
-    """All that a cell shows, as text."""
-    outputs = cell.get("outputs", [])
-    return "\n".join(o["text"] if o.output_type == "stream" else o["data"]["text/plain"] for o in outputs)
+    """All that a cell shows, as text; printed text may arrive in any number of pieces."""
+    text = ""
+    for output in cell.get("outputs", []):
+        if output.output_type == "stream":
+            text += output["text"]
+        else:
+            text += ("\n" if text and not text.endswith("\n") else "") + output["data"]["text/plain"] + "\n"
+    return text.rstrip("\n")
 
 
 def differences(path: Path, folder: Path) -> str:

@@ -1,8 +1,10 @@
-"""A program of a user under gs.grad against the same program in plain NumPy and its finite differences."""
+"""What tests of the engine and the transforms share: leaves, no collector, a user's program against plain NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,21 @@ import numpy as np
 import gradscribe as gs
 
 X = np.array([0.5, -1.25, 2.0])
+
+
+def leaf(data: Any, **options: Any) -> Any:
+    return gs.tensor(data, requires_grad=True, **options)
+
+
+@contextmanager
+def no_collector() -> Iterator[None]:
+    """Without the garbage collector, so that what is freed is freed by reference counts alone."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def close(found: Any, expected: Any) -> None:

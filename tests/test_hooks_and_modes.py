@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,21 +13,7 @@ import pytest
 
 import gradscribe as gs
 
-
-def leaf(data: Any, **options: Any) -> Any:
-    return gs.tensor(data, requires_grad=True, **options)
-
-
-@contextmanager
-def no_collector() -> Iterator[None]:
-    """Without the garbage collector, so that what is freed is freed by reference counts alone."""
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
+from programs import leaf
 
 # Hooks --------------------------------------------------------------------------------------------
 

@@ -12,11 +12,9 @@ import pytest
 
 import gradscribe as gs
 
+from programs import leaf
+
 A = np.array([[0.5, -1.25, 2.0], [3.0, 0.25, -0.75]])
-
-
-def leaf(data: Any, **options: Any) -> Any:
-    return gs.tensor(data, requires_grad=True, **options)
 
 
 # Making one ---------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def blame(error: Exception) -> Exception:
     return error
 
 
-def prune(error: BaseException) -> BaseException:
+def prune(error: Exception) -> Exception:
     """`error` with a traceback in which no frame of ours comes after, or between, the user's."""
     kept: list[types.TracebackType] = []
     tb = error.__traceback__
@@ -72,4 +72,4 @@ def prune(error: BaseException) -> BaseException:
     chain: types.TracebackType | None = None
     for tb in reversed(kept):
         chain = types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
-    return error.with_traceback(chain) if chain is not None else error
+    return error.with_traceback(chain) if chain is not None else blame(error.with_traceback(None))

@@ -115,7 +115,8 @@ def own_code(cls: type) -> str | None:
                 continue
             inner = getattr(member, "__func__", member) if isinstance(member, (classmethod, staticmethod)) else member
             if isinstance(inner, types.FunctionType):
-                if inner.__code__.co_filename not in _GENERATED:
+                code = getattr(inner, "__wrapped__", inner).__code__  # reprlib wraps the __repr__ of a dataclass
+                if code.co_filename not in _GENERATED:
                     return f"uses `{cls.__name__}`, whose method `{name}` gradscribe does not look into yet"
             elif isinstance(member, property) or (
                 hasattr(type(member), "__get__") and not isinstance(member, _MADE_BY_PYTHON)

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from ....runtime.ir import Graph
 from ..verify import verify
+from .cse import common_subexpressions
+from .dead_code import dead_code
+from .folding import fold_constants
+from .identities import identities
+from .scaling import scaling
+from .shapes import shapes
+from .spreading import spreading
 
-__all__ = ["optimise"]
+__all__ = ["PASSES", "optimise"]
+
+PASSES = (
+    dead_code, shapes, common_subexpressions, spreading, fold_constants, identities, dead_code, scaling,
+    common_subexpressions, dead_code,
+)  # fmt: skip
 
 
 def optimise(graph: Graph) -> Graph:
@@ -15,17 +27,3 @@ def optimise(graph: Graph) -> Graph:
         graph = run(graph)
         verify(graph, run.__module__.rpartition(".")[2])
     return graph
-
-
-from .cse import common_subexpressions  # noqa: E402
-from .dead_code import dead_code  # noqa: E402
-from .folding import fold_constants  # noqa: E402
-from .identities import identities  # noqa: E402
-from .scaling import scaling  # noqa: E402
-from .shapes import shapes  # noqa: E402
-from .spreading import spreading  # noqa: E402
-
-PASSES = (
-    dead_code, shapes, common_subexpressions, spreading, fold_constants, identities, dead_code, scaling, common_subexpressions,
-    dead_code,
-)  # fmt: skip
