@@ -48,7 +48,7 @@ class _Emitter:
         self.signature = signature
         self.names = Names()
         for parameter in signature.parameters:
-            self.names.new(parameter)
+            self.names.parameter(parameter)
         self.trees: dict[Value, Any] = {}  # how each value is written where it is used
         given: dict[Value, str] = {}
         self.unpacking = signature.unpacking(self.names, self.trees, graph.inputs, given)

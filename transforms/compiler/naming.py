@@ -17,12 +17,23 @@ __all__ = ["Names", "line_text", "name_values"]
 
 _RESERVED = frozenset([*dir(builtins), *keyword.kwlist, *keyword.softkwlist, "np", "scipy", "_"])
 
+# What generated text may call: literals, guards, and the bodies of our own ops.
+_WRITTEN = frozenset(
+    ["abs", "bool", "complex", "float", "int", "len", "range", "slice", "NotImplemented", "None", "True", "False"]
+)
+
 
 class Names:
     """Names that are unique, short and the same from run to run."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set(_RESERVED)
+
+    def parameter(self, name: str) -> str:
+        """The name of a parameter: the user's, also where a builtin is called so that generated text never writes."""
+        if name in dir(builtins) and name not in _WRITTEN:
+            return name
+        return self.new(name)
 
     def new(self, wish: str) -> str:
         """`wish`, or `wish_2`, `wish_3` ... where it is taken."""

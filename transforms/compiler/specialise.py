@@ -178,10 +178,12 @@ def _made(
     literal = unflatten(structure, range(len(leaves))) if leaves else raw
     written = printable(literal)
     names = Names()
-    arguments = [names.new(name) for name in inputs.names]
+    arguments = [names.parameter(name) for name in inputs.names]
     extras = [(names.new(path.name), path) for path in capture.arrays]
     if arguments != inputs.names:
-        return Failure(f"has parameters named like builtins: {', '.join(inputs.names)}", definition(function))
+        return Failure(
+            f"has parameters whose names its source needs for others: {', '.join(inputs.names)}", definition(function)
+        )
     signature = Signature(
         arguments, n, list(unflatten(inputs.structure, static)), [name for name, _ in extras],
         literal if written else tuple(range(len(leaves))),
