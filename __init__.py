@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as _numpy  # noqa: F401, I001  # before all else: benchmarks/import_time.py gave 1.5 behind typing, 1.22 here
+import numpy as _numpy  # noqa: F401  # before all else: benchmarks/import_time.py gave 1.5 behind typing, 1.22 here
 
+# isort: split
 import importlib
 import sys
 from typing import TYPE_CHECKING, Any
