@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,6 +28,28 @@ def no_collector() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+@contextmanager
+def runs_of(function: Callable[..., Any]) -> Iterator[list[int]]:
+    """Count how often a function's own code is entered, rebuilt or not."""
+    code = function.__code__  # type: ignore[attr-defined]
+    count = [0]
+
+    def place(c: Any) -> Any:
+        """A rewritten function starts at its def, not at its decorator: only lambdas need their line to be told apart."""
+        return (c.co_filename, c.co_name, c.co_firstlineno if c.co_name == "<lambda>" else 0)
+
+    def profile(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and place(frame.f_code) == place(code):
+            count[0] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        yield count
+    finally:
+        sys.setprofile(before)
 
 
 def close(found: Any, expected: Any) -> None:

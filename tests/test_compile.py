@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,30 +11,13 @@ import pytest
 
 import gradscribe as gs
 
+from programs import runs_of
+
 X = np.array([0.5, -1.25, 2.0])
 
 
 def identity(function: Any) -> Any:
     return function
-
-
-@contextmanager
-def runs_of(function: Callable[..., Any]) -> Iterator[list[int]]:
-    """Count how often a function's own code is entered, rebuilt or not."""
-    code = function.__code__  # type: ignore[attr-defined]
-    count = [0]
-
-    def profile(frame: Any, event: str, _: Any) -> None:
-        entered = frame.f_code
-        if event == "call" and (entered.co_name, entered.co_firstlineno) == (code.co_name, code.co_firstlineno):
-            count[0] += 1
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        yield count
-    finally:
-        sys.setprofile(before)
 
 
 def cubes(x):

@@ -10,8 +10,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from random import gauss
 from typing import Any, NamedTuple
@@ -21,6 +20,8 @@ import pytest
 from numpy.random import normal
 
 import gradscribe as gs
+
+from programs import runs_of
 
 X = np.array([0.5, -1.25, 2.0])
 
@@ -49,25 +50,6 @@ def falls_back(
         return function
 
     return add
-
-
-@contextmanager
-def runs_of(function: Callable[..., Any]) -> Iterator[list[int]]:
-    """Count how often a function's own code is entered, rebuilt or not."""
-    code = function.__code__  # type: ignore[attr-defined]
-    count = [0]
-
-    def profile(frame: Any, event: str, _: Any) -> None:
-        entered = frame.f_code
-        if event == "call" and (entered.co_name, entered.co_filename) == (code.co_name, code.co_filename):
-            count[0] += 1
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        yield count
-    finally:
-        sys.setprofile(before)
 
 
 def marked_line(function: Callable[..., Any]) -> str:

@@ -16,7 +16,7 @@ from ..runtime.registry import require
 from . import operand, storage
 from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
 from .modes import LOCAL
-from .operand import Operand, wrap
+from .operand import Operand, alias, wrap
 from .site import blame
 
 __all__ = ["Foreign", "apply", "apply1", "apply2", "install", "run"]
@@ -311,12 +311,3 @@ def _alias_all(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)([_alias_all(v) for v in value])
     return value
-
-
-def alias(tensor: Any) -> Any:
-    """The same value (and the same value of the IR) without the graph behind it."""
-    made = wrap(tensor._value)
-    ir = getattr(tensor, "_ir", None)
-    if ir is not None:
-        made._ir = ir
-    return made

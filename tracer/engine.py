@@ -11,7 +11,7 @@ from ..runtime.errors import AutogradError
 from ..runtime.ops import Plan
 from .graph import NUMBER, AccumulateGrad, Node, Pick
 from .modes import LOCAL, grad_mode
-from .operand import Operand, wrap
+from .operand import Operand, alias, wrap
 from .site import blame
 
 __all__ = ["run_backward"]
@@ -67,10 +67,8 @@ def _rebuilt(node: Node) -> tuple[Any, ...]:
 
 def _hang(entry: Any, edge: Any) -> Any:
     if isinstance(entry, Operand):
-        made = wrap(entry._value, edge if LOCAL.grad else None)
-        ir = getattr(entry, "_ir", None)
-        if ir is not None:
-            made._ir = ir
+        made = alias(entry)
+        made._node = edge if LOCAL.grad else None
         return made
     if edge is None or not LOCAL.grad:
         return entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Operand", "install", "tensor_class", "wrap"]
+__all__ = ["Operand", "alias", "install", "tensor_class", "wrap"]
 
 _new = object.__new__
 
@@ -36,4 +36,13 @@ def wrap(value: Any, node: Any = None) -> Any:
     made = _new(tensor_class)
     made._value = value
     made._node = node
+    return made
+
+
+def alias(tensor: Any) -> Any:
+    """The same value (and the same value of the IR) without the graph behind it."""
+    made = wrap(tensor._value)
+    ir = getattr(tensor, "_ir", None)
+    if ir is not None:
+        made._ir = ir
     return made

@@ -109,7 +109,7 @@ def write(target: Any, new: Any, how: str = "x[...] = v") -> None:
         new = wrap(np.asarray(new))
     value = new._value
     if np.result_type(value) != old.dtype:
-        if not np.can_cast(value, old.dtype, "same_kind") if isinstance(value, np.ndarray | np.generic) else False:
+        if isinstance(value, np.ndarray | np.generic) and not np.can_cast(value, old.dtype, "same_kind"):
             raise blame(
                 TypeError(
                     f"Cannot cast the result of `{how}` from {value.dtype!r} to {old.dtype!r} with casting rule 'same_kind'"

@@ -17,7 +17,7 @@ from .graph import AccumulateGrad, Extra, Pick
 from .hooks import RemovableHandle
 from .interop import array_function, array_ufunc
 from .modes import LOCAL
-from .operand import Operand, wrap
+from .operand import Operand, alias, wrap
 from .operators import Operators
 from .printing import tensor_text
 
@@ -212,10 +212,7 @@ class Tensor(Operators):
         """A tensor on the same memory without the graph."""
         if not LOCAL.depth and type(self._value) is not np.ndarray:
             self._value = np.asarray(self._value)  # so that both are on one memory
-        made: Tensor = wrap(self._value)
-        ir = getattr(self, "_ir", None)
-        if ir is not None:
-            made._ir = ir
+        made: Tensor = alias(self)
         return made
 
     @property

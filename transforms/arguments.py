@@ -9,10 +9,10 @@ import numpy as np
 
 from ..runtime.errors import DtypeError
 from ..runtime.registry import require
-from ..tracer.dispatch import alias, apply
+from ..tracer.dispatch import apply
 from ..tracer.graph import AccumulateGrad, Node
 from ..tracer.modes import LOCAL
-from ..tracer.operand import Operand, wrap
+from ..tracer.operand import Operand, alias, wrap
 from .trees import flatten, unflatten
 
 __all__ = ["Arguments", "Finisher"]

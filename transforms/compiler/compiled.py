@@ -8,8 +8,6 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...runtime.errors import CompileError, EagerWarning, VerifyError
 from ...tracer.exits import warn_at_user
 from ...tracer.modes import LOCAL
@@ -48,6 +46,7 @@ class Compiled(Transform):
         self._texts: dict[Any, Specialisation] = {}
         self._number_misses: dict[Any, int] = {}
         self._eager: Failure | None = None
+        self._said: set[Failure] = set()
         self._lock = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -122,7 +121,7 @@ class Compiled(Transform):
         if problem is not None:
             self._mismatch(problem)
             return result
-        text = (made.text, made.entry.specialisation.rebuild)
+        text = (made.entry.specialisation.text, made.entry.specialisation.rebuild)
         known = self._texts.get(text)
         entry = made.entry if known is None else _machinery().Entry(made.entry.check, known, made.entry.extras)
         if known is None:
@@ -143,13 +142,7 @@ class Compiled(Transform):
             if result is NotImplemented:
                 specialisation.unchecked += 1
             return result
-        copies = inputs.copied()
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                found = entry.call(*copies[0], **copies[1])
-            except Exception as error:  # eager decides whether this is the user's error
-                found = error
+        found = entry.tried(inputs.copied())
         if found is NotImplemented:  # a guard fails: this call is another's
             specialisation.unchecked += 1
             return found
@@ -181,10 +174,6 @@ class Compiled(Transform):
         self._said.add(failure)
         warn_at_user(f"gs.compile: `{self._label()}` runs eagerly: {failure}.", EagerWarning)
 
-    @functools.cached_property
-    def _said(self) -> set[Failure]:
-        return set()
-
     def specialisation(self, *args: Any, **kwargs: Any) -> Specialisation:
         """The specialisation that serves a call with these arguments, captured now if need be."""
         with warnings.catch_warnings():
@@ -205,11 +194,11 @@ class Compiled(Transform):
     def _serving(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialisation | None:
         for entry in self._entries.get(inputs.key, ()):
             if entry.fits(args, kwargs):
-                copies = inputs.copied()
-                with np.errstate(all="ignore"), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    if entry.call(*copies[0], **copies[1]) is not NotImplemented:
-                        return entry.specialisation
+                found = entry.tried(inputs.copied())
+                if isinstance(found, Exception):
+                    raise found
+                if found is not NotImplemented:
+                    return entry.specialisation
         return None
 
 

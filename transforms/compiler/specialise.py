@@ -31,7 +31,7 @@ from .inputs import RUNTIME, Inputs, untransformed
 from .naming import Names
 from .outside import is_constant, own_code
 from .passes import optimise
-from .signature import Signature, printable
+from .signature import Signature, children, printable
 from .sizes import Size
 
 __all__ = ["Entry", "Inputs", "Specialisation", "captured", "difference", "unwrapped"]
@@ -95,6 +95,15 @@ class Entry:
             return result
         return unflatten(self.specialisation.rebuild, result)
 
+    def tried(self, copies: tuple[list[Any], dict[str, Any]]) -> Any:
+        """What the text gives for copies of inputs, without warnings; an exception that it raises is the result."""
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return self.call(*copies[0], **copies[1])
+            except Exception as error:
+                return error
+
     def fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether all that the specialisation assumes holds."""
         try:
@@ -107,20 +116,15 @@ class Made(NamedTuple):
     """A fresh specialisation that has not been checked yet."""
 
     entry: Entry
-    text: str
     copies: tuple[list[Any], dict[str, Any]]
     number_guards: bool
     number_site: Site | None
 
     def first_check(self, expected: Any) -> str | None:
         """Run the text on copies of the inputs; what differs from the eager result, or None."""
-        args, kwargs = self.copies
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                found = self.entry.call(*args, **kwargs)
-            except Exception as error:
-                return f"the generated source raised {type(error).__name__}: {error}"
+        found = self.entry.tried(self.copies)
+        if isinstance(found, Exception):
+            return f"the generated source raised {type(found).__name__}: {found}"
         return "a guard failed on the inputs of the capture" if found is NotImplemented else difference(found, expected)
 
 
@@ -173,9 +177,9 @@ def _made(
 ) -> Made | Failure:  # fmt: skip
     """The specialisation that a finished capture gives."""
     static, structure, raw = trees
-    n, leaves = len(inputs.args), outputs
+    n = len(inputs.args)
     graph = Graph(capture.graph.inputs, capture.graph.calls, outputs)
-    literal = unflatten(structure, range(len(leaves))) if leaves else raw
+    literal = unflatten(structure, range(len(outputs))) if outputs else raw
     written = printable(literal)
     names = Names()
     arguments = [names.parameter(name) for name in inputs.names]
@@ -186,31 +190,26 @@ def _made(
         )
     signature = Signature(
         arguments, n, list(unflatten(inputs.structure, static)), [name for name, _ in extras],
-        literal if written else tuple(range(len(leaves))),
+        literal if written else tuple(range(len(outputs))),
     )  # fmt: skip
     name = _function_name(function)
     graph = optimise(graph)
-    text = emit(graph, signature, name, _docstring(function, signature, graph))
+    text = emit(graph, signature, name, _docstring(signature, graph))
     specialisation = Specialisation(text, graph, name, None if written else structure, digest)
     arrays = {path: array for path, (_, array) in capture.arrays.items()}
     check = compile_check(arguments, n, inputs.values, capture.reads, arrays)
     entry = Entry(check, specialisation, extras)
     site = next((c.site for c in graph.calls if c.op.path == "guard" and c.args[1] != "bool"), None)
-    return Made(entry, text, copies, capture.has_number_guards, site)
+    return Made(entry, copies, capture.has_number_guards, site)
 
 
 def _dataclasses_in(value: Any) -> set[type]:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        found = {type(value)}
-        for f in dataclasses.fields(value):
-            found |= _dataclasses_in(getattr(value, f.name))
-        return found
-    if isinstance(value, dict):
-        return {c for v in value.values() for c in _dataclasses_in(v)}
-    if isinstance(value, (list, tuple)):
-        own = {type(value)} if hasattr(value, "_fields") else set()
-        return own.union(*[_dataclasses_in(v) for v in value])
-    return set()
+    """The classes of the dataclasses and named tuples in an argument."""
+    parts = children(value)
+    if parts is None:
+        return set()
+    own = {type(value)} if dataclasses.is_dataclass(value) or hasattr(value, "_fields") else set()
+    return own.union(*[_dataclasses_in(v) for _, v in parts])
 
 
 def _output(capture: Capture, leaf: Any) -> Any:
@@ -240,7 +239,7 @@ def _function_name(function: Any) -> str:
     return ("function" if not name.isidentifier() else name) + suffix
 
 
-def _docstring(function: Any, signature: Signature, graph: Graph) -> str:
+def _docstring(signature: Signature, graph: Graph) -> str:
     """What the text is specialised to, parameters of one kind together."""
     kinds: dict[str, list[str]] = {}
     for name, tree in zip(signature.arguments_named, signature.trees, strict=True):
