@@ -1,7 +1,7 @@
 """The eager engine: Tensor, the dynamic graph behind it, and the walk backward."""
 
 from . import autograd, methods  # methods gives Tensor its methods
-from .autograd import backward, grad
+from .backward import backward, grad
 from .graph import AccumulateGrad, Node
 from .hooks import RemovableHandle
 from .modes import enable_grad, is_grad_enabled, no_grad

@@ -86,17 +86,17 @@ def _needed(roots: list[Any], wanted: dict[Any, Any]) -> set[Any]:
             continue
         seen.add(node)
         order.append(node)
-        if type(node) is Node:
-            stack.extend(node.edges)
-        elif type(node) is Pick:
+        if type(node) is Pick:
             stack.append(node.parent)
+        elif type(node) is not AccumulateGrad:
+            stack.extend(node.edges)
     needed = set(wanted)
     order.sort(key=_sequence)
     for node in order:  # what a node depends on was created before it
-        if type(node) is Node:
-            if any(e in needed for e in node.edges):
+        if type(node) is Pick:
+            if node.parent in needed:
                 needed.add(node)
-        elif type(node) is Pick and node.parent in needed:
+        elif type(node) is not AccumulateGrad and any(e in needed for e in node.edges):
             needed.add(node)
     return needed
 
@@ -154,8 +154,9 @@ def _run(
             g = _hooks(node, g)
         if wanted is not None and node in wanted:
             results[node] = g
-        if type(node) is not Node:
-            if type(node) is Pick:
+        kind = type(node)
+        if kind is Pick or kind is AccumulateGrad:
+            if kind is Pick:
                 parent = node.parent
                 if needed is not None and parent not in needed:
                     continue

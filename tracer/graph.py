@@ -51,19 +51,26 @@ class Edge:
 
 
 class Extra:
-    """What few nodes have: hooks on the tensor they made, and that tensor where it retains its gradient."""
+    """What few nodes have: hooks on the tensor they made and on themselves, and what a mode noted about them."""
 
-    __slots__ = ("hooks", "retain")
+    __slots__ = ("accumulated", "hooks", "metadata", "packed", "posthooks", "prehooks", "retain", "trace")
 
     def __init__(self) -> None:
-        self.hooks: dict[int, Any] = {}
-        self.retain: weakref.ref[Any] | None = None
+        self.hooks: dict[int, Any] = {}  # of the tensor: hook(grad)
+        self.retain: weakref.ref[Any] | None = None  # the tensor that keeps its gradient
+        self.prehooks: dict[int, Any] = {}  # of the node: hook(grad_outputs)
+        self.posthooks: dict[int, Any] = {}  # of the node: hook(grad_inputs, grad_outputs)
+        self.accumulated: dict[int, Any] = {}  # of a leaf: hook(leaf), once its gradient has been added
+        self.packed: Any = None  # what saved-tensor hooks made of the saved arrays
+        self.trace: Any = None  # where in the user's code the operation stands, noted in anomaly mode
+        self.metadata: dict[Any, Any] = {}
 
 
 class Node(Edge):
     """One recorded operation: its op, what it saved, and edges to the nodes that made its arguments.
 
-    `edges[j]` is the node of the argument that `plan.slots[j]` names. A node never holds its own result.
+    `edges[j]` is the node of the argument that `plan.slots[j]` names. A node never holds its own result. A subclass
+    (what a custom Function makes) brings a plan of its own.
     """
 
     __slots__ = ("__weakref__", "edges", "extra", "ir", "op", "plan", "plural", "saved", "seq")

@@ -8,7 +8,17 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["LOCAL", "Recorder", "enable_grad", "grad_mode", "is_grad_enabled", "no_grad", "recording", "transforming"]
+__all__ = [
+    "LOCAL",
+    "Recorder",
+    "enable_grad",
+    "grad_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "recording",
+    "refresh",
+    "transforming",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,9 +36,12 @@ class Recorder(Protocol):
 
 
 class _Local(threading.local):
-    slow = False  # not the plain case: grad mode is off, or a recorder listens
+    slow = False  # not the plain case: `refresh` says which
     grad = True
     recorder: Recorder | None = None
+    inference = False  # results are inference tensors
+    anomaly: Any = None  # anomaly mode, where it is on
+    packing: tuple[Any, ...] = ()  # the saved-tensor hooks in force, the innermost last
     depth = 0  # transforms running: inside one, code means what NumPy makes it mean
     differentiating = 0  # those of them that take a gradient
     arguments: tuple[Any, ...] = ()  # the Tensors that stand for arrays of the caller of a transform
@@ -41,6 +54,17 @@ class _Local(threading.local):
 LOCAL = _Local()
 
 
+def refresh() -> None:
+    """Set `LOCAL.slow` after a change of any mode: whether `apply1` and `apply2` must hand over to `apply`."""
+    LOCAL.slow = (
+        not LOCAL.grad
+        or LOCAL.recorder is not None
+        or LOCAL.inference
+        or LOCAL.anomaly is not None
+        or bool(LOCAL.packing)
+    )
+
+
 def is_grad_enabled() -> bool:
     """Whether operations are recorded for backward in this thread."""
     return LOCAL.grad
@@ -51,12 +75,12 @@ def grad_mode(enabled: bool) -> Iterator[None]:
     """Switch grad mode for a block."""
     before = LOCAL.grad
     LOCAL.grad = enabled
-    LOCAL.slow = not enabled or LOCAL.recorder is not None
+    refresh()
     try:
         yield
     finally:
         LOCAL.grad = before
-        LOCAL.slow = not before or LOCAL.recorder is not None
+        refresh()
 
 
 @contextlib.contextmanager
@@ -64,12 +88,12 @@ def recording(recorder: Recorder | None) -> Iterator[None]:
     """Let `recorder` see every operation of a block (None: nobody does)."""
     before = LOCAL.recorder
     LOCAL.recorder = recorder
-    LOCAL.slow = not LOCAL.grad or recorder is not None
+    refresh()
     try:
         yield
     finally:
         LOCAL.recorder = before
-        LOCAL.slow = not LOCAL.grad or before is not None
+        refresh()
 
 
 @contextlib.contextmanager

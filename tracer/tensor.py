@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import AutogradError, DtypeError
-from .autograd import backward
+from .backward import backward
 from .dispatch import apply, install
 from .exits import leave, warn_at_user
 from .graph import AccumulateGrad, Extra, Pick

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..runtime.errors import ShapeError
 from ..runtime.rules.indexing import place
-from ..tracer.autograd import seed_of
+from ..tracer.backward import seed_of
 from ..tracer.engine import run_backward
 from ..tracer.modes import LOCAL, transforming
 from ..tracer.operand import Operand, wrap

@@ -1,4 +1,4 @@
-"""backward and grad: what users ask of the engine, with `torch.autograd`'s arguments and errors."""
+"""backward and grad: what users ask of the engine, with the arguments and errors of `torch.autograd`."""
 
 from __future__ import annotations
 
