@@ -109,6 +109,15 @@ class Op:
     def __repr__(self) -> str:
         return f"<op {self.path}({self.signature})>"
 
+    def titled(self, title: str) -> Op:
+        """The same op under another name in `grad_fn`."""
+        made = self.derived.get(title)
+        if made is None:
+            made = self.derived[title] = Op(
+                self.fn, self.signature, self.kind, path=self.path, inline=self.inline, title=title, vjps=self.vjps
+            )
+        return made
+
     @property
     def params(self) -> tuple[Param, ...]:
         """The parameters in order, read from the signature at the first use."""

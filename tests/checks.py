@@ -317,7 +317,7 @@ def tensor_problem(case: Case, f: Callable[..., Any], xs: Sequence[Any]) -> str 
         return None
     if found.warned != expected.warned:
         return f"Tensors warned {set(found.warned)}, arrays {set(expected.warned)}"
-    plain = [np.asarray(t.data if isinstance(t, gs.Tensor) else t) for t in leaves(found.result)]
+    plain = [np.asarray(t.detach().numpy() if isinstance(t, gs.Tensor) else t) for t in leaves(found.result)]
     return unlike(plain, [np.asarray(r) for r in leaves(expected.result)], strides=False)
 
 
@@ -337,7 +337,7 @@ def eager_problem(case: Case, runs: Sequence[Sequence[Any]]) -> str | None:
         grads = gs.grad(loss, argnums=tuple(range(len(xs))))(*xs, w)
         leaves_ = [_leaf(x) for x in xs]
         loss(*leaves_, w).backward()
-        found = [np.zeros_like(x) if t.grad is None else t.grad.data for x, t in zip(xs, leaves_, strict=True)]
+        found = [np.zeros_like(x) if t.grad is None else t.grad.numpy() for x, t in zip(xs, leaves_, strict=True)]
         problem = unlike(found, list(grads), strides=False)
         if problem is not None:
             return f"backward() gave {problem}"

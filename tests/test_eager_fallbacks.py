@@ -490,7 +490,7 @@ def test_tensor_arguments_keep_their_graph() -> None:
     with pytest.warns(gs.EagerWarning, match="called with a Tensor"):
         y = compiled(t)
     y.backward()
-    np.testing.assert_array_equal(t.grad.data, 2 * X)
+    np.testing.assert_array_equal(t.grad.numpy(), 2 * X)
 
 
 def test_an_error_leaves_nothing_behind() -> None:

@@ -144,7 +144,7 @@ def test_item_and_tolist_are_silent() -> None:
     assert bool(t)
     assert repr(t)
     assert f"{t.sum():.1f}" == "1.5"
-    assert t.data[0] == 1.5
+    assert t.data[0].item() == 1.5
     with pytest.raises(ValueError, match="size 1"):
         leaf([1.0, 2.0]).item()
 

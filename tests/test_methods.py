@@ -43,14 +43,14 @@ def test_methods_mean_what_ndarrays_mean(name: str, args: tuple[Any, ...], kwarg
         assert type(f) is gs.Tensor
         assert f.dtype == e.dtype
         assert f.shape == np.shape(e)
-        np.testing.assert_array_equal(f.data, e)
+        np.testing.assert_array_equal(f.detach().numpy(), e)
 
 
 def test_no_attribute_of_ndarray_has_another_meaning() -> None:
     for name in ("T", "mT", "real", "imag", "shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides"):
         found, expected = getattr(leaf(A), name), getattr(A, name)
         if isinstance(expected, np.ndarray):
-            np.testing.assert_array_equal(found.data, expected)
+            np.testing.assert_array_equal(found.detach().numpy(), expected)
         else:
             assert found == expected
     assert [float(v.item()) for v in leaf(A).flat] == list(A.flat)
@@ -66,14 +66,14 @@ def test_sort_in_numpy_is_in_place_and_so_is_ours() -> None:
 
 def test_pytorchs_keyword_names_and_forms() -> None:
     t = leaf(A)
-    np.testing.assert_array_equal(t.sum(dim=1).data, A.sum(1))
-    np.testing.assert_array_equal(t.sum(dim=0, keepdim=True).data, A.sum(0, keepdims=True))
-    np.testing.assert_array_equal(t.mean(dim=(0, 1)).data, A.mean())
-    np.testing.assert_array_equal(t.var(dim=0, unbiased=True).data, A.var(0, ddof=1))
-    np.testing.assert_array_equal(t.var(dim=0, correction=1).data, A.var(0, ddof=1))
-    np.testing.assert_array_equal(t.amax(dim=1).data, A.max(1))
-    np.testing.assert_array_equal(t.cumsum(dim=0).data, A.cumsum(0))
-    np.testing.assert_array_equal(t.argmax(dim=1).data, A.argmax(1))
+    np.testing.assert_array_equal(t.sum(dim=1).detach().numpy(), A.sum(1))
+    np.testing.assert_array_equal(t.sum(dim=0, keepdim=True).detach().numpy(), A.sum(0, keepdims=True))
+    np.testing.assert_array_equal(t.mean(dim=(0, 1)).detach().numpy(), A.mean())
+    np.testing.assert_array_equal(t.var(dim=0, unbiased=True).detach().numpy(), A.var(0, ddof=1))
+    np.testing.assert_array_equal(t.var(dim=0, correction=1).detach().numpy(), A.var(0, ddof=1))
+    np.testing.assert_array_equal(t.amax(dim=1).detach().numpy(), A.max(1))
+    np.testing.assert_array_equal(t.cumsum(dim=0).detach().numpy(), A.cumsum(0))
+    np.testing.assert_array_equal(t.argmax(dim=1).detach().numpy(), A.argmax(1))
     assert t.unsqueeze(0).shape == (1, 2, 3)
     assert t.unsqueeze(dim=-1).shape == (2, 3, 1)
     assert t.unsqueeze(1).squeeze(dim=1).shape == (2, 3)
@@ -92,14 +92,14 @@ def test_pytorchs_keyword_names_and_forms() -> None:
     assert t.dim() == 2
     assert t.numel() == 6
     assert t.clone().requires_grad
-    np.testing.assert_array_equal(t.clip(min=0.0, max=1.0).data, A.clip(0, 1))
-    np.testing.assert_array_equal(t.clamp(min=0.0).data, A.clip(0))
+    np.testing.assert_array_equal(t.clip(min=0.0, max=1.0).detach().numpy(), A.clip(0, 1))
+    np.testing.assert_array_equal(t.clamp(min=0.0).detach().numpy(), A.clip(0))
     np.testing.assert_array_equal(
-        t.add(1).mul(2).sub(t).div(2).pow(2).neg().abs().data, np.abs(-((((A + 1) * 2 - A) / 2) ** 2))
+        t.add(1).mul(2).sub(t).div(2).pow(2).neg().abs().detach().numpy(), np.abs(-((((A + 1) * 2 - A) / 2) ** 2))
     )
-    np.testing.assert_array_equal(t.matmul(A.T).data, A @ A.T)
-    np.testing.assert_allclose(t.sin().exp().tanh().sigmoid().data, 1 / (1 + np.exp(-np.tanh(np.exp(np.sin(A))))))
-    np.testing.assert_array_equal(t.where(A > 0, 0.0).data, np.where(A > 0, A, 0.0))
+    np.testing.assert_array_equal(t.matmul(A.T).detach().numpy(), A @ A.T)
+    np.testing.assert_allclose(t.sin().exp().tanh().sigmoid().detach().numpy(), 1 / (1 + np.exp(-np.tanh(np.exp(np.sin(A))))))
+    np.testing.assert_array_equal(t.where(A > 0, 0.0).detach().numpy(), np.where(A > 0, A, 0.0))
 
 
 def test_pytorchs_size_and_std_give_way_to_numpys() -> None:

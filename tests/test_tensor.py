@@ -52,7 +52,7 @@ def test_attributes() -> None:
     assert t.is_leaf
     assert t.grad is None
     assert t.grad_fn is None
-    assert type(t.data) is np.ndarray
+    assert type(t.data) is gs.Tensor
     y = t * 2
     assert not y.is_leaf
     assert y.requires_grad
@@ -78,9 +78,9 @@ def test_detach_shares_memory_and_leaves_the_graph() -> None:
     d = y.detach()
     assert not d.requires_grad
     assert d.is_leaf
-    assert np.shares_memory(d.numpy(), y.data)
+    assert np.shares_memory(d.numpy(), y.detach().numpy())
     s = leaf([1.0, 2.0]).sum()  # of a 0-d result too
-    assert np.shares_memory(s.detach().numpy(), s.data)
+    assert np.shares_memory(s.detach().numpy(), s.detach().numpy())
 
 
 def test_numpy_needs_detach() -> None:
@@ -269,13 +269,13 @@ def test_another_class_may_take_the_operation() -> None:
 
 
 @pytest.mark.parametrize("op", [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow])
-def test_in_place_operators_on_a_bare_tensor_say_what_to_do(op: Any) -> None:
-    for t in (leaf([1.0, 2.0]), leaf([1.0, 2.0]) * 2, leaf(1.0)):
-        with pytest.raises(RuntimeError, match=r"in place.*x = x \+ y"):
+def test_in_place_operators_on_a_leaf_say_what_to_do(op: Any) -> None:
+    for t in (leaf([1.0, 2.0]), leaf(1.0)):
+        with pytest.raises(RuntimeError, match=r"leaf Variable that requires grad.*`x .*= y`.*x.clone\(\)"):
             op(t, 2.0)
 
 
-def test_other_writes_into_a_bare_tensor_say_what_to_do() -> None:
+def test_other_writes_into_a_leaf_say_what_to_do() -> None:
     t = leaf([2.0, 1.0])
     for write in (
         lambda: operator.setitem(t, 0, 3.0),
@@ -284,16 +284,12 @@ def test_other_writes_into_a_bare_tensor_say_what_to_do() -> None:
         lambda: np.add(t, 1.0, out=t),
         lambda: np.sum(t, out=t),
         lambda: np.add.at(t, 0, 1.0),
+        lambda: np.copyto(t, 1.0),
+        lambda: np.put(t, 0, 1.0),
+        lambda: np.put_along_axis(t, np.array([0]), 1.0, 0),
     ):
-        with pytest.raises(RuntimeError, match="in place"):
+        with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
             write()
-    for function, args in (
-        (np.copyto, (t, 1.0)),
-        (np.put, (t, 0, 1.0)),
-        (np.put_along_axis, (t, np.array([0]), 1.0, 0)),
-    ):
-        with pytest.raises((RuntimeError, NotImplementedError)):
-            function(*args)
     assert t.tolist() == [2.0, 1.0]
 
 
@@ -308,7 +304,7 @@ def test_copies_and_pickles() -> None:
     deep = copy.deepcopy(x)
     assert deep.is_leaf
     assert deep.requires_grad
-    assert not np.shares_memory(deep.data, x.data)
+    assert not np.shares_memory(deep.detach().numpy(), x.detach().numpy())
     assert copy.copy(x).tolist() == [1.0, 2.0]
     with pytest.raises(RuntimeError, match="leaf"):
         pickle.dumps(x * 2)
@@ -336,17 +332,17 @@ def test_dtypes_follow_nep_50() -> None:
 
 def test_scalar_results_have_an_array() -> None:
     s = leaf([1.0, 2.0]).sum()
-    assert type(s.data) is np.ndarray
-    assert s.data.shape == ()
+    assert type(s.detach().numpy()) is np.ndarray
+    assert s.detach().numpy().shape == ()
     assert s.shape == ()
     assert s.ndim == 0
     assert type(s.item()) is float
-    assert s.data is s.data
+    assert s.detach().numpy() is s.detach().numpy()
 
 
 def test_an_element_of_a_bare_tensor_is_a_view() -> None:
     t = gs.tensor([1.0, 2.0])
-    assert np.shares_memory(t[0].data, t.data)
+    assert np.shares_memory(t[0].detach().numpy(), t.detach().numpy())
     assert t[0].shape == ()
     assert gs.tensor(A)[1, 2].item() == -0.75
     assert gs.tensor(A)[..., 0].shape == (2,)
@@ -364,9 +360,9 @@ def test_more_of_pytorchs_forms() -> None:
     assert t.flatten(start_dim=0, end_dim=1).shape == (6, 4)
     assert [p.shape for p in t.split(2, dim=1)] == [(2, 2, 4), (2, 1, 4)]
     assert [p.shape for p in t.split([1, 3], dim=2)] == [(2, 3, 1), (2, 3, 3)]
-    np.testing.assert_array_equal(t.flip(dims=(0,)).data, t.data[::-1])
-    np.testing.assert_array_equal(t.roll(shifts=1, dims=2).data, np.roll(t.data, 1, 2))
-    np.testing.assert_allclose(t.sigmoid().data, 1 / (1 + np.exp(-t.data)))
+    np.testing.assert_array_equal(t.flip(dims=(0,)).detach().numpy(), t.detach().numpy()[::-1])
+    np.testing.assert_array_equal(t.roll(shifts=1, dims=2).detach().numpy(), np.roll(t.detach().numpy(), 1, 2))
+    np.testing.assert_allclose(t.sigmoid().detach().numpy(), 1 / (1 + np.exp(-t.detach().numpy())))
 
 
 def test_numpys_names_of_arguments() -> None:
@@ -378,5 +374,5 @@ def test_numpys_names_of_arguments() -> None:
     assert np.dot(a=t, b=t.T).shape == (2, 2)
     assert np.concatenate(arrays=[t, t]).shape == (4, 3)
     assert [w.tolist() for w in np.where(t > 1)] == [w.tolist() for w in np.where(A > 1)]
-    np.testing.assert_array_equal(np.multiply.outer(t, np.ones(2)).data, np.multiply.outer(A, np.ones(2)))
+    np.testing.assert_array_equal(np.multiply.outer(t, np.ones(2)).detach().numpy(), np.multiply.outer(A, np.ones(2)))
     assert np.subtract.outer(np.ones(2), t).requires_grad

@@ -1,6 +1,6 @@
 """The eager engine: Tensor, the dynamic graph behind it, and the walk backward."""
 
-from . import autograd, methods  # methods gives Tensor its methods
+from . import autograd, inplace, methods  # the last two give Tensor its methods
 from .backward import backward, grad
 from .graph import AccumulateGrad, Node
 from .hooks import RemovableHandle
@@ -8,6 +8,17 @@ from .modes import enable_grad, is_grad_enabled, no_grad
 from .tensor import Tensor, tensor
 
 __all__ = [
-    "AccumulateGrad", "Node", "RemovableHandle", "Tensor", "autograd", "backward", "enable_grad", "grad", "is_grad_enabled",
-    "methods", "no_grad", "tensor",
+    "AccumulateGrad",
+    "Node",
+    "RemovableHandle",
+    "Tensor",
+    "autograd",
+    "backward",
+    "enable_grad",
+    "grad",
+    "inplace",
+    "is_grad_enabled",
+    "methods",
+    "no_grad",
+    "tensor",
 ]  # fmt: skip

@@ -13,13 +13,13 @@ import numpy as np
 from ..runtime.errors import NoRuleError
 from ..runtime.ops import Kind, Op
 from ..runtime.registry import require
-from . import operand, storage
+from . import masked, operand, versions, views
 from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
 from .modes import LOCAL
 from .operand import Operand, alias, wrap
 from .site import blame
 
-__all__ = ["Foreign", "apply", "apply1", "apply2", "install", "run"]
+__all__ = ["Foreign", "apply", "apply1", "apply2", "install", "node_of", "run"]
 
 _new = object.__new__
 float64 = np.float64
@@ -70,6 +70,8 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
     if type(x) is tensor_class:
         xv = x._value
         xn = x._node
+    elif isinstance(x, Operand):  # a Tensor of a special class: made in inference mode, or a view to be renewed
+        return apply(op, (x, _admitted(y)), {})
     else:
         xv, xn = admit(x), None
     if type(y) is tensor_class:
@@ -77,6 +79,8 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
         yn = y._node
     elif type(y) is float:
         yv, yn = y, None
+    elif isinstance(y, Operand):
+        return apply(op, (x, y), {})
     else:
         yv, yn = admit(y), None
     try:
@@ -136,7 +140,7 @@ def admit(value: Any) -> Any:
 
 def _admitted(value: Any) -> Any:
     """An operand in any mode: a list is the array that NumPy makes of it, which a recorder must see being made."""
-    if type(value) is tensor_class:
+    if isinstance(value, Operand):
         return value
     admitted = admit(value)
     if type(value) in (list, tuple):
@@ -185,9 +189,9 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if "out" in kwargs and (out is None or (type(out) is tuple and all(o is None for o in out))):
             kwargs = {k: v for k, v in kwargs.items() if k != "out"}
         if "out" in kwargs or "where" in kwargs:
-            return storage.apply_masked(op, args, kwargs)
+            return masked.apply_masked(op, args, kwargs)
         if kwargs:
-            op = storage.with_words(op, kwargs)
+            op = masked.with_words(op, kwargs)
     try:
         bound = op.bind(*args, **kwargs)
     except TypeError as error:
@@ -199,12 +203,14 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return apply(op, args, renamed)
         raise blame(TypeError(f"{op.path}: {error}")) from None
     if kwargs.get("out") is not None:
-        return storage.apply_out(op, args, kwargs)
+        return masked.apply_out(op, args, kwargs)
     return run(op, bound)
 
 
 def run(op: Op, bound: tuple[Any, ...]) -> Any:
     """Run an op on arguments in the order of its parameters."""
+    if op.kind is Kind.shaping and not LOCAL.depth and type(bound[0]) is tensor_class:
+        versions.own_array(bound[0])  # so that a view of a number shares memory with it
     values = tuple([unwrap(b) for b in bound])
     a, k = op.call_form(values)
     try:
@@ -218,7 +224,7 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     for r in results:
         if type(r) is np.ndarray and r.dtype.hasobject:
             raise blame(TypeError(f"{op.path} would make an object array of {[type(v).__name__ for v in values]}"))
-    node = _node_of(op, bound, values, results, several) if LOCAL.grad else None
+    node = node_of(op, bound, values, results, several) if LOCAL.grad else None
     if node is None:
         tensors = tuple([wrap(r) for r in results])
     elif several:
@@ -235,9 +241,9 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
                 for t, out in zip(tensors, ir[0], strict=True):
                     if t._node is not None:
                         t._node.ir = ((out,), ir[1])
-    if LOCAL.depth and op.kind is Kind.shaping:
-        for j, t in enumerate(tensors):
-            storage.note_view(t, op, bound, j if several else -1)
+    for j, r in enumerate(results):
+        if type(r) is np.ndarray and (r.base is not None or op.kind is Kind.shaping):
+            views.note_view(tensors[j], op, bound, j if several else -1)
     if not several:
         return tensors[0]
     if hasattr(result, "_fields"):  # a namedtuple such as EighResult
@@ -245,7 +251,7 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     return list(tensors) if isinstance(result, list) else tensors
 
 
-def _node_of(
+def node_of(
     op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], results: tuple[Any, ...], several: bool
 ) -> Node | None:
     """The node of one call, or None where no argument asks for a gradient."""

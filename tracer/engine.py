@@ -13,6 +13,7 @@ from .graph import NUMBER, AccumulateGrad, Node, Pick
 from .modes import LOCAL, grad_mode
 from .operand import Operand, alias, wrap
 from .site import blame
+from .versions import COUNTERS, bump, check
 
 __all__ = ["run_backward"]
 
@@ -178,6 +179,8 @@ def _run(
                     "Specify retain_graph=True when calling backward the first time."
                 )
             )
+        if COUNTERS:
+            check(node)
         plan = node.plan
         if tensors:
             saved = _rebuilt(node)
@@ -275,6 +278,7 @@ def add_to(holder: Any, g: Any) -> None:
         holder.grad = new
     elif new._node is None and old._node is None and not LOCAL.grad:
         old._value += new._value
+        bump(old._value, "backward()")
     else:
         holder.grad = old + new
 

@@ -12,6 +12,7 @@ from ..runtime.errors import AutogradError, GradientLossError
 from .modes import LOCAL
 from .operand import Operand
 from .site import blame, is_library, is_ours
+from .versions import own_array
 
 __all__ = ["leave", "warn_at_user"]
 
@@ -48,9 +49,7 @@ def leave(tensor: Operand, how: str) -> Any:
                 )
             )
     if how in ("data", "numpy", "array", "dlpack") and type(value) is not np.ndarray:
-        value = np.asarray(value)
-        if not LOCAL.depth:
-            tensor._value = value  # a bare Tensor's data is one array from now on
+        value = np.asarray(value) if LOCAL.depth else own_array(tensor)
     return value
 
 

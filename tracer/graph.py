@@ -32,6 +32,9 @@ def meta_of(value: Any) -> tuple[tuple[int, ...], Any]:
     return (shape, dtype) if shape or dtype is not FLOAT else NUMBER
 
 
+_WHOLE_NAMES = ("CopyBackwards", "CopySlices")  # what writes in place leave
+
+
 class Edge:
     """What an edge leads to: something that a cotangent of a known shape and dtype belongs to."""
 
@@ -86,7 +89,8 @@ class Node(Edge):
 
     def name(self) -> str:
         """PyTorch's name of this kind of node, such as `MulBackward0`."""
-        return f"{self.op.title}Backward0"
+        title = self.op.title
+        return title if title in _WHOLE_NAMES else f"{title}Backward0"
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:

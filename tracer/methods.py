@@ -116,11 +116,11 @@ def _copy(self: Any, order: str = "C") -> Any:
 
 
 def _sort(self: Any, axis: int = -1, **options: Any) -> None:
-    storage.write(self, np.sort(self, axis=axis, **options), "x.sort()")
+    storage.update(self, lambda x: np.sort(x, axis=axis, **options), "x.sort()")
 
 
 def _fill(self: Any, value: Any) -> None:
-    storage.write(self, np.broadcast_to(value, self.shape), "x.fill(v)")
+    storage.set_item(self, ..., value, "x.fill(v)", "Fill")
 
 
 def _flat_transposed(self: Any) -> Any:

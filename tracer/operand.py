@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Operand", "alias", "install", "tensor_class", "wrap"]
+__all__ = ["Operand", "alias", "install", "is_inference", "tensor_class", "wrap"]
 
 _new = object.__new__
 
@@ -29,6 +29,14 @@ def install(cls: type[Operand]) -> None:
     """Make `cls` the class of every Tensor (its module stands above this one)."""
     global tensor_class
     tensor_class = cls
+
+
+inference_class: Any = ()  # the class of the Tensors that inference mode makes
+
+
+def is_inference(tensor: Any) -> bool:
+    """Whether a Tensor was made in inference mode."""
+    return isinstance(tensor, inference_class)
 
 
 def wrap(value: Any, node: Any = None) -> Any:

@@ -49,10 +49,10 @@ def _in_place(fn: Callable[..., Any], symbol: str) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if LOCAL.depth and type(self._value) is not np.ndarray:
             return apply2(op, self, other)  # a scalar is rebound, as in NumPy
-        if not LOCAL.depth:
-            storage.may_write(self, f"x {symbol} y")  # which raises
-        storage.write(self, apply2(op, self, other), f"x {symbol} y")
-        return self
+        try:
+            return storage.update(self, lambda x: apply2(op, x, other), f"x {symbol} y", other)
+        except Foreign:
+            return NotImplemented
 
     op = require(fn)
     return method

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import types
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["Site", "blame", "is_ours", "prune", "user_site"]
+__all__ = ["Site", "blame", "is_ours", "prune", "saved_at", "user_site"]
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _HOUSES = tuple(
@@ -73,3 +73,9 @@ def prune(error: Exception) -> Exception:
     for tb in reversed(kept):
         chain = types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
     return error.with_traceback(chain) if chain is not None else blame(error.with_traceback(None))
+
+
+def saved_at(node: Any) -> str:
+    """Where in the user's code a node was made, such as `model.py:12`; empty where anomaly mode was off then."""
+    trace = None if node.extra is None else node.extra.trace
+    return "" if trace is None else str(trace)

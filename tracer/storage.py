@@ -1,235 +1,226 @@
-"""In-place writes inside a transform: Tensors get new values, never new bytes, and views follow their base.
+"""Writing in place: the one door for `x += y`, `x[i] = v`, `x.add_(y)`, `out=` and NumPy's functions that write.
 
-NumPy's meaning without touching memory that a node saved: a write makes a new array, the base Tensor (and each
-living view of it) takes it over, and the caller's own array receives the result when the transform is left.
-`out=`, `where=` and `dtype=` of ufuncs are here too, so that no rule mentions them.
+On bare Tensors the memory is written, its version moves, and the graph of the Tensor (of a view: of its base, and through it
+of every other view) goes on behind the write, as in PyTorch. Inside a transform NumPy's meaning holds: rebinding.py.
 """
 
 from __future__ import annotations
 
-import weakref
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from ..runtime.errors import AutogradError, GradientLossError
-from ..runtime.ops import Op, Vjp
+from ..runtime.errors import AutogradError, DtypeError, ShapeError
+from ..runtime.ops import Op
+from ..runtime.registry import require
 from ..runtime.rules.indexing import index_set
-from . import dispatch
+from . import dispatch, rebinding, versions
+from .graph import AccumulateGrad, Node, meta_of, next_sequence
 from .modes import LOCAL
-from .operand import Operand, wrap
+from .operand import Operand, is_inference, wrap
 from .site import blame
+from .views import index_of, live_views, set_stale
 
-__all__ = ["View", "apply_masked", "apply_out", "may_write", "note_view", "set_item", "with_words", "write"]
-
-
-class View(NamedTuple):
-    """How a Tensor is seen through another: the base and the ops that lead from it."""
-
-    base: Any
-    steps: tuple[tuple[Op, tuple[Any, ...], int], ...]
+__all__ = ["may_write", "replace_data", "set_item", "update", "write"]
 
 
-def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -> None:
-    """Remember that `tensor`, made by a shaping op inside a transform, shares memory with its argument."""
-    source = bound[0]
-    value = tensor._value
-    if not isinstance(source, Operand) or type(value) is not np.ndarray or tensor is source:
-        return
-    if value.base is None or not np.may_share_memory(value, source._value):
-        return
-    earlier = getattr(source, "_view", None)
-    base: Any = source if earlier is None else earlier.base
-    steps = () if earlier is None else earlier.steps
-    tensor._view = View(base, (*steps, (op, bound[1:], position)))
-    views = getattr(base, "_views", None)
-    if views is None:
-        views = base._views = []
-    elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
-        views[:] = [v for v in views if v() is not None]
-    views.append(weakref.ref(tensor))
-
-
-def _replay(view: View) -> Any:
-    found = view.base
-    for op, rest, position in view.steps:
-        found = dispatch.run(op, (found, *rest))
-        if position >= 0:
-            found = found[position]
-    return found
-
-
-def set_item(target: Any, index: Any, value: Any) -> None:
-    """`target[index] = value`."""
-    if not isinstance(value, Operand) and not isinstance(value, np.ndarray):
-        value = np.asarray(value) if not dispatch.has_tensor(value) else dispatch.stack_nested(value)
-    may_write(target, "x[i] = v")
-    write(target, index_set(target, index, value))
-
-
-def may_write(target: Any, how: str) -> None:
-    """Raise where `target` may not be changed in place; tell the recorder that it is."""
+def may_write(target: Any, how: str, *sources: Any) -> bool:
+    """Raise where `target` may not be changed in place; tell the recorder that it is. Whether the graph goes on with it."""
     if LOCAL.recorder is not None:
         LOCAL.recorder.fail(f"writes in place (`{how}`)")
-    if not LOCAL.depth:
+    if LOCAL.depth:
+        rebinding.may_write(target, how)
+        return False
+    if is_inference(target) and not LOCAL.inference:
         raise blame(
             AutogradError(
-                f"`{how}` would change a Tensor in place, which works inside a function under gs.grad "
-                "or gs.value_and_grad, and not yet on bare Tensors. Make a new one: x = x + y, np.where(mask, v, x)."
+                f"Inplace update to inference tensor outside InferenceMode (`{how}`): write into x.clone(), "
+                "or inside gs.inference_mode()."
             )
         )
+    value = target._value
+    if type(value) is np.ndarray and not value.flags.writeable:
+        raise blame(ValueError(_read_only(value)))
+    if not LOCAL.grad or (target._node is None and not any(isinstance(s, Operand) and s._node for s in sources)):
+        return False
     view = getattr(target, "_view", None)
-    base = target if view is None else view.base
-    if (
-        view is not None and base._value.flags.writeable and not target._value.flags.writeable
-    ):  # np.broadcast_to, diagonal
-        raise blame(ValueError("assignment destination is read-only"))
-    caller = getattr(base, "_caller", None)
-    if caller is None:
-        return
-    if not caller.flags.writeable:
-        raise blame(
-            ValueError("assignment destination is read-only: the array that the caller passed may not be written")
-        )
-    for other in LOCAL.arguments:
-        if other is not base and np.may_share_memory(other._caller, caller):
+    if view is not None:
+        if view.made:
+            raise blame(AutogradError(_forbidden(view)))
+        if target._node is not None and view.base.is_leaf:
             raise blame(
                 AutogradError(
-                    f"`{how}` writes into an argument that shares memory with another argument; "
-                    "pass a copy of one of them (x.copy())"
+                    f"a view of a leaf Variable that requires grad is being used in an in-place operation (`{how}`). "
+                    "Write under gs.no_grad(), or into a copy (x.clone())."
                 )
             )
+    if type(target._node) is AccumulateGrad:
+        raise blame(
+            AutogradError(
+                f"a leaf Variable that requires grad is being used in an in-place operation (`{how}`). "
+                "Write under gs.no_grad(), or into a copy (x.clone())."
+            )
+        )
+    return True
 
 
-def write(target: Any, new: Any, how: str = "x[...] = v") -> None:
-    """Give `target`, its base and every living view of that base the value that a write of `new` leaves."""
-    may_write(target, how)
-    old = target._value
+def _read_only(value: np.ndarray[Any, Any]) -> str:
+    if 0 in value.strides and value.size > 1:
+        return (
+            "assignment destination is read-only: more than one element of the written-to tensor refers to a single "
+            "memory location, since it was broadcast. Write into a copy (x.clone())."
+        )
+    return "assignment destination is read-only: NumPy may not write into this array. Write into a copy (x.clone())."
+
+
+def _forbidden(view: Any) -> str:
+    if view.made.startswith("in "):
+        return (
+            f"A view was created {view.made} and is being modified inplace with grad mode enabled: whether the write "
+            "belongs to the graph is not clear. Make the view and write both inside the block, or both outside."
+        )
+    position = next(step.position for step in view.steps if step.position >= 0)
+    return (
+        f"Output {position} of {view.made} is a view and is being modified inplace. This view is the output of a function "
+        "that returns multiple views, which cannot be written: write into x[a:b], or compute a new tensor."
+    )
+
+
+def update(target: Any, compute: Callable[[Any], Any], how: str, *sources: Any) -> Any:
+    """Write `compute(target)` into `target`, and give `target`; `sources` are what else it is computed from."""
+    tracked = may_write(target, how, *sources)
+    # what the computation saves of the target must not change with the write
+    before = wrap(np.array(target._value), target._node) if tracked else target
+    _commit(target, compute(before), how)
+    return target
+
+
+def write(target: Any, new: Any, how: str) -> None:
+    """Write `new`, which was computed from `target`, into it."""
+    may_write(target, how, new)
+    _commit(target, new, how)
+
+
+def set_item(target: Any, index: Any, value: Any, how: str = "x[i] = v", title: str = "CopySlices") -> None:
+    """`target[index] = value`, by a node called `title`."""
+    if not isinstance(value, Operand) and not isinstance(value, np.ndarray):
+        value = np.asarray(value) if not dispatch.has_tensor(value) else dispatch.stack_nested(value)
+    tracked = may_write(target, how, value)
+    if LOCAL.depth:
+        rebinding.rebind(target, _fitted(target, index_set(target, index, value), how))
+        return
+    array = versions.own_array(target)
+    node = _set_node(target, index, value, title) if tracked else None
+    array[dispatch.unwrap(index)] = dispatch.unwrap(value)
+    versions.bump(array, how)
+    _go_on(target, node)
+
+
+def _set_node(target: Any, index: Any, value: Any, title: str) -> Any:
+    """The node of `target[index] = value`."""
+    bound = (target, index, value)
+    raw = tuple([dispatch.unwrap(b) for b in bound])
+    return dispatch.node_of(_INDEX_SET.titled(title), bound, raw, (raw[0],), several=False)
+
+
+def replace_data(target: Any, value: Any) -> None:
+    """`target.data = value`: other memory for a Tensor, whose history and gradient stay."""
+    given = value._value if isinstance(value, Operand) else np.asarray(value)
+    old = versions.own_array(target)
+    if given.dtype.kind not in "biufc" or (target._node is not None and given.dtype.kind not in "fc"):
+        raise blame(
+            DtypeError(f"x.data = v needs numbers that can be differentiated as before, but v has {given.dtype}")
+        )
+    same = (given.__array_interface__["data"], given.shape, given.strides, given.dtype)
+    if same == (old.__array_interface__["data"], old.shape, old.strides, old.dtype):
+        return  # `x.data += v` ends here: the memory is its own already
+    target._value = given
+    if type(target._node) is AccumulateGrad:
+        target._node.value, target._node.meta = given, meta_of(given)
+
+
+def _commit(target: Any, new: Any, how: str) -> None:
+    """Let `target` hold what `new` holds, and its history be that of `new`."""
     if not isinstance(new, Operand):
         new = wrap(np.asarray(new))
-    value = new._value
-    if np.result_type(value) != old.dtype:
-        if isinstance(value, np.ndarray | np.generic) and not np.can_cast(value, old.dtype, "same_kind"):
+    fitted = _fitted(target, new, how)
+    if LOCAL.depth:
+        rebinding.rebind(target, fitted)
+        return
+    array = versions.own_array(target)
+    node = fitted._node if LOCAL.grad else None
+    keeps = fitted is new and _keep_result(node, new._value, array)
+    array[...] = fitted._value
+    versions.bump(array, how)
+    if keeps and node is not None:
+        node.seq = next_sequence()  # it saved what stands there since the write
+    _go_on(target, node)
+
+
+def _fitted(target: Any, new: Any, how: str) -> Any:
+    """`new` in the dtype and shape of what it is written into."""
+    value, old = new._value, target._value
+    dtype, shape = np.result_type(old), np.shape(old)
+    if np.result_type(value) != dtype:
+        if isinstance(value, np.ndarray | np.generic) and not np.can_cast(value, dtype, "same_kind"):
             raise blame(
-                TypeError(
-                    f"Cannot cast the result of `{how}` from {value.dtype!r} to {old.dtype!r} with casting rule 'same_kind'"
+                DtypeError(
+                    f"Cannot cast the result of `{how}` from {value.dtype!r} to {dtype!r} with casting rule 'same_kind' "
+                    f"(result type {value.dtype} can't be cast to the desired output type {dtype}): compute a new tensor."
                 )
             )
-        new = new.astype(old.dtype)
-    if np.shape(value) != old.shape:
-        if np.broadcast_shapes(np.shape(value), old.shape) != old.shape:
+        new = new.astype(dtype)
+    if np.shape(value) != shape:
+        try:
+            fits = np.broadcast_shapes(np.shape(value), shape) == shape
+        except ValueError:
+            fits = False
+        if not fits:
             raise blame(
-                ValueError(
-                    f"non-broadcastable output operand with shape {old.shape} "
+                ShapeError(
+                    f"non-broadcastable output operand with shape {shape} "
                     f"doesn't match the broadcast shape {np.shape(value)}"
                 )
             )
-        new = np.broadcast_to(new, old.shape)
+        new = np.broadcast_to(new, shape)
+    return new
+
+
+def _keep_result(node: Any, result: Any, array: np.ndarray[Any, Any]) -> bool:
+    """Let a node that saved its result keep the written memory in its place, so that a later write is noticed."""
+    if type(node) is not Node or node.op.n_out != 1 or all(spec.what != "out" for spec in node.plan.saved):
+        return False
+    kept = []
+    for spec, entry in zip(node.plan.saved, node.saved, strict=True):
+        if spec.what == "out" and entry is result:
+            entry = array
+        elif type(entry) is np.ndarray and np.may_share_memory(entry, array):
+            entry = np.array(entry)
+        kept.append(entry)
+    node.saved = tuple(kept)
+    return True
+
+
+def _go_on(target: Any, node: Any) -> None:
+    """Put `node` behind `target` after a write: behind its base, where it is a view; other views follow when asked for."""
+    if not LOCAL.grad:
+        return
     view = getattr(target, "_view", None)
-    if view is None:
-        _rebind(target, new)
-        return
-    base = view.base
-    if len(view.steps) == 1 and view.steps[0][0].name == "getitem":
-        _rebind(base, index_set(base, view.steps[0][1][0], new))
-        return
-    positions = np.arange(base._value.size).reshape(base._value.shape)
-    seen = _replay(View(wrap(positions), view.steps))._value  # which elements of the base the view shows
-    flat = index_set(np.ravel(base), seen, new)
-    _rebind(base, np.reshape(flat, base._value.shape))
+    base = target
+    if view is not None:
+        base = view.base
+        if node is not None:
+            node = _set_node(base, index_of(view), wrap(target._value, node), "CopySlices")
+    if node is not None:
+        extra = getattr(base._node, "extra", None)
+        base._node = node
+        if extra is not None and extra.retain is not None:
+            extra.retain = None
+            base.retain_grad()
+    for seen in live_views(base):
+        if node is not None or (base._node is None and not seen.is_leaf):
+            set_stale(seen)
 
 
-def _rebind(base: Any, new: Any) -> None:
-    base._value = new._value if isinstance(new._value, np.ndarray) else np.asarray(new._value)
-    base._node = new._node
-    if getattr(base, "_caller", None) is not None and all(w is not base for w in LOCAL.written):
-        LOCAL.written.append(base)
-    for ref in getattr(base, "_views", ()):
-        view = ref()
-        if view is not None:
-            fresh = _replay(view._view)
-            view._value, view._node = fresh._value, fresh._node
-
-
-def with_words(op: Op, kwargs: dict[str, Any]) -> Op:
-    """The op of a ufunc that was called with `dtype=`, `casting=` and the like."""
-    made = op.derived.get("words")
-    if made is None:
-        words = "dtype=None, casting='same_kind', order='K', subok=True, signature=None"
-        made = op.derived["words"] = Op(
-            op.fn, f"{op.signature}, *, {words}", op.kind, path=op.path, title=op.title, vjps=op.vjps
-        )
-    return made
-
-
-def _masked(op: Op) -> Op:
-    """The op of a ufunc under `where=` and `out=`: what stood in `out` before is one more argument, `into`."""
-    made = op.derived.get("masked")
-    if made is not None:
-        return made
-    n = len(op.params)
-
-    def call(*args: Any, **words: Any) -> Any:
-        arrays, (into, where) = args[:n], args[n : n + 2]
-        out = None if into is None else np.array(into)
-        return op.fn(*arrays, out=out, where=where, **words)
-
-    call.__name__ = op.name
-    made = op.derived["masked"] = Op(
-        call, f"{op.signature}, into, where, *, dtype=None, casting='same_kind'", op.kind, path=op.path, title=op.title
-    )
-    for name, vjp in op.vjps.items():
-        made.vjps[name] = None if vjp is None else _mask_vjp(vjp)
-    made.vjps["into"] = Vjp(lambda g, where: np.where(where, 0, g))
-    made.vjps["where"] = None
-    return made
-
-
-def _mask_vjp(vjp: Vjp) -> Vjp:
-    def formula(g: Any, where: Any, *named: Any) -> Any:
-        found = vjp.fn(*[g if n == "g" else named[j] for j, n in enumerate(vjp.names)])
-        return found if where is True else np.where(where, found, 0)
-
-    made = Vjp(formula)
-    made.names = ("g", "where", *["out" if n == "g" else n for n in vjp.names])
-    return made
-
-
-def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A ufunc with `where=` or `out=`: compute into a copy, then write that back."""
-    words = dict(kwargs)
-    out = words.pop("out", None)
-    if isinstance(out, tuple):
-        (out,) = out
-    where = words.pop("where", True)
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail(
-            "writes in place (`out=`)" if out is not None else "uses `where=` of a ufunc, which leaves values undefined"
-        )
-    result = dispatch.apply(
-        _masked(op), (*args, out, where), {k: v for k, v in words.items() if k in ("dtype", "casting")}
-    )
-    return result if out is None else _into(out, result)
-
-
-def apply_out(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`out=` of a function that is not a ufunc."""
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("writes in place (`out=`)")
-    words = dict(kwargs)
-    return _into(words.pop("out"), dispatch.apply(op, args, words))
-
-
-def _into(out: Any, result: Any) -> Any:
-    if isinstance(out, Operand):
-        write(out, result, "out=")
-        return out
-    if result._node is not None:
-        raise blame(
-            GradientLossError(
-                "out= is a NumPy array, but the result requires grad, which the array would lose. "
-                "Leave out= away, or make the buffer inside the function under gs.grad (np.zeros there can hold Tensors)."
-            )
-        )
-    out[...] = result._value
-    return out
+_INDEX_SET: Op = require(index_set)

@@ -20,6 +20,8 @@ from .modes import LOCAL
 from .operand import Operand, alias, wrap
 from .operators import Operators
 from .printing import tensor_text
+from .storage import replace_data
+from .versions import apart, own_array, version_of
 
 __all__ = ["Tensor", "tensor"]
 
@@ -117,9 +119,17 @@ class Tensor(Operators):
         return np.asarray(leave(self, "flags")).flags
 
     @property
-    def data(self) -> np.ndarray[Any, Any]:
-        """The array itself, without the graph."""
-        return leave(self, "data")  # type: ignore[no-any-return]
+    def data(self) -> Tensor:
+        """A tensor on the same memory, without the graph and with a version counter of its own: nothing notices its writes.
+
+        Assigning an array or a tensor gives this one other memory.
+        """
+        made: Tensor = wrap(apart(leave(self, "data")))
+        return made
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        replace_data(self, value)
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The array itself; an error where the tensor requires grad."""
@@ -150,7 +160,7 @@ class Tensor(Operators):
                     "only Tensors of floating point and complex dtype can require gradients, "
                     f"but this one has dtype {self.dtype}. Convert it first: x.astype(float)"
                 )
-            self._node = AccumulateGrad(self, self._value)
+            self._node = AccumulateGrad(self, self._value if LOCAL.depth else own_array(self))
         return self
 
     @property
@@ -209,11 +219,32 @@ class Tensor(Operators):
         backward(self, None if gradient is None else (gradient,), retain_graph, create_graph, inputs)
 
     def detach(self) -> Tensor:
-        """A tensor on the same memory without the graph."""
-        if not LOCAL.depth and type(self._value) is not np.ndarray:
-            self._value = np.asarray(self._value)  # so that both are on one memory
+        """A tensor on the same memory (and version counter), without the graph."""
+        if not LOCAL.depth:
+            own_array(self)
         made: Tensor = alias(self)
         return made
+
+    def detach_(self) -> Tensor:
+        """Take this tensor out of the graph; its views stay in it."""
+        if self._is_view():
+            raise AutogradError("Can't detach views in-place: use detach(), which gives a new tensor.")
+        self._node = None
+        return self
+
+    @property
+    def _version(self) -> int:
+        """The number of writes in place into the memory of this tensor, by any tensor that shares it."""
+        return version_of(self)
+
+    @property
+    def _base(self) -> Any:
+        """The tensor that this one is a view of, or None."""
+        view = getattr(self, "_view", None)
+        return None if view is None else view.base
+
+    def _is_view(self) -> bool:
+        return getattr(self, "_view", None) is not None
 
     @property
     def retains_grad(self) -> bool:

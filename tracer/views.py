@@ -1,0 +1,153 @@
+"""Views: which Tensor another is seen through, and the views' part of the graph after a write into that memory."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..runtime.errors import AutogradError, NoRuleError
+from ..runtime.ops import Op
+from . import dispatch, versions
+from .modes import LOCAL, grad_mode, recording
+from .operand import Operand, wrap
+from .site import blame
+
+__all__ = ["View", "index_of", "live_views", "note_view", "replay", "set_stale"]
+
+
+class Step(NamedTuple):
+    """One op on the way from a base to its view."""
+
+    op: Op
+    bound: tuple[Any, ...]
+    slot: tuple[int, int]  # which argument is what the view is of, and where in its sequence (or -1)
+    position: int  # which of several results (or -1)
+
+
+class View(NamedTuple):
+    """How a Tensor is seen through another: the base, the ops that lead from it, and what forbids to write into it."""
+
+    base: Any
+    steps: tuple[Step, ...]
+    made: str  # "", "in no_grad mode", "in inference mode", or the name of the node that gave several views
+
+
+def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -> None:
+    """Remember that `tensor`, the result of `op` (one of several: `position`), shares memory with an argument."""
+    value = tensor._value
+    if type(value) is not np.ndarray:
+        return
+    slot, source = _source(value, bound)
+    if source is None or source is tensor:
+        return
+    earlier = getattr(source, "_view", None)
+    made = "" if LOCAL.grad or LOCAL.depth else "in inference mode" if LOCAL.inference else "in no_grad mode"
+    if not LOCAL.depth:
+        versions.share(value, source._value)
+        if op.n_out != 1:
+            made = made or f"{op.title}Backward0"
+    base: Any = source
+    steps: tuple[Step, ...] = (Step(op, _put(bound, slot, None), slot, position),)
+    if earlier is not None:
+        base, steps, made = earlier.base, earlier.steps + steps, made or earlier.made
+    tensor._view = View(base, steps, made)
+    views = getattr(base, "_views", None)
+    if views is None:
+        views = base._views = []
+    elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
+        views[:] = [v for v in views if v() is not None]
+    views.append(weakref.ref(tensor))
+
+
+def _source(value: Any, bound: tuple[Any, ...]) -> tuple[tuple[int, int], Any]:
+    """The argument whose memory a result shows, and where it stands."""
+    for k, argument in enumerate(bound):
+        several = type(argument) is tuple or type(argument) is list
+        for i, one in enumerate(argument if several else (argument,)):
+            if isinstance(one, Operand) and np.may_share_memory(value, one._value):
+                return (k, i if several else -1), one
+    return (-1, -1), None
+
+
+def _put(bound: tuple[Any, ...], slot: tuple[int, int], source: Any) -> tuple[Any, ...]:
+    """The arguments with `source` in its place (None: nothing, so that a view does not hold what it does not need)."""
+    k, i = slot
+    if i >= 0:
+        source = (*bound[k][:i], source, *bound[k][i + 1 :])
+    return (*bound[:k], source, *bound[k + 1 :])
+
+
+def live_views(base: Any) -> list[Any]:
+    """The views of `base` that still exist."""
+    found = [ref() for ref in getattr(base, "_views", ())]
+    return [view for view in found if view is not None]
+
+
+def replay(view: View) -> Any:
+    """The view anew, from what its base is now."""
+    found = view.base
+    for step in view.steps:
+        found = dispatch.run(step.op, _put(step.bound, step.slot, found))
+        if step.position >= 0:
+            found = found[step.position]
+    return found
+
+
+def index_of(view: View) -> Any:
+    """The index under which the base has what the view shows."""
+    base = view.base._value
+    if len(view.steps) == 1 and view.steps[0].op.name == "getitem":
+        return view.steps[0].bound[1]
+    if base.dtype.kind == "c" and any(step.op.name in ("real", "imag") for step in view.steps):
+        raise blame(
+            NoRuleError("a write into z.real or z.imag has no gradient rule in gradscribe: write z = re + 1j * im anew")
+        )
+    positions = np.arange(base.size).reshape(base.shape)
+    with grad_mode(False), recording(None):
+        seen = replay(view._replace(base=wrap(positions)))._value
+    return np.unravel_index(seen, base.shape)
+
+
+# A view whose base was written has another place in the graph, worked out when it is next asked for: until then it is of
+# a class in which `_node` is a property. So no operation looks whether a Tensor is such a view.
+_slot = Operand.__dict__["_node"]
+_stale: dict[type, type] = {}
+
+
+def set_stale(view: Any) -> None:
+    """Let the node of `view` follow from its base's when it is next asked for."""
+    cls = type(view)
+    if cls in _stale.values():
+        return
+    found = _stale.get(cls)
+    if found is None:
+        members = {"__slots__": (), "_node": property(_renewed, _replaced), "__doc__": cls.__doc__}
+        found = _stale[cls] = type(cls.__name__, (cls,), {**members, "__module__": cls.__module__})
+    view.__class__ = found
+
+
+def _renewed(view: Any) -> Any:
+    seen: View = view._view
+    if seen.made.startswith("in "):
+        raise blame(
+            AutogradError(
+                f"A view was created {seen.made} and its base or another view of its base has been modified inplace with "
+                "grad mode enabled: whether it takes part in the graph is not clear. Make the view and write both inside "
+                "the block, or both outside."
+            )
+        )
+    with grad_mode(True):
+        node = replay(seen)._node
+    retained = getattr(_slot.__get__(view), "extra", None)
+    view.__class__ = type(view).__base__
+    view._node = node
+    if node is not None and retained is not None and retained.retain is not None:
+        view.retain_grad()
+    return node
+
+
+def _replaced(view: Any, node: Any) -> None:
+    view.__class__ = type(view).__base__
+    view._node = node
