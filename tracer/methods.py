@@ -9,7 +9,7 @@ import numpy as np
 
 from ..runtime.ops import Kind
 from ..runtime.registry import lookup, ops, require
-from ..runtime.rules.elementwise import astype
+from ..runtime.rules.elementwise import astype, sigmoid
 from . import storage
 from .dispatch import apply, apply1
 from .tensor import Tensor
@@ -53,6 +53,10 @@ def _shape(args: tuple[Any, ...]) -> Any:
     return args[0] if len(args) == 1 else args
 
 
+def _axes(args: tuple[Any, ...]) -> Any:
+    return args[0] if len(args) == 1 and not isinstance(args[0], int) else args
+
+
 def _reshape(self: Any, *args: Any, shape: Any = None, order: str = "C") -> Any:
     return np.reshape(self, _shape(args) if shape is None else shape, order=order)  # type: ignore[call-overload]
 
@@ -66,7 +70,8 @@ def _flatten(self: Any, order: Any = "C", end_dim: int = -1, start_dim: int | No
 
 
 def _expand(self: Any, *shape: Any) -> Any:
-    wanted = tuple(_shape(shape))
+    given = _shape(shape)
+    wanted = (given,) if isinstance(given, int) else tuple(given)
     new = len(wanted) - self.ndim
     return np.broadcast_to(self, tuple([self.shape[k - new] if n == -1 else n for k, n in enumerate(wanted)]))
 
@@ -77,10 +82,6 @@ def _where(self: Any, condition: Any, other: Any) -> Any:
 
 def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
     return np.clip(self, min, max, out=out)  # by position: NumPy 2.0 has the bounds under other names
-
-
-def _sigmoid(self: Any) -> Any:
-    return 0.5 * (np.tanh(0.5 * self) + 1.0)
 
 
 def _split(self: Any, split_size: Any, dim: int = 0) -> Any:
@@ -96,7 +97,7 @@ def _transpose(self: Any, *axes: Any, dim0: int | None = None, dim1: int | None 
         return np.swapaxes(self, *axes, *[d for d in (dim0, dim1) if d is not None])
     if len(axes) == 2 and self.ndim > 2:  # NumPy would reject it; PyTorch swaps the two
         return np.swapaxes(self, *axes)
-    return np.transpose(self, _shape(axes) if axes else None)
+    return np.transpose(self, _axes(axes) if axes else None)
 
 
 def _view(self: Any, *shape: Any) -> Any:
@@ -154,9 +155,9 @@ def _install() -> None:
     for name, method in {
         "reshape": _reshape, "transpose": _transpose, "view": _view, "astype": _astype, "copy": _copy, "sort": _sort,
         "fill": _fill, "flatten": _flatten, "clone": _copy, "dim": lambda self: self.ndim, "numel": lambda self: self.size,
-        "permute": lambda self, *axes, dims=None: np.transpose(self, _shape(axes) if dims is None else dims),
+        "permute": lambda self, *axes, dims=None: np.transpose(self, _axes(axes) if dims is None else dims),
         "t": _flat_transposed, "conj": lambda self: np.conjugate(self), "conjugate": lambda self: np.conjugate(self),
-        "expand": _expand, "where": _where, "clamp": _clip, "clip": _clip, "sigmoid": _sigmoid, "split": _split,
+        "expand": _expand, "where": _where, "clamp": _clip, "clip": _clip, "sigmoid": lambda self: sigmoid(self), "split": _split,
     }.items():  # fmt: skip
         setattr(Tensor, name, method)
     properties: dict[str, Any] = {

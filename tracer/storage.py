@@ -42,9 +42,12 @@ def may_write(target: Any, how: str, *sources: Any) -> bool:
     value = target._value
     if type(value) is np.ndarray and not value.flags.writeable:
         raise blame(ValueError(_read_only(value)))
-    if not LOCAL.grad or (target._node is None and not any(isinstance(s, Operand) and s._node for s in sources)):
+    if not LOCAL.grad:
         return False
     view = getattr(target, "_view", None)
+    parts = (target, *sources) if view is None else (target, view.base, *sources)
+    if not any(isinstance(part, Operand) and part._node is not None for part in parts):
+        return False
     if view is not None:
         if view.made:
             raise blame(AutogradError(_forbidden(view)))
@@ -114,7 +117,7 @@ def set_item(target: Any, index: Any, value: Any, how: str = "x[i] = v", title: 
     node = _set_node(target, index, value, title) if tracked else None
     array[dispatch.unwrap(index)] = dispatch.unwrap(value)
     versions.bump(array, how)
-    _go_on(target, node)
+    _go_on(target, node, tracked)
 
 
 def _set_node(target: Any, index: Any, value: Any, title: str) -> Any:
@@ -149,13 +152,14 @@ def _commit(target: Any, new: Any, how: str) -> None:
         rebinding.rebind(target, fitted)
         return
     array = versions.own_array(target)
-    node = fitted._node if LOCAL.grad else None
+    node = fitted._node
+    tracked = LOCAL.grad and (node is not None or target._node is not None)
     keeps = fitted is new and _keep_result(node, new._value, array)
     array[...] = fitted._value
     versions.bump(array, how)
     if keeps and node is not None:
         node.seq = next_sequence()  # it saved what stands there since the write
-    _go_on(target, node)
+    _go_on(target, node, tracked)
 
 
 def _fitted(target: Any, new: Any, how: str) -> Any:
@@ -202,24 +206,25 @@ def _keep_result(node: Any, result: Any, array: np.ndarray[Any, Any]) -> bool:
     return True
 
 
-def _go_on(target: Any, node: Any) -> None:
-    """Put `node` behind `target` after a write: behind its base, where it is a view; other views follow when asked for."""
+def _go_on(target: Any, node: Any, tracked: bool) -> None:
+    """Put `node` (None: a constant) behind `target` after a write, where the graph goes on with that.
+
+    Behind its base, where `target` is a view; the other views follow when they are next asked for.
+    """
     if not LOCAL.grad:
         return
     view = getattr(target, "_view", None)
-    base = target
-    if view is not None:
-        base = view.base
-        if node is not None:
+    base = target if view is None else view.base
+    if tracked:
+        if view is not None:
             node = _set_node(base, index_of(view), wrap(target._value, node), "CopySlices")
-    if node is not None:
-        extra = getattr(base._node, "extra", None)
+        retained = getattr(base._node, "extra", None)
         base._node = node
-        if extra is not None and extra.retain is not None:
-            extra.retain = None
+        if node is not None and retained is not None and retained.retain is not None:
+            retained.retain = None
             base.retain_grad()
     for seen in live_views(base):
-        if node is not None or (base._node is None and not seen.is_leaf):
+        if tracked or (base._node is None and not seen.is_leaf):  # the latter: of a base that was detached
             set_stale(seen)
 
 

@@ -104,6 +104,8 @@ def index_of(view: View) -> Any:
         raise blame(
             NoRuleError("a write into z.real or z.imag has no gradient rule in gradscribe: write z = re + 1j * im anew")
         )
+    if not base.ndim:
+        return ()
     positions = np.arange(base.size).reshape(base.shape)
     with grad_mode(False), recording(None):
         seen = replay(view._replace(base=wrap(positions)))._value

@@ -167,6 +167,15 @@ rule(np.cosh, x=lambda g, x: g * np.sinh(x))
 op(np.tanh, "x", elementwise)
 rule(np.tanh, x=lambda g, out: g * (1 - out ** 2))
 
+
+@primitive("x", elementwise)
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)), without an overflow: what `Tensor.sigmoid` is. It keeps its result alone, as PyTorch's does."""
+    return 0.5 * (np.tanh(0.5 * x) + 1.0)
+
+
+rule(sigmoid, x=lambda g, out: g * (out * (1 - out)))
+
 op(np.arcsinh, "x", elementwise)
 rule(np.arcsinh, x=lambda g, x: g / np.sqrt(x ** 2 + 1))
 
