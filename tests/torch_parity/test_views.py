@@ -41,7 +41,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", list(VIEWS))
 def test_a_write_through_a_view(torch: Any, numbers: Any, name: str) -> None:
-    """y = 2 a, its view times three: the gradient is 6 w where the view looks, 2 w elsewhere."""
+    """Y = 2 a, its view times three: the gradient is 6 w where the view looks, 2 w elsewhere."""
     values = np.arange(12.0).reshape(3, 4) + 1
     weights = np.linspace(-1, 2, 12).reshape(3, 4)
     seen = np.zeros((3, 4))
