@@ -22,12 +22,21 @@ from .runtime import (
     op,
     rule,
 )
+from .runtime.aliases import Alias
 from .tracer import Tensor, autograd, enable_grad, is_grad_enabled, no_grad, tensor
+from .tracer.modes import inference_mode, is_inference_mode_enabled, set_grad_enabled
 from .transforms import grad, value_and_grad
 
 if TYPE_CHECKING:
+    from .tracer.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+    from .tracer.checkpoint import checkpoint
+    from .transforms import testing
     from .transforms.compare import compare
     from .transforms.compiler.compiled import compile
+    from .transforms.custom_vjp import custom_vjp
+    from .transforms.explain import explain
+    from .transforms.export import export
+    from .transforms.load import load
     from .transforms.source import source
     from .transforms.vjp import jacobian, vjp
 
@@ -35,20 +44,31 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AutogradError", "CompileError", "DtypeError", "EagerWarning", "GradientLossError", "Kind", "NoRuleError",
-    "ShapeError", "Tensor", "VerifyError", "autograd", "compare", "compile", "enable_grad", "grad", "is_grad_enabled",
-    "jacobian", "no_grad", "op", "rule", "source", "tensor", "value_and_grad", "vjp",
+    "ShapeError", "Tensor", "VerifyError", "autograd", "checkpoint", "compare", "compile", "custom_vjp", "enable_grad",
+    "explain", "export", "grad",
+    "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
+    "jacobian", "load", "no_grad", "op", "rule", "set_grad_enabled", "source", "tensor", "testing", "value_and_grad", "vjp",
 ]  # fmt: skip
 
 sys.modules[f"{__name__}.autograd"] = autograd  # so that `import gradscribe.autograd` works
+sys.meta_path.insert(0, Alias(f"{__name__}.autograd", autograd.__name__))  # and `import gradscribe.autograd.functional`
 
 # Loaded on first use, so that importing gradscribe stays quick.
-_LATER = {"compare": "compare", "compile": "compiler.compiled", "jacobian": "vjp", "source": "source", "vjp": "vjp"}
+_LATER = {
+    "checkpoint": "tracer.checkpoint", "compare": "transforms.compare", "compile": "transforms.compiler.compiled",
+    "custom_vjp": "transforms.custom_vjp", "explain": "transforms.explain", "export": "transforms.export",
+    "load": "transforms.load",
+    "is_anomaly_check_nan_enabled": "tracer.autograd.anomaly_mode",
+    "is_anomaly_enabled": "tracer.autograd.anomaly_mode",
+    "jacobian": "transforms.vjp", "source": "transforms.source", "testing": "transforms.testing", "vjp": "transforms.vjp",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f".transforms.{_LATER[name]}", __name__), name)
+    module = importlib.import_module(f".{_LATER[name]}", __name__)
+    found = module if name == "testing" else getattr(module, name)
     globals()[name] = found
     return found
 

@@ -1,12 +1,15 @@
 """How long a capture takes: a 30-op function to runnable source. At most 30 ms are asked for.
 
-The function's own eager run and the check against it are measured beside it and taken off.
+The function's own eager run and the check against it are measured beside it and taken off. Then the same where the disk
+cache has the text; and the first compiled call of a fresh process, eager run, check and imports of the compiler included.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -60,12 +63,33 @@ def capture(transform: Callable[[Any], Any], chosen: list[Any], args: tuple[Any,
     """Seconds of each capture, without the eager run and the check (one run of the source, on copied inputs)."""
     found = []
     for f in chosen:
-        compiled = gs.compile(transform(f), verify=True)
+        compiled = gs.compile(transform(f), verify="first calls")
         whole = seconds(lambda: compiled(*args))  # noqa: B023  # called at once
         own = min(seconds(lambda: transform(f)(*args)) for _ in range(3))  # noqa: B023
         check = min(seconds(lambda: compiled(*[a.copy() for a in args])) for _ in range(6))  # noqa: B023
         found.append(whole - own - check)
     return found
+
+
+_FIRST_CALL = """
+import sys, time
+import numpy as np
+import gradscribe as gs
+sys.path.insert(0, {folder!r})
+import thirty_operations
+rng = np.random.default_rng(0)
+args = tuple(rng.normal(size=s) for s in ((8, 6), (6, 5), (6,), (7, 8), (7, 5)))
+start = time.perf_counter()
+gs.compile(gs.grad(thirty_operations.f0))(*args)
+print(time.perf_counter() - start)
+"""
+
+
+def first_call(folder: str, cache: str) -> float:
+    """Seconds of the first compiled call in a process of its own."""
+    command = [sys.executable, "-c", _FIRST_CALL.format(folder=folder)]
+    done = subprocess.run(command, env={**os.environ, "GRADSCRIBE_CACHE": cache}, capture_output=True, check=True)
+    return float(done.stdout)
 
 
 if __name__ == "__main__":
@@ -78,8 +102,21 @@ if __name__ == "__main__":
             ("the function", lambda f: f, made[:count]),
             ("its gradient", gs.grad, made[count:]),
         ):
+            os.environ["GRADSCRIBE_CACHE"] = "off"
             first, *later = [1e3 * s for s in capture(transform, chosen, args)]
             print(
                 f"capture of {what}: first {first:.1f} ms, then min {min(later):.1f} ms, "
                 f"median {statistics.median(later):.1f} ms"
             )
+            os.environ["GRADSCRIBE_CACHE"] = folder
+            capture(transform, chosen, args)
+            kept = [1e3 * s for s in capture(transform, chosen, args)]
+            print(f"  text from the disk cache: min {min(kept):.1f} ms, median {statistics.median(kept):.1f} ms")
+        times: dict[str, list[float]] = {"off": [], folder: []}
+        for _ in range(1 if is_tiny() else 7):
+            for cache, found in times.items():
+                found.append(1e3 * first_call(folder, cache))
+        fresh, kept = times.values()
+        print(
+            f"first call of a fresh process: min {min(fresh):.0f} ms; text from the disk cache: min {min(kept):.0f} ms"
+        )

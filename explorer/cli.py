@@ -24,10 +24,16 @@ def main(version: str, arguments: Sequence[str] | None = None) -> int:
         help="a function, its generated gradient, how exact it is, and a short training run (a few seconds)",
         allow_abbrev=False,
     )
+    kept = commands.add_parser(
+        "cache", help="where generated source is kept between runs, how many texts, how large", allow_abbrev=False
+    )
+    kept.add_argument("--clear", action="store_true", help="remove them all")
     chosen = parser.parse_args(arguments)  # leaves with status 2, and says why, where it does not understand
     if chosen.command is None:
         parser.print_help()
         return 0
+    if chosen.command == "cache":
+        return _cache(chosen.clear)
     from .demo import demo
 
     try:
@@ -35,3 +41,27 @@ def main(version: str, arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `... | head` has seen enough
         sys.stderr.close()
         return 0
+
+
+def _cache(clear: bool) -> int:
+    """Show the disk cache of generated source, or empty it."""
+    from ..transforms.compiler import cache
+
+    place = cache.folder()
+    if place is None:
+        print("The cache is off: GRADSCRIBE_CACHE says so, or there is no home folder.")
+        return 0
+    if clear:
+        removed = cache.clear(place)
+        print(f"removed  {removed.entries} texts, {_size(removed.size)}")
+    found, reason = cache.contents(place), cache.refused(place)
+    print(f"folder   {place}")
+    print(f"texts    {found.entries}")
+    print(f"size     {_size(found.size)} of at most {_size(cache.limit())}")
+    if reason is not None:
+        print(f"unused   {reason}; nothing is read from it or written to it")
+    return 0
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:.3g} MB" if size >= 1e6 else f"{size / 1e3:.3g} kB"

@@ -39,13 +39,13 @@ def type_of(value: Any) -> Type:
 class Value:
     """One value of a graph: its type, and what a reader would call it."""
 
-    __slots__ = ("cotangent_of", "name", "site", "type")
+    __slots__ = ("cotangent_of", "name", "sites", "type")
 
     def __init__(self, type: Type, name: str | None = None) -> None:
         self.type = type
         self.name = name  # as given: of an input
         self.cotangent_of: Value | None = None  # the forward value that this is the cotangent of
-        self.site: Any = None  # where the user's code made it
+        self.sites: tuple[Any, ...] = ()  # where the user's code made it, and the calls that led there
 
     def __repr__(self) -> str:
         return f"<{self.name or 'value'}: {self.type}>"
@@ -97,8 +97,10 @@ class Graph:
         return Graph(list(self.inputs), list(self.calls), list(self.outputs))
 
     def __str__(self) -> str:
-        """The graph as text: one call a line."""
-        names: dict[Value, str] = {}
+        return self.text({})
+
+    def text(self, names: dict[Value, str]) -> str:
+        """The graph as text: one call a line; `names` has what values are called already, and learns the new ones."""
 
         def show(v: Value) -> str:
             return names.setdefault(v, _Bare(f"%{len(names)}"))
@@ -147,8 +149,10 @@ def values_in(tree: Any) -> Iterator[Value]:
         yield from values_in((tree.start, tree.stop, tree.step))
 
 
-def interpret(graph: Graph, inputs: list[Any]) -> list[Any]:
-    """Run a graph call by call: what every other way of running it must equal."""
+def interpret(
+    graph: Graph, inputs: list[Any], seen: Callable[[Call, tuple[Any, ...]], None] | None = None
+) -> list[Any]:
+    """Run a graph call by call: what every other way of running it must equal; `seen` is told each call's results."""
     space: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
     for call in graph.calls:
         args, kwargs = call.op.call_form(tuple([map_values(a, space.__getitem__) for a in call.args]))
@@ -157,6 +161,8 @@ def interpret(graph: Graph, inputs: list[Any]) -> list[Any]:
                 result = call.op.fn(*args, **kwargs)
         else:
             result = call.op.fn(*args, **kwargs)
-        for out, value in zip(call.outs, (result,) if call.op.n_out == 1 else result, strict=True):
-            space[out] = value
+        results = (result,) if call.op.n_out == 1 else result
+        space.update(zip(call.outs, results, strict=True))
+        if seen is not None:
+            seen(call, results)
     return [space[v] if isinstance(v, Value) else v for v in graph.outputs]

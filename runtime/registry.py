@@ -53,6 +53,15 @@ def infix(fn: Callable[..., Any], operator: Callable[..., Any], symbol: str) -> 
     return made
 
 
+class _Replaced:
+    """How often a rule in use was replaced: what generated source was written by the old one is no longer right."""
+
+    count = 0
+
+
+REPLACED = _Replaced()
+
+
 def rule(fn: Callable[..., Any], **vjps: Callable[..., Any] | None) -> None:
     """Give the op `fn` its VJP: for each differentiable argument one formula, told by the names it takes.
 
@@ -70,6 +79,7 @@ def rule(fn: Callable[..., Any], **vjps: Callable[..., Any] | None) -> None:
             raise TypeError(f"rule for {found.path}: no argument is named `{name}` in ({found.signature})")
         found.vjps[name] = None if formula is None else Vjp(formula)
     if found.plans or found.derived:  # a rule that replaces one in use
+        REPLACED.count += 1
         for user in [o for o in _by_function.values() if o.vjps is found.vjps]:
             user.plans.clear()
             user.derived.clear()

@@ -14,6 +14,7 @@ import io
 import linecache
 import re
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -78,8 +79,9 @@ def check(path: Path, write: bool) -> str:
 def main(arguments: list[str]) -> int:
     """Check them all; the exit status is 1 where one differs."""
     write = "--write" in arguments
-    paths = [Path(a) for a in arguments if a != "--write"] or DOCUMENTS
-    problems = [problem for path in paths if (problem := check(path, write))]
+    paths = [Path(a).resolve() for a in arguments if a != "--write"] or DOCUMENTS
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # for what the examples write
+        problems = [problem for path in paths if (problem := check(path, write))]
     print("\n".join(problems))
     if problems:
         print("\nIf that is what it should print: python tests/documents.py --write")

@@ -118,6 +118,9 @@ CUTS = [
     Sample(
         support.place_diagonal, shapes=(((3,),),), call=lambda v: support.place_diagonal(v, 1, 0, 1, (3, 5), v.dtype)
     ),
+    Sample(
+        support.place_main_diagonal, shapes=(((3,),),), call=lambda v: support.place_main_diagonal(v, (3, 5), v.dtype)
+    ),
 ]
 
 REPEATS = [

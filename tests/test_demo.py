@@ -35,7 +35,7 @@ def test_the_demo_shows_its_walk_on_one_screen(tmp_path):
     done = run("-m", "gradscribe", "demo", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert len(lines) <= 50
+    assert len(lines) <= 52
     assert max(map(len, lines)) <= 100
     assert PROGRAM in done.stdout
     assert "def loss_value_and_grad(w1, w2, x, y):" in done.stdout
@@ -128,7 +128,7 @@ def test_a_smaller_last_batch_makes_no_further_specialisation():
     space = runpy.run_path(str(EXAMPLES / "digits.py"))
     rng = np.random.default_rng(0)
     layers = space["initial"]([8, 4, 10], rng)
-    gradient = gs.compile(space["loss"], verify=True)
+    gradient = gs.compile(space["loss"], verify="first calls")
     with warnings.catch_warnings():
         warnings.simplefilter("error", gs.EagerWarning)
         for n in (64, 64, 30, 64, 30, 17, *range(2, 25)):

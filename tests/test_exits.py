@@ -176,7 +176,7 @@ NO_EXIT = {
     "__array_function__", "__gradscribe_apply__", "__array_priority__", "__doc__", "__module__", "__slots__",
     "__weakref__",
     "shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "requires_grad", "requires_grad_",
-    "is_leaf",
+    "is_leaf", "is_inference",
     "grad_fn", "grad", "backward", "detach", "retains_grad", "retain_grad", "register_hook", "dim", "numel", "fill",
     "sort",
     "__annotations__", "__firstlineno__", "__static_attributes__",  # the last two from Python 3.13

@@ -188,7 +188,7 @@ def test_global_arrays_rebound_and_written() -> None:
     stays_compiled(
         follows(f, (setting(W=x()), (x(),)), (setting(W=np.ones((2, 3))), (x(),)), (setting(W=np.float32(3)), (x(),)))
     )
-    assert follows(f, (setting(W=x()), (x(),)), (setting(W=[1.0, 2.0, 3.0]), (x(),))).warned
+    stays_compiled(follows(f, (setting(W=x()), (x(),)), (setting(W=[1.0, 2.0, 3.0]), (x(),))))
 
 
 def test_closure_arrays_mutated_in_place() -> None:
@@ -380,3 +380,36 @@ def test_transforms_read_from_outside() -> None:
     compiled = gs.compile(lambda a: np.sum(a**3) * SCALE)
     for f in (lambda a: np.sum(slope(a) ** 2), lambda a: compiled(a) * 2):
         stays_compiled(follows(f, *[(setting(SCALE=s), (x(),)) for s in (2.0, 3.0)]))
+
+
+def test_a_rule_that_is_replaced() -> None:
+    f = lambda a: np.sum(np.sinh(a))
+    compiled = gs.compile(gs.grad(f))
+    for k in range(3):
+        np.testing.assert_array_equal(compiled(x() + k), np.cosh(x() + k))
+    try:
+        gs.rule(np.sinh, x=lambda g, x: g * np.cosh(x) * 2)
+        np.testing.assert_array_equal(compiled(x()), 2 * np.cosh(x()))
+        assert "gs.rule" in gs.explain(compiled).misses[-1].what
+    finally:
+        gs.rule(np.sinh, x=lambda g, x: g * np.cosh(x))
+    np.testing.assert_array_equal(compiled(x()), np.cosh(x()))
+
+
+def test_overlap_is_noticed_on_the_quick_way_too() -> None:
+    compiled = gs.compile(lambda a, b: np.sum(a * 2 - b))
+    for k in range(4):
+        assert compiled(x() + k, x()) == np.sum((x() + k) * 2 - x())
+    same_one = x()
+    assert compiled(same_one, same_one) == np.sum(same_one)
+
+
+def test_grad_mode_and_inference_mode() -> None:
+    for mode in (gs.no_grad, gs.inference_mode, gs.enable_grad):
+        f = gs.grad(lambda a: np.sum(a**3))
+        compiled = gs.compile(f)
+        for _ in range(4):
+            with mode():
+                found = compiled(x())
+            np.testing.assert_array_equal(found, f(x()))
+            np.testing.assert_array_equal(compiled(x() + 1), f(x() + 1))

@@ -1,4 +1,4 @@
-"""Hooks on tensors, retained gradients, and the grad modes."""
+"""Hooks on tensors and nodes, retained gradients, and the grad modes."""
 
 from __future__ import annotations
 
@@ -227,3 +227,116 @@ def test_warnings_of_numpy_in_forward_are_the_users_and_backward_is_quiet() -> N
         warnings.simplefilter("error")
         y.sum().backward()
     assert x.grad.tolist() == [np.inf, 1.0]
+
+
+def test_a_coroutine_holds_the_mode_between_its_awaits_only() -> None:
+    seen: list[bool] = []
+
+    @gs.no_grad()
+    async def quiet() -> None:
+        for _ in range(3):
+            seen.append(gs.is_grad_enabled())
+            await asyncio.sleep(0)
+
+    async def watch() -> None:
+        for _ in range(3):
+            assert gs.is_grad_enabled()
+            await asyncio.sleep(0)
+
+    async def both() -> None:
+        await asyncio.gather(quiet(), watch())
+
+    asyncio.run(both())
+    assert seen == [False, False, False]
+
+
+def test_an_asynchronous_generator_holds_the_mode_from_step_to_step() -> None:
+    seen: list[Any] = []
+
+    @gs.inference_mode()
+    async def steps() -> Any:
+        try:
+            got = yield gs.is_inference_mode_enabled()
+            await asyncio.sleep(0)
+            seen.append((got, gs.is_inference_mode_enabled()))
+            try:
+                yield gs.is_inference_mode_enabled()
+            except KeyError:
+                yield "thrown", gs.is_inference_mode_enabled()
+            yield 0
+        finally:
+            seen.append(("closed", gs.is_inference_mode_enabled()))
+
+    async def drive() -> None:
+        g = steps()
+        assert await g.asend(None) is True
+        assert not gs.is_inference_mode_enabled()
+        assert await g.asend("sent") is True
+        assert await g.athrow(KeyError("k")) == ("thrown", True)
+        assert not gs.is_inference_mode_enabled()
+        await g.aclose()
+        assert [x async for x in gs.no_grad(_two)()] == [False, False]
+
+    async def _two() -> Any:
+        yield gs.is_grad_enabled()
+        yield gs.is_grad_enabled()
+
+    asyncio.run(drive())
+    assert seen == [("sent", True), ("closed", True)]
+    assert not gs.is_inference_mode_enabled()
+
+
+def test_a_decorated_function_runs_in_several_threads_at_once() -> None:
+    inside = threading.Barrier(2)
+
+    @gs.no_grad()
+    def wait() -> bool:
+        inside.wait(10)
+        return gs.is_grad_enabled()
+
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append((wait(), gs.is_grad_enabled()))) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == [(False, True)] * 2
+
+
+def test_anomaly_mode_names_both_lines_of_a_write() -> None:
+    with gs.autograd.set_detect_anomaly(True):
+        x, w = leaf([1.0, 2.0]), gs.tensor([3.0, 4.0])
+        y = (x * w).sum()
+        w.add_(1.0)
+    with pytest.raises(RuntimeError, match=r"saved it at \S+\.py:\d+, and .* changed it at \S+\.py:\d+"):
+        y.backward()
+
+
+def test_anomaly_mode_shows_the_users_frames_only() -> None:
+    x = leaf([0.0])
+    with (
+        pytest.warns(UserWarning, match="Error detected in SqrtBackward0") as seen,
+        pytest.raises(RuntimeError, match="nan values"),
+        gs.autograd.set_detect_anomaly(True),
+    ):
+        (np.sqrt(x) * 0.0).sum().backward()
+    text = str(seen[0].message)
+    assert text.rstrip().endswith("(np.sqrt(x) * 0.0).sum().backward()")
+    assert "dispatch.py" not in text
+    assert "interop.py" not in text
+
+
+def test_an_inference_tensor_in_a_function_that_is_differentiated() -> None:
+    with gs.inference_mode():
+        w = gs.tensor([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="cannot be saved for backward"):
+        gs.autograd.grad((leaf([1.0, 1.0]) * w).sum(), leaf([1.0]))
+
+
+def test_a_refused_write_leaves_an_inference_tensor_as_it_was() -> None:
+    with gs.inference_mode():
+        w = gs.tensor([1.0, 2.0])
+    for write in (lambda: w.add_(1.0), lambda: w.zero_(), lambda: w[:1].mul_(2.0), lambda: np.add(w, 1.0, out=w)):
+        with pytest.raises(RuntimeError, match="outside InferenceMode"):
+            write()
+    assert w.tolist() == [1.0, 2.0]

@@ -179,7 +179,7 @@ def test_the_version_is_the_same_everywhere():
 
 
 def test_import_loads_nothing_that_can_wait(tmp_path):
-    late = ["gast", "astunparse", "optree", "scipy", "torch", "IPython", "tqdm", "sklearn"]
+    late = ["gast", "astunparse", "optree", "platformdirs", "scipy", "torch", "IPython", "tqdm", "sklearn"]
     done = run("-P", "-c", f"import sys, gradscribe; print([m for m in {late} if m in sys.modules])", cwd=tmp_path)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 

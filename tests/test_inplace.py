@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,23 @@ def test_the_error_names_the_ops() -> None:
     for words in ("float64[4]", "output 0 of TanhBackward0", "at version 1; expected version 0", "MulBackward0", "x += y",
                   "detect_anomaly", "x.clone()"):  # fmt: skip
         assert words in text, words
+
+
+def test_in_anomaly_mode_the_error_names_both_lines() -> None:
+    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"):
+        mode = gs.autograd.detect_anomaly()
+    with mode:
+        h = leaf(A) * 1
+        y = h * h  # saved here
+        h.add_(1)  # changed here
+    source = Path(__file__).read_text().splitlines()
+    saved, changed = (
+        1 + next(k for k, line in enumerate(source) if line.endswith(f"# {w} here")) for w in ("saved", "changed")
+    )
+    with pytest.raises(
+        RuntimeError, match=rf"(?s)saved it at test_inplace.py:{saved}.*add_.*changed it at test_inplace.py:{changed}"
+    ):
+        y.sum().backward()
 
 
 def test_after_many_writes_the_error_still_counts() -> None:

@@ -22,11 +22,15 @@ a + b * c
 a - (b - c)
 a - b - c
 a @ b / (c @ d)
--x ** 2
+-(x**2)
 (-x) ** 2
-x ** -1
-x ** y ** z
-(x ** y) ** z
+x**-1
+x.T**-y.T
+x**y**z
+(x**y) ** z
+f(x) ** 2
+x[0] ** 2
+1e-6**x
 (-x).T
 -x.T
 -(x + y)
@@ -59,6 +63,8 @@ f((x for x in y), 1)
 x[1:2, ..., None]
 x[a + 1 : b, ::2, :]
 x[f(a) :: -1]
+x[a.b : c]
+x[-a:n]
 x[a, b][c,]
 x[()]
 x[(y := 1)]
@@ -220,14 +226,13 @@ def noted(text: str, notes: dict[int, str], above: bool = False) -> str:
     return printed
 
 
-def test_consecutive_notes_stand_at_one_column() -> None:
-    text = noted("z = x @ w + b\nh = np.tanh(z)\ny = h\ns = np.sum(h)", {0: "model.py:12", 1: "model.py:13", 3: "loss"})
-    assert text == "z = x @ w + b   # model.py:12\nh = np.tanh(z)  # model.py:13\ny = h\ns = np.sum(h)  # loss\n"
+def test_notes_stand_two_blanks_behind() -> None:
+    text = noted("z = x @ w + b\nh = np.tanh(z)\ny = h", {0: "model.py:12", 1: "model.py:13"})
+    assert text == "z = x @ w + b  # model.py:12\nh = np.tanh(z)  # model.py:13\ny = h\n"
 
 
-def test_a_wide_statement_does_not_push_the_column_out() -> None:
-    wide = "first_name = second_name + third_name * fourth_name - fifth_name"
-    assert noted(f"x = 1\ny = 22\n{wide}", {0: "a", 1: "b", 2: "c"}) == f"x = 1   # a\ny = 22  # b\n{wide}  # c\n"
+def test_a_note_that_passes_the_margin_is_cut() -> None:
+    assert noted("x = 1", {0: "n" * 90}, above=True) == f"# {'n' * 82} ...\nx = 1\n"
 
 
 def test_a_note_that_does_not_fit_stands_above() -> None:

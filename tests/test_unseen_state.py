@@ -23,22 +23,12 @@ def setting(**names: Any) -> Setup:
 SCALE: Any = 2.0
 
 
-def helper(a: Any) -> Any:
-    return a * SCALE
-
-
 # State that the scope does not see: the function runs eagerly --------------------------------------------------------
 
 
 class Model:
     def __init__(self) -> None:
         self.k = 2.0
-
-    def loss(self, a: Any) -> Any:
-        return np.sum(a) * self.k
-
-    def __call__(self, a: Any) -> Any:
-        return np.sum(a) * self.k
 
 
 @dataclass
@@ -93,12 +83,10 @@ class Number(float):
 
 
 MODEL = Model()
-PARTIAL = functools.partial(helper)
 VECTORIZED = np.vectorize(lambda v: v * SCALE)
 FROM_PYTHON = np.frompyfunc(lambda v: v * SCALE, 1, 1)
 POLYNOMIAL = np.polynomial.Polynomial([1.0, 2.0])
 NUMBER = Number(2.0)
-SHARED: list[float] = [2.0]
 TABLE = np.array([1.0, 2.0, 3.0])
 DOT = TABLE.dot
 COUNTER = iter(range(10**6))
@@ -145,10 +133,6 @@ def _attribute(value: Any) -> Setup:
 
 
 UNSEEN: dict[str, tuple[Any, tuple[Any, ...], Callable[[Any], Setup]]] = {
-    "a bound method": (MODEL.loss, (x(),), _set(MODEL, "k")),
-    "a callable object": (MODEL, (x(),), _set(MODEL, "k")),
-    "a partial of a list": (functools.partial(lambda k, a: np.sum(a) * k[0], SHARED), (x(),), _item(SHARED, 0)),
-    "a partial in a global": (lambda a: np.sum(PARTIAL(a)), (x(),), _scale),
     "np.vectorize": (lambda a: np.sum(a) * float(VECTORIZED(1.0)), (x(),), _scale),
     "np.frompyfunc": (lambda a: np.sum(a) * FROM_PYTHON(1.0), (x(),), _scale),
     "a polynomial": (lambda a: np.sum(a) * POLYNOMIAL(1.0), (x(),), _item(POLYNOMIAL.coef, 0)),
@@ -163,15 +147,12 @@ UNSEEN: dict[str, tuple[Any, tuple[Any, ...], Callable[[Any], Setup]]] = {
     "a method of a named tuple": (lambda p: np.sum(p.twice()), (Tuple(x()),), _scale),
     "a method of an enum": (lambda a, m: np.sum(a) * m.factor(), (x(), Mode.FAST), _scale),
     "an attribute of a class argument": (lambda a, c: np.sum(a) * c.k, (x(), type("K", (), {"k": 1.0})), _scale),
-    "a list of another module": (lambda a: np.sum(a) * SHARED[0], (x(),), _item(SHARED, 0)),
-    "the length of a list": (lambda a: np.sum(a) * len(SHARED), (x(),), _item(SHARED, slice(1, None))),
     "a method of an array": (lambda a: np.sum(a) * DOT(np.ones(3)), (x(),), _item(TABLE, 0)),
     "lru_cache": (lambda a: np.sum(a) * cached(1.0), (x(),), _uncached),
     "singledispatch": (lambda a: np.sum(a) * dispatched(1.0), (x(),), _scale),
     "an attribute of a function": (lambda a: np.sum(attributed(a)), (x(),), _attribute),
     "globals()": (lambda a: np.sum(a) * globals().get("SCALE"), (x(),), _scale),
     "eval": (lambda a: np.sum(a) * eval("SCALE"), (x(),), _scale),
-    "getattr": (lambda a: np.sum(a) * getattr(MODEL, "k"), (x(),), _set(MODEL, "k")),  # noqa: B009
     "vars": (lambda a: np.sum(a) * vars(MODEL)["k"], (x(),), _set(MODEL, "k")),
     "sys.modules": (lambda a: np.sum(a) * sys.modules[__name__].SCALE, (x(),), _scale),
 }  # fmt: skip
@@ -180,15 +161,13 @@ UNSEEN: dict[str, tuple[Any, tuple[Any, ...], Callable[[Any], Setup]]] = {
 @pytest.mark.parametrize("what", UNSEEN)
 def test_state_that_is_not_seen(what: str) -> None:
     function, args, change = UNSEEN[what]
-    values = ([3.0], [4.0, 5.0]) if what == "the length of a list" else (2.0, 3.0, 2.0)
-    calls = [(change(value), args) for value in values]
+    calls = [(change(value), args) for value in (2.0, 3.0, 2.0)]
     if "class argument" in what:
-        calls = [(_set(args[1], "k")(value), args) for value in values]
+        calls = [(_set(args[1], "k")(value), args) for value in (2.0, 3.0, 2.0)]
     try:
         found = follows(function, *calls)
     finally:
-        SHARED[:] = [2.0]
-        change(2.0)() if what not in ("the length of a list",) else None
+        change(2.0)()
     assert found.warned
     assert "test_unseen_state.py:" in found.warned[0]
 

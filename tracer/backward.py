@@ -2,41 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Any
 
 import numpy as np
 
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
-from .engine import run_backward
+from ..runtime.registry import require
+from .cotangents import add_to, outward
+from .dispatch import apply
+from .engine import apply_node, run_backward
 from .exits import warn_at_user
-from .modes import LOCAL
-from .operand import Operand, wrap
+from .graph import AccumulateGrad, GradientEdge, Node, edge_of
+from .modes import LOCAL, grad_mode
+from .operand import Operand, alias, wrap
 from .site import blame
 
-__all__ = ["backward", "grad"]
+__all__ = ["backward", "grad", "may_be_grad"]
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, Operand) else (value,)
+    if isinstance(value, (Operand, np.ndarray, np.generic, GradientEdge)):
+        return (value,)
+    return tuple(value.values()) if isinstance(value, dict) else tuple(value)
+
+
+def _gradients(given: Any, count: int) -> tuple[Any, ...]:
+    """One gradient, or None, for each of `count` outputs."""
+    found = (None,) * count if given is None else _as_tuple(given)
+    for g in found:
+        if not (g is None or isinstance(g, (Operand, np.ndarray, np.generic))):
+            raise blame(
+                TypeError(
+                    f"gradients can be either Tensors or None, but got {type(g).__name__}: make one with gs.tensor({g!r})"
+                )
+            )
+    if len(found) != count:
+        raise blame(AutogradError(f"got {count} tensors and {len(found)} gradients: give one, or None, for each"))
+    return found
 
 
 def seed_of(output: Any, gradient: Any, k: int = 0) -> Any:
     """The cotangent that backward starts from at `output`, in the form that rules use (an array, or a Tensor)."""
-    if not isinstance(output, Operand) or output._node is None:
+    node = edge_of(output)
+    if node is None:
         raise blame(
             AutogradError(
                 f"element {k} of tensors does not require grad and does not have a grad_fn: no argument it was computed "
                 "from requires grad. Make one with gs.tensor(..., requires_grad=True)."
             )
         )
-    node = output._node
+    shape = node.shape
     if gradient is None:
-        if np.size(output._value) != 1:
+        if math.prod(shape) != 1:
             raise blame(
                 ShapeError(
                     "grad can be implicitly created only for scalar outputs, but this output has shape "
-                    f"{np.shape(output._value)}. Sum it (.sum()), or pass the gradient: y.backward(gradient)."
+                    f"{shape}. Sum it (.sum()), or pass the gradient: y.backward(gradient)."
                 )
             )
         if node.dtype.kind == "c":
@@ -46,14 +68,13 @@ def seed_of(output: Any, gradient: Any, k: int = 0) -> Any:
                     f"{node.dtype}. Take np.real or np.abs of it, or pass the gradient."
                 )
             )
-        shape = np.shape(output._value)
         return np.ones(shape, node.dtype) if shape else node.dtype.type(1)
     given = gradient if isinstance(gradient, Operand) else wrap(np.asarray(gradient))
-    if np.shape(given._value) != np.shape(output._value):
+    if np.shape(given._value) != shape:
         raise blame(
             ShapeError(
                 f"Mismatch in shape: grad_output[{k}] has a shape of {np.shape(given._value)} and "
-                f"output[{k}] has a shape of {np.shape(output._value)}."
+                f"output[{k}] has a shape of {shape}."
             )
         )
     found = np.result_type(given._value)
@@ -70,8 +91,6 @@ def seed_of(output: Any, gradient: Any, k: int = 0) -> Any:
 
 
 def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...], tensors: bool) -> list[tuple[Any, Any]]:
-    if len(outputs) != len(gradients):
-        raise blame(AutogradError(f"got {len(outputs)} tensors and {len(gradients)} gradients"))
     roots = []
     for k, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
         g = seed_of(output, gradient, k)
@@ -79,23 +98,44 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...], tensors: bool) 
             g = wrap(g)
         elif not tensors and isinstance(g, Operand):
             g = g._value
-        roots.append((output._node, g))
+        roots.append((edge_of(output), g))
     return roots
 
 
 def backward(
     tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-    inputs: Any = None,
+    grad_variables: Any = None, inputs: Any = None,
 ) -> None:  # fmt: skip
     """Add the gradients of `tensors` into `.grad` of the leaves (or of `inputs`) they were computed from.
 
-    Raises AutogradError (a RuntimeError) where a tensor does not require grad or its graph has been freed, and
-    ShapeError where a tensor that is not a scalar comes without its gradient.
+    `grad_tensors` holds a gradient (or None) for each; `grad_variables` is its old name. Raises AutogradError (a
+    RuntimeError) where a tensor does not require grad or its graph has been freed, ShapeError where a tensor that is not
+    a scalar comes without its gradient, and TypeError for a gradient that is no Tensor.
+
+    >>> import gradscribe as gs
+    >>> x = gs.tensor(3.0, requires_grad=True)
+    >>> gs.autograd.backward([x * x, 2 * x])
+    >>> x.grad
+    tensor(8.)
     """
+    if grad_variables is not None:
+        warn_at_user("`grad_variables` is deprecated: its name is `grad_tensors` now.", FutureWarning)
+        if grad_tensors is not None:
+            raise blame(
+                AutogradError(
+                    "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`, and they are "
+                    "one argument: keep grad_tensors."
+                )
+            )
+        grad_tensors = grad_variables
+    chosen = None if inputs is None else _as_tuple(inputs)
+    if chosen is not None and not chosen:
+        raise blame(
+            AutogradError("`inputs` argument to `backward()` cannot be empty: leave it out to mean every leaf.")
+        )
     outputs = _as_tuple(tensors)
-    gradients = _as_tuple(grad_tensors) if grad_tensors is not None else (None,) * len(outputs)
-    as_tensors = create_graph or LOCAL.recorder is not None
-    roots = _roots(outputs, gradients, as_tensors)
+    gradients = _gradients(grad_tensors, len(outputs))
+    roots = _roots(outputs, gradients, create_graph or LOCAL.recorder is not None)
     keep = create_graph if retain_graph is None else retain_graph
     if create_graph:
         warn_at_user(
@@ -103,67 +143,169 @@ def backward(
             "which hold the graph. Use gs.autograd.grad, or reset .grad to None afterwards.",
             UserWarning,
         )
-    if inputs is None:
+    if chosen is None:
         run_backward(roots, None, retain_graph=keep, create_graph=create_graph)
         return
-    given = _as_tuple(inputs)
-    if not given:
-        raise blame(AutogradError("'inputs' argument to backward() cannot be empty."))
-    found = run_backward(
-        roots, {t._node: None for t in given if t._node is not None}, retain_graph=keep, create_graph=create_graph
-    )
-    for t in given:
-        g = found.get(t._node)
-        if g is not None:
-            g = np.conj(g) if g.dtype.kind == "c" else g
-            g = g if isinstance(g, Operand) else wrap(np.array(g))
-            old = t._node.grad if t.is_leaf else getattr(t, "_grad", None)  # a non-leaf's `.grad` would warn
-            t.grad = g if old is None else old + g
+    for t in chosen:
+        if isinstance(t, Operand) and not (t._node is not None and t.is_leaf):
+            t.retain_grad()  # the engine fills what retains its gradient
+    wanted = {edge_of(t): None for t in chosen}
+    run_backward(roots, wanted, retain_graph=keep, create_graph=create_graph, accumulate=True)
 
 
 def grad(
     outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-    allow_unused: bool | None = None,
-) -> tuple[Any, ...]:  # fmt: skip
+    only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:  # fmt: skip
     """The gradients of `outputs` with respect to `inputs`, one Tensor each, without touching any `.grad`.
 
-    Raises AutogradError (a RuntimeError) where an input was not used, unless `allow_unused=True` (then its
-    gradient is None).
+    A tuple, or a dict where `inputs` is one. With `is_grads_batched=True` the first axis of every gradient in
+    `grad_outputs` counts gradients, one run of backward each, and so does that of the results. Raises AutogradError (a
+    RuntimeError) where an input was not used, unless `allow_unused=True` (its gradient is then None) or
+    `materialize_grads=True` (then zeros). `only_inputs` is ignored, with a warning.
 
     >>> import gradscribe as gs
     >>> x = gs.tensor(3.0, requires_grad=True)
     >>> gs.autograd.grad(x * x, x)
     (tensor(6.),)
     """
+    if materialize_grads:
+        if allow_unused is False:
+            raise blame(
+                ValueError(
+                    "Expected allow_unused to be True or not passed when materialize_grads=True, but got "
+                    "allow_unused=False: unused inputs get zeros, or are an error, not both."
+                )
+            )
+        allow_unused = True
+    if not only_inputs:
+        warn_at_user(
+            "only_inputs argument is deprecated and is ignored now: gradients go to the inputs alone. "
+            "Use gs.autograd.backward to fill .grad of the leaves.",
+            FutureWarning,
+        )
     outs, ins = _as_tuple(outputs), _as_tuple(inputs)
+    gradients = _gradients(grad_outputs, len(outs))
     if not ins:
-        raise blame(AutogradError("'inputs' argument to grad() cannot be empty."))
+        raise blame(AutogradError("`inputs` argument to `grad()` cannot be empty: name what to differentiate by."))
     for k, t in enumerate(ins):
-        if not isinstance(t, Operand) or t._node is None:
+        if edge_of(t) is None:
             raise blame(AutogradError(f"One of the differentiated Tensors does not require grad: inputs[{k}]"))
-    gradients = _as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outs)
-    as_tensors = create_graph or LOCAL.recorder is not None
-    roots = _roots(outs, gradients, as_tensors)
     keep = create_graph if retain_graph is None else retain_graph
-    found = run_backward(roots, {t._node: None for t in ins}, retain_graph=keep, create_graph=create_graph)
+    if is_grads_batched:
+        rows = _rows(outs, gradients)
+        runs = [_grads(outs, ins, g, keep or k < len(rows) - 1, create_graph) for k, g in enumerate(rows)]
+        found = [None if column[0] is None else _stacked(column) for column in zip(*runs, strict=True)]
+    else:
+        found = _grads(outs, ins, gradients, keep, create_graph)
+    for k, t in enumerate(ins):
+        if found[k] is None and not allow_unused:
+            raise blame(
+                AutogradError(
+                    f"One of the differentiated Tensors (inputs[{k}]) appears to not have been used in the graph. "
+                    "Set allow_unused=True if this is the desired behavior."
+                )
+            )
+        if found[k] is None and materialize_grads:
+            found[k] = wrap(np.zeros(*edge_of(t).meta))
+    return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
+
+
+def _grads(
+    outs: tuple[Any, ...], ins: tuple[Any, ...], gradients: tuple[Any, ...], retain_graph: bool, create_graph: bool
+) -> list[Any]:
+    """One run of backward: the gradient of each input as a Tensor, None where it was not used."""
+    roots = _roots(outs, gradients, create_graph or LOCAL.recorder is not None)
+    found = run_backward(roots, {edge_of(t): None for t in ins}, retain_graph=retain_graph, create_graph=create_graph)
     results: list[Any] = []
     given = {id(g._value if isinstance(g, Operand) else g) for _, g in roots}  # arrays that are spoken for
-    for k, t in enumerate(ins):
-        g = found.get(t._node)
+    for t in ins:
+        g = found.get(edge_of(t))
         if g is None:
-            if not allow_unused:
-                raise blame(
-                    AutogradError(
-                        f"One of the differentiated Tensors (inputs[{k}]) appears to not have been used in the graph. "
-                        "Set allow_unused=True if this is the desired behavior."
-                    )
-                )
             results.append(None)
             continue
-        g = np.conj(g) if g.dtype.kind == "c" else g
+        with grad_mode(create_graph):
+            g = outward(g)
         if type(g) is np.ndarray:
             if not (g.flags.owndata and g.flags.writeable) or id(g) in given:
                 g = np.array(g)  # each result has memory of its own
             given.add(id(g))
         results.append(g if isinstance(g, Operand) else wrap(g))
-    return tuple(results)
+    return results
+
+
+def _rows(outs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """The gradients of each run that `is_grads_batched=True` asks for."""
+    for k, (output, g) in enumerate(zip(outs, gradients, strict=True)):
+        edge = edge_of(output)
+        shape, wanted = np.shape(g), () if edge is None else edge.shape
+        if g is None or not shape or shape[1:] != wanted:
+            raise blame(
+                ShapeError(
+                    "With is_grads_batched=True the first axis of each gradient counts the batch, but a mismatch was "
+                    f"detected: grad_output[{k}] has a shape of {None if g is None else shape} and output[{k}] has a shape "
+                    f"of {wanted}: its gradient must have the shape {('batch', *wanted)}."
+                )
+            )
+    counts = {np.shape(g)[0] for g in gradients}
+    if len(counts) != 1 or not all(counts):
+        raise blame(ShapeError(f"Expected all gradients to have the same size in the batch axis, got {sorted(counts)}"))
+    return [tuple([g[k] for g in gradients]) for k in range(counts.pop())]
+
+
+def _stacked(column: tuple[Any, ...]) -> Any:
+    """The gradients of one input in all runs, with the batch as first axis."""
+    return apply(require(np.stack), (list(column),), {})
+
+
+def may_be_grad(tensor: Any, value: Any) -> None:
+    """Raise where `value` cannot be the gradient of `tensor`."""
+    if value is tensor:
+        raise blame(AutogradError("can't assign Variable as its own grad: assign a copy, x.detach().clone()"))
+    if not isinstance(value, Operand):
+        raise blame(TypeError(f"assigned grad expected to be a Tensor or None but got {type(value).__name__!r}"))
+    if np.shape(value._value) != np.shape(tensor._value):
+        raise blame(
+            AutogradError(
+                f"assigned grad has data of a different size: shape {np.shape(value._value)}, "
+                f"but the tensor has shape {np.shape(tensor._value)}"
+            )
+        )
+    if np.result_type(value._value) != tensor.dtype:
+        raise blame(
+            DtypeError(
+                f"assigned grad has data of a different type: dtype {value.dtype}, "
+                f"but the tensor has dtype {tensor.dtype}"
+            )
+        )
+
+
+def call(node: Any, *grads: Any) -> Any:
+    """What `grad_fn(*grads)` gives: from a gradient (or None) of each result to one for each argument.
+
+    A Tensor where there is one argument, else a tuple, None for constants; at a leaf the gradient is added up. Raises
+    TypeError for a wrong count.
+    """
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.fail("calls a node of the graph by itself")
+    leaf = type(node) is AccumulateGrad
+    count = 1 if leaf else getattr(node, "plural", 0) or 1
+    if len(grads) != count:
+        raise blame(TypeError(f"expected {count} arguments, got {len(grads)} instead: one for each result of the node"))
+    for k, g in enumerate(grads):
+        if not (g is None or isinstance(g, Operand)):
+            raise blame(
+                TypeError(f"argument {k} is not a Variable: {type(g).__name__} where a Tensor or None is wanted")
+            )
+    if leaf:
+        if grads[0] is not None:
+            add_to(node, alias(grads[0]))
+        return ()
+    found = apply_node(node, grads) if any(g is not None for g in grads) else {}
+    results = tuple([found.get(slot) for slot in node.arguments()])
+    return results[0] if len(results) == 1 else results
+
+
+setattr(Node, "__call__", call)  # noqa: B010  # the engine stands above the graph
+setattr(AccumulateGrad, "__call__", call)  # noqa: B010

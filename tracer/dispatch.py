@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import NoRuleError
-from ..runtime.ops import Kind, Op
+from ..runtime.ops import Kind, Op, Plan
 from ..runtime.registry import require
-from . import masked, operand, versions, views
+from . import masked, operand, saved, versions, views
 from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
 from .modes import LOCAL
 from .operand import Operand, alias, wrap
@@ -209,7 +209,7 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def run(op: Op, bound: tuple[Any, ...]) -> Any:
     """Run an op on arguments in the order of its parameters."""
-    if op.kind is Kind.shaping and not LOCAL.depth and type(bound[0]) is tensor_class:
+    if op.kind is Kind.shaping and isinstance(bound[0], Operand) and not LOCAL.depth:
         versions.own_array(bound[0])  # so that a view of a number shares memory with it
     values = tuple([unwrap(b) for b in bound])
     a, k = op.call_form(values)
@@ -228,7 +228,7 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     if node is None:
         tensors = tuple([wrap(r) for r in results])
     elif several:
-        tensors = tuple([wrap(r, Pick(node, j, r) if r.dtype.kind in "fc" else None) for j, r in enumerate(results)])
+        tensors = tuple([wrap(r, Pick(node, j) if r.dtype.kind in "fc" else None) for j, r in enumerate(results)])
     else:
         tensors = (wrap(result, node),)
     recorder = LOCAL.recorder
@@ -236,14 +236,21 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
         ir = recorder.call(op, bound, tensors)
         if node is not None:
             _save_recorded(op, node, bound, tensors, several)
+            if LOCAL.packing and ir is None:  # the recorder has given up
+                saved.pack_saved(node, bound)
             node.ir = ir
             if several and ir is not None:
                 for t, out in zip(tensors, ir[0], strict=True):
                     if t._node is not None:
                         t._node.ir = ((out,), ir[1])
+    shapes = op.kind is Kind.shaping
     for j, r in enumerate(results):
-        if type(r) is np.ndarray and (r.base is not None or op.kind is Kind.shaping):
+        if type(r) is np.ndarray and (shapes or r.base is not None):
             views.note_view(tensors[j], op, bound, j if several else -1)
+    if LOCAL.inference and not LOCAL.depth:
+        for t in tensors:
+            if getattr(t, "_view", None) is None:
+                operand.made_in_inference(t)
     if not several:
         return tensors[0]
     if hasattr(result, "_fields"):  # a namedtuple such as EighResult
@@ -257,42 +264,65 @@ def node_of(
     """The node of one call, or None where no argument asks for a gradient."""
     slots: list[tuple[int, int]] = []
     edges: list[Any] = []
+    listed: list[int] = []  # arguments that are lists
+    in_lists = special = False
     for k, b in enumerate(bound):
-        if isinstance(b, Operand):
+        kind = type(b)
+        if kind is list or kind is tuple:
+            listed.append(k)
+            param = op.params[k]
+            many = param.sequence or param.variadic
+            for i, e in enumerate(b):
+                if isinstance(e, Operand):
+                    special = special or type(e) is not tensor_class
+                    if e._node is not None:
+                        if not many:
+                            raise NoRuleError.argument(op.path, param.name)
+                        in_lists = True
+                        slots.append((k, i))
+                        edges.append(e._node)
+        elif isinstance(b, Operand):
+            special = special or kind is not tensor_class
             if b._node is not None:
                 slots.append((k, -1))
                 edges.append(b._node)
-        elif type(b) in (list, tuple):
-            param = op.params[k]
-            if not (param.sequence or param.variadic):
-                if any(isinstance(e, Operand) and e._node is not None for e in b):
-                    raise NoRuleError.argument(op.path, param.name)
-                continue
-            for i, e in enumerate(b):
-                if isinstance(e, Operand) and e._node is not None:
-                    slots.append((k, i))
-                    edges.append(e._node)
     if not slots or not (several or getattr(results[0], "dtype", FLOAT).kind in "fc"):
         return None
-    key = sum(1 << k for k, _ in slots) if all(i < 0 for _, i in slots) else tuple(slots)
-    plan = op.plan(key)
-    if not plan.slots:
-        return None
+    plan = op.plan(tuple(slots) if in_lists else sum([1 << k for k, _ in slots]))
+    if len(plan.slots) != len(slots):
+        if not plan.slots:
+            return None
+        at = dict(zip(slots, edges, strict=True))
+        edges = [at[s] for s in plan.slots]
+    if special:
+        _may_be_saved(plan, bound)
     node = _new(Node)
     node.op = op
     node.plan = plan
-    at = dict(zip(slots, edges, strict=True))
-    node.edges = tuple([at[s] for s in plan.slots])
+    node.edges = tuple(edges)
     out = results if several else results[0]
     if LOCAL.recorder is None:  # while recording, Tensors are saved once the results have their IR values
-        if any(type(v) is list or type(v) is tuple for v in values):
-            values = tuple([_as_array(op, k, v) for k, v in enumerate(values)])
+        for k in listed:
+            values = (*values[:k], _as_array(op, k, values[k]), *values[k + 1 :])
         node.saved = plan.save(*values, out)
     node.plural = len(results) if several else 0
-    node.meta = NUMBER if several else meta_of(out)  # of several results each Pick knows its own
+    node.meta = tuple([meta_of(r) for r in results]) if several else meta_of(out)  # type: ignore[assignment]
     node.seq = next_sequence()
     node.extra = None
+    if LOCAL.packing and LOCAL.recorder is None:
+        saved.pack_saved(node, bound)
+    if LOCAL.anomaly is not None:
+        LOCAL.anomaly.note(node)
     return node
+
+
+def _may_be_saved(plan: Plan, bound: tuple[Any, ...]) -> None:
+    """Raise where backward would need a Tensor that was made in inference mode."""
+    for spec in plan.saved:
+        if spec.what == "value":
+            given = bound[spec.param]
+            for v in given if type(given) is list or type(given) is tuple else (given,):
+                operand.may_be_saved(v)
 
 
 def _as_array(op: Op, k: int, value: Any) -> Any:

@@ -9,53 +9,32 @@ import numpy as np
 
 from ..runtime.errors import AutogradError
 from ..runtime.ops import Plan
-from .graph import NUMBER, AccumulateGrad, Node, Pick
+from .around import accumulate_at, after, before, plural_of, tensor_hooks
+from .cotangents import UNDEFINED, fit, outward
+from .graph import NUMBER, AccumulateGrad, Extra, Node, Pick
 from .modes import LOCAL, grad_mode
 from .operand import Operand, alias, wrap
+from .run import Run, needed_of
+from .saved import unpacked
 from .site import blame
-from .versions import COUNTERS, bump, check
+from .versions import COUNTERS, check
 
-__all__ = ["run_backward"]
+__all__ = ["apply_node", "run_backward"]
 
 float64 = np.float64
+PLAIN = Extra()  # of a node that has nothing of its own, where one of the modes looks at every node
 
 
-def fit(g: Any, meta: tuple[tuple[int, ...], Any]) -> Any:
-    """A cotangent in the shape and dtype of what it belongs to: summed over broadcast axes, cast, the real part taken."""
-    shape, dtype = meta
-    if hasattr(g, "dtype") and g.shape == shape and g.dtype == dtype:
-        return g
-    if np.shape(g) != shape:
-        extra = np.ndim(g) - len(shape)
-        if extra > 0:
-            g = np.sum(g, axis=0 if extra == 1 else tuple(range(extra)))
-        stretched = tuple([k for k, n in enumerate(shape) if n == 1 and np.shape(g)[k] != 1])
-        if stretched:
-            g = np.sum(g, axis=stretched if len(stretched) > 1 else stretched[0], keepdims=True)
-        if np.shape(g) != shape:
-            g = np.broadcast_to(g, shape)
-    if not hasattr(g, "dtype"):  # a Python number: -1j * np.float64(2) is one
-        g = np.asarray(g)[()]
-    found = g.dtype
-    if found != dtype:
-        if found.kind == "c" and dtype.kind != "c":
-            g = np.real(g)
-            found = g.dtype
-        if found != dtype:
-            g = g.astype(dtype)
-    return g
-
-
-def _rebuilt(node: Node) -> tuple[Any, ...]:
+def _rebuilt(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a node saved, as Tensors that hang in the graph where they stood."""
     edges = dict(zip(node.plan.slots, node.edges, strict=True))
     made: list[Any] = []
-    for spec, entry in zip(node.plan.saved, node.saved, strict=True):
+    for spec, entry in zip(node.plan.saved, saved, strict=True):
         if spec.what == "out":
             if node.op.n_out == 1:
                 entry = _hang(entry, node)
             else:
-                entry = tuple([_hang(e, Pick(node, j, e)) for j, e in enumerate(entry)])
+                entry = tuple([_hang(e, Pick(node, j)) for j, e in enumerate(entry)])
         elif spec.what == "value":
             param = node.op.params[spec.param]
             if param.sequence or param.variadic:
@@ -76,63 +55,55 @@ def _hang(entry: Any, edge: Any) -> Any:
     return wrap(entry, edge)
 
 
-def _needed(roots: list[Any], wanted: dict[Any, Any]) -> set[Any]:
-    """The nodes on a path from a root to something wanted."""
-    order: list[Any] = []
-    seen: set[Any] = set()
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        order.append(node)
-        if type(node) is Pick:
-            stack.append(node.parent)
-        elif type(node) is not AccumulateGrad:
-            stack.extend(node.edges)
-    needed = set(wanted)
-    order.sort(key=_sequence)
-    for node in order:  # what a node depends on was created before it
-        if type(node) is Pick:
-            if node.parent in needed:
-                needed.add(node)
-        elif type(node) is not AccumulateGrad and any(e in needed for e in node.edges):
-            needed.add(node)
-    return needed
-
-
-def _sequence(node: Any) -> int:
-    return node.seq  # type: ignore[no-any-return]
-
-
 def run_backward(
-    roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, *, retain_graph: bool, create_graph: bool
-) -> dict[Any, Any]:
+    roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, *, retain_graph: bool, create_graph: bool,
+    accumulate: bool = False,
+) -> dict[Any, Any]:  # fmt: skip
     """Send the cotangents of `roots` (node, cotangent) backward; give those of the nodes in `wanted`.
 
-    With `wanted=None` the leaves' gradients accumulate instead. Cotangents here are those of the plain transpose.
+    With `wanted=None` the leaves' gradients accumulate instead, and with `accumulate` those of the leaves in `wanted`.
+    Cotangents here are those of the plain transpose.
     """
     recorder = LOCAL.recorder
-    with np.errstate(all="ignore"), grad_mode(create_graph):
-        if recorder is None:
-            return _run(roots, wanted, retain_graph, create_graph)
-        before = recorder.backward_begins()
-        try:
-            return _run(roots, wanted, retain_graph, True)
-        finally:
-            recorder.backward_ends(before)
+    outer, LOCAL.run = LOCAL.run, Run([node for node, _ in roots], wanted)
+    anomaly = LOCAL.anomaly
+    if anomaly is not None:
+        outer_node, anomaly.node = anomaly.node, None
+    try:
+        with np.errstate(all="ignore"), grad_mode(create_graph):
+            if recorder is None:
+                return _run(roots, wanted, retain_graph, create_graph, accumulate)
+            before = recorder.backward_begins()
+            try:
+                return _run(roots, wanted, retain_graph, True, accumulate)
+            finally:
+                recorder.backward_ends(before)
+    except Exception:
+        if anomaly is not None:
+            anomaly.explain()
+        raise
+    finally:
+        LOCAL.run = outer
+        if anomaly is not None:
+            anomaly.node = outer_node
 
 
 def _run(
-    roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_graph: bool, tensors: bool
+    roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_graph: bool, tensors: bool, accumulate: bool
 ) -> dict[Any, Any]:
-    needed = None if wanted is None else _needed([node for node, _ in roots], wanted)
+    needed: set[Any] | None = None
+    running: set[Any] | None = None
+    if wanted is not None:
+        needed, running = needed_of(LOCAL.run.reached, wanted, accumulate)
+        LOCAL.run.running = running
     results: dict[Any, Any] = {}
     totals: dict[Any, Any] = {}
     owned: set[Any] = set()  # nodes whose running sum is a buffer of ours, so that adding in place is allowed
-    heap: list[tuple[int, Any]] = []
+    heap: list[tuple[float, Any]] = []
     recorder: Any = LOCAL.recorder
+    anomaly: Any = LOCAL.anomaly
+    watched = not (recorder is None and anomaly is None and wanted is None)
+    undefined = UNDEFINED
     for node, g in roots:
         if node in totals:
             totals[node] = totals[node] + g
@@ -149,43 +120,50 @@ def _run(
             node = following
         following = None
         g = totals.pop(node)
-        if recorder is not None:
-            recorder.backward(node, g)
-        if node.extra is not None:
-            g = _hooks(node, g)
-        if wanted is not None and node in wanted:
-            results[node] = g
+        extra = node.extra
+        if watched:
+            if recorder is not None and g is not undefined:
+                recorder.backward(node, g)
+            if anomaly is not None:
+                anomaly.node = node
+                extra = extra or PLAIN
+            if running is not None and wanted is not None:
+                if node not in running:
+                    if node in wanted:
+                        results[node] = g if extra is None else tensor_hooks(extra, g, tensors)
+                    continue
+                if node in wanted:  # known as it came, before hooks: so does PyTorch
+                    results[node] = g
         kind = type(node)
         if kind is Pick or kind is AccumulateGrad:
             if kind is Pick:
-                parent = node.parent
-                if needed is not None and parent not in needed:
-                    continue
-                if parent not in totals:
-                    totals[parent] = [None] * parent.plural
-                    heappush(heap, (-parent.seq, parent))
-                earlier = totals[parent][node.index]
-                totals[parent][node.index] = g if earlier is None else earlier + g
-            elif wanted is None:
-                _accumulate(node, g)
-            continue
-        if needed is not None and node not in needed:
+                _collect(node, g, totals, heap)
+            else:
+                accumulate_at(node, extra, g, tensors)
             continue
         saved = node.saved
         if saved is None:
-            raise blame(
-                AutogradError(
-                    f"Trying to backward through the graph a second time: what {node.name()} saved has been freed. "
-                    "Specify retain_graph=True when calling backward the first time."
-                )
-            )
+            raise blame(_freed(node))
         if COUNTERS:
             check(node)
+        if extra is not None:
+            if extra.hooks or extra.retain is not None:
+                g = tensor_hooks(extra, g, tensors)
+            if extra.prehooks or extra.outputs:
+                g = before(node, extra, g, tensors)
+            if extra.packed:
+                saved = unpacked(node)
         plan = node.plan
         if tensors:
-            saved = _rebuilt(node)
+            saved = _rebuilt(node, saved)
         edges = node.edges
-        if plan.any_sum:
+        if extra is not None or g is undefined:
+            grads = _alone(node, g, saved)
+            if anomaly is not None:
+                anomaly.check(node, grads)
+            if extra is not None and extra.posthooks:
+                grads = after(node, extra, grads, g, needed, tensors)
+        elif plan.any_sum:
             sums = _sums(plan, edges, totals, owned)
             grads = plan.backward(tuple(g) if type(g) is list else g, saved, sums)
             grads = _taken_over(plan, edges, grads, totals, owned, heap, needed)
@@ -195,6 +173,9 @@ def _run(
             node.saved = None
         for edge, gx in zip(edges, grads):  # noqa: B905  # strict= costs a tenth of a 0-d op
             if gx is None or (needed is not None and edge not in needed):
+                if edge not in totals and (needed is None or edge in needed):
+                    totals[edge] = undefined
+                    heappush(heap, (-edge.seq, edge))
                 continue
             if type(gx) is not float64 or edge.meta is not NUMBER:
                 gx = fit(gx, edge.meta)
@@ -211,7 +192,46 @@ def _run(
                 total = totals[edge] = total + gx
                 if type(total) is np.ndarray:
                     owned.add(edge)
-    return results
+    return {node: g for node, g in results.items() if g is not UNDEFINED}
+
+
+def _collect(pick: Pick, g: Any, totals: dict[Any, Any], heap: list[tuple[float, Any]]) -> None:
+    """Put the cotangent of one of several results where its node will find it."""
+    parent = pick.parent
+    if parent not in totals:
+        totals[parent] = UNDEFINED
+        heappush(heap, (-parent.seq, parent))
+    if g is not UNDEFINED:
+        if totals[parent] is UNDEFINED:
+            totals[parent] = [None] * parent.plural
+        earlier = totals[parent][pick.index]
+        totals[parent][pick.index] = g if earlier is None else earlier + g
+
+
+def apply_node(node: Node, grads: tuple[Any, ...]) -> dict[Any, Any]:
+    """The user-side gradients that one node alone makes of those of its results, by slot."""
+    if node.saved is None:
+        raise blame(_freed(node))
+    if COUNTERS:
+        check(node)
+    plan = node.plan
+    given = [None if g is None else outward(g if LOCAL.grad else g._value) for g in grads]
+    saved = unpacked(node) if node.extra is not None and node.extra.packed else node.saved
+    found: dict[Any, Any] = {}
+    with np.errstate(all="ignore"):
+        results = _alone(node, given if plural_of(node) else given[0], _rebuilt(node, saved) if LOCAL.grad else saved)
+        for slot, edge, g in zip(plan.slots, node.edges, results, strict=True):
+            if g is not None:
+                g = outward(fit(g, edge.meta))
+                found[slot] = g if isinstance(g, Operand) else wrap(g)
+    return found
+
+
+def _freed(node: Any) -> AutogradError:
+    return AutogradError(
+        "Trying to backward through the graph a second time, or to read saved tensors after they have already been freed: "
+        f"what {node.name()} saved is gone. Specify retain_graph=True when calling backward the first time."
+    )
 
 
 def _sums(plan: Plan, edges: tuple[Any, ...], totals: dict[Any, Any], owned: set[Any]) -> list[Any]:
@@ -219,6 +239,8 @@ def _sums(plan: Plan, edges: tuple[Any, ...], totals: dict[Any, Any], owned: set
     sums: list[Any] = []
     for takes, edge in zip(plan.takes_sum, edges, strict=True):
         total = totals.get(edge) if takes else None
+        if total is UNDEFINED:
+            total = None
         if total is not None and edge not in owned and type(total) is np.ndarray:
             total = np.array(total)
         sums.append(total)
@@ -227,7 +249,7 @@ def _sums(plan: Plan, edges: tuple[Any, ...], totals: dict[Any, Any], owned: set
 
 def _taken_over(
     plan: Plan, edges: tuple[Any, ...], grads: tuple[Any, ...], totals: dict[Any, Any], owned: set[Any],
-    heap: list[tuple[int, Any]], needed: set[Any] | None,
+    heap: list[tuple[float, Any]], needed: set[Any] | None,
 ) -> tuple[Any, ...]:  # fmt: skip
     """Store the new sums of formulas that took theirs over; what is left to add of the others."""
     left = list(grads)
@@ -241,47 +263,14 @@ def _taken_over(
     return tuple(left)
 
 
-def _hooks(node: Any, g: Any) -> Any:
-    """Run the hooks of the tensor that `node` made, in order of registration, and keep its gradient if it retains it."""
-    extra = node.extra
-    if LOCAL.recorder is not None and extra.hooks:
-        LOCAL.recorder.fail("a hook runs in its backward")
-    for hook in list(extra.hooks.values()):
-        found = hook(_outward(g) if isinstance(g, Operand) else wrap(_outward(g)))
-        if found is not None:
-            g = _outward(
-                found if isinstance(g, Operand) else found._value if isinstance(found, Operand) else np.asarray(found)
-            )
-    if extra.retain is not None:
-        tensor = extra.retain()
-        if tensor is not None:
-            add_to(tensor, _outward(g))
-    return g
-
-
-def _outward(g: Any) -> Any:
-    """A cotangent as users see it (PyTorch's convention), or back: rules are the transpose without a conjugate."""
-    return np.conj(g) if g.dtype.kind == "c" else g
-
-
-def add_to(holder: Any, g: Any) -> None:
-    """Add a user-side gradient to `holder.grad` (a leaf's node, or a tensor that retains its gradient)."""
-    new = g if isinstance(g, Operand) else wrap(g)
-    old = holder.grad
-    if old is None:
-        if type(new._value) is not np.ndarray:
-            new._value = np.asarray(new._value)
-        elif new._node is None and (not new._value.flags.owndata or not new._value.flags.writeable):
-            new._value = np.array(new._value)
-        elif new._node is None:
-            new._value = new._value.copy()
-        holder.grad = new
-    elif new._node is None and old._node is None and not LOCAL.grad:
-        old._value += new._value
-        bump(old._value, "backward()")
-    else:
-        holder.grad = old + new
-
-
-def _accumulate(leaf: AccumulateGrad, g: Any) -> None:
-    add_to(leaf, _outward(g))
+def _alone(node: Any, g: Any, saved: Any) -> tuple[Any, ...]:
+    """The cotangents that a node gives for its arguments, added to nothing."""
+    plan = node.plan
+    several = type(g) is list
+    if type(node) is Node and (all(one is None for one in g) if several else g is UNDEFINED or g is None):
+        return (None,) * len(node.edges)
+    cotangent = tuple(g) if several else g
+    if g is UNDEFINED:
+        cotangent = (None,) * plural_of(node) or None
+    found: tuple[Any, ...] = plan.backward(cotangent, saved, [None] * len(node.edges) if plan.any_sum else None)
+    return found

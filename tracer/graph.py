@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..runtime.ops import MISSING, Op, Plan
-from .operand import wrap
+from .hooks import RemovableHandle
+from .operand import Operand, wrap
 
-__all__ = ["NUMBER", "AccumulateGrad", "Edge", "Extra", "Node", "Pick", "meta_of", "next_sequence"]
+__all__ = [
+    "NUMBER",
+    "AccumulateGrad",
+    "Edge",
+    "Extra",
+    "GradientEdge",
+    "GraphNode",
+    "Node",
+    "Pick",
+    "edge_of",
+    "extra_of",
+    "meta_of",
+    "next_sequence",
+    "public_edge",
+]
 
 next_sequence = itertools.count().__next__  # creation order; backward runs it in reverse
 
@@ -56,7 +72,7 @@ class Edge:
 class Extra:
     """What few nodes have: hooks on the tensor they made and on themselves, and what a mode noted about them."""
 
-    __slots__ = ("accumulated", "hooks", "metadata", "packed", "posthooks", "prehooks", "retain", "trace")
+    __slots__ = ("accumulated", "hooks", "metadata", "outputs", "packed", "posthooks", "prehooks", "retain", "trace")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Any] = {}  # of the tensor: hook(grad)
@@ -64,12 +80,54 @@ class Extra:
         self.prehooks: dict[int, Any] = {}  # of the node: hook(grad_outputs)
         self.posthooks: dict[int, Any] = {}  # of the node: hook(grad_inputs, grad_outputs)
         self.accumulated: dict[int, Any] = {}  # of a leaf: hook(leaf), once its gradient has been added
-        self.packed: Any = None  # what saved-tensor hooks made of the saved arrays
+        self.outputs: dict[int, Extra] = {}  # of a node with several results: those of its results
+        self.packed = False  # whether saved-tensor hooks packed what it saved
         self.trace: Any = None  # where in the user's code the operation stands, noted in anomaly mode
         self.metadata: dict[Any, Any] = {}
 
 
-class Node(Edge):
+class GraphNode(Edge):
+    """A node of the graph: what `grad_fn` is, or where the gradient of a leaf adds up."""
+
+    __slots__ = ()
+
+    extra: Extra | None
+
+    def name(self) -> str:
+        """PyTorch's name of this kind of node, such as `MulBackward0`."""
+        raise NotImplementedError
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """For each argument its node and which of that node's results it is; (None, 0) for a constant."""
+        raise NotImplementedError
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for notes of the user's, empty at first."""
+        return extra_of(self).metadata
+
+    def register_hook(self, fn: Callable[[Any, Any], Any]) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after this node has run backward.
+
+        Both are tuples of Tensors and Nones; a tuple that it returns replaces the gradients of the inputs.
+        """
+        return RemovableHandle(extra_of(self).posthooks, fn)
+
+    def register_prehook(self, fn: Callable[[Any], Any]) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before this node runs backward; a tuple that it returns replaces what the node gets."""
+        return RemovableHandle(extra_of(self).prehooks, fn)
+
+
+def extra_of(node: Any) -> Extra:
+    """What a node (or one of its results) has beyond the usual, made at the first need."""
+    if node.extra is None:
+        node.extra = Extra()
+    found: Extra = node.extra
+    return found
+
+
+class Node(GraphNode):
     """One recorded operation: its op, what it saved, and edges to the nodes that made its arguments.
 
     `edges[j]` is the node of the argument that `plan.slots[j]` names. A node never holds its own result. A subclass
@@ -92,43 +150,77 @@ class Node(Edge):
         title = self.op.title
         return title if title in _WHOLE_NAMES else f"{title}Backward0"
 
-    @property
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """For each argument its node and which of that node's results it is; (None, 0) for a constant."""
-        places = dict(zip(self.plan.slots, self.edges, strict=True))
-        arrays = [
+    def arguments(self) -> list[tuple[int, int]]:
+        """The slots of all arguments that may have a gradient, constants among them."""
+        arrays = {
             (k, -1)
             for k, p in enumerate(self.op.params)
             if p.name in self.op.vjps and p.default is MISSING and not p.sequence
-        ]
-        order = sorted(set(arrays) | set(places))
-        return tuple(_public_edge(places.get(slot)) for slot in order)
+        }
+        return sorted(arrays.union(self.plan.slots))
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """For each argument its node and which of that node's results it is; (None, 0) for a constant."""
+        edges = dict(zip(self.plan.slots, self.edges, strict=True))
+        return tuple(public_edge(edges.get(slot)) for slot in self.arguments())
 
     def __repr__(self) -> str:
         return f"<{self.name()}>"
 
 
-def _public_edge(edge: Any) -> tuple[Any, int]:
+class GradientEdge(NamedTuple):
+    """A result of a node: where in the graph a tensor stands. As good as the tensor where gradients are asked for."""
+
+    node: GraphNode
+    output_nr: int
+    ownership_token: Any = None
+
+
+def edge_of(given: Any) -> Any:
+    """Where a Tensor or a GradientEdge stands in the graph; None for what stands nowhere."""
+    if isinstance(given, GradientEdge):
+        return Pick(given.node, given.output_nr) if getattr(given.node, "plural", 0) else given.node
+    return given._node if isinstance(given, Operand) else None
+
+
+def public_edge(edge: Any) -> tuple[Any, int]:
+    """The node and which of its results: as users see an edge."""
     if isinstance(edge, Pick):
         return (edge.parent, edge.index)
     return (edge, 0)
 
 
 class Pick(Edge):
-    """One result of an operation that has several."""
+    """One result of an operation that has several. Two of the same result are equal."""
 
-    __slots__ = ("__weakref__", "extra", "index", "ir", "parent", "seq")
+    __slots__ = ("__weakref__", "index", "ir", "parent", "seq")
 
-    def __init__(self, parent: Node, index: int, value: Any) -> None:
+    def __init__(self, parent: Any, index: int) -> None:
         self.parent = parent
         self.index = index
-        self.meta = meta_of(value)
-        self.seq = next_sequence()
-        self.extra: Extra | None = None
+        self.meta = parent.meta[index]
+        self.seq = parent.seq + (index + 1) / (len(parent.meta) + 1)  # after the node, before all that comes after it
         self.ir: Any = None
 
+    @property
+    def extra(self) -> Extra | None:
+        """What this result has beyond the usual: the node keeps it."""
+        kept = self.parent.extra
+        return None if kept is None else kept.outputs.get(self.index)
 
-class AccumulateGrad(Edge):
+    @extra.setter
+    def extra(self, value: Extra) -> None:
+        extra_of(self.parent).outputs[self.index] = value
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Pick and self.parent is other.parent and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self.parent), self.index))
+
+
+class AccumulateGrad(GraphNode):
     """The end of the graph at a leaf: where that leaf's gradient adds up.
 
     The gradient lives here and the leaf only points to it, so that leaf and node make no reference cycle.
@@ -154,7 +246,10 @@ class AccumulateGrad(Edge):
             self._variable = weakref.ref(found)
         return found
 
-    next_functions: tuple[Any, ...] = ()
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Nothing: the graph ends here."""
+        return ()
 
     def name(self) -> str:
         """`AccumulateGrad`, as in PyTorch."""

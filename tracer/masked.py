@@ -68,8 +68,14 @@ def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         (out,) = out
     where = words.pop("where", True)
     if LOCAL.recorder is not None:
+        if where is True and not words and isinstance(out, Operand):
+            result = dispatch.apply(op, args, {})
+            if (np.shape(result._value), result.dtype) == (np.shape(out._value), out.dtype):
+                return _into(out, result)
         LOCAL.recorder.fail(
-            "writes in place (`out=`)" if out is not None else "uses `where=` of a ufunc, which leaves values undefined"
+            "writes a result of another type or shape (`out=`)"
+            if where is True
+            else "uses `where=` of a ufunc, which leaves values undefined"
         )
     if isinstance(out, Operand) and not LOCAL.depth and any(a is out for a in args):
         storage.may_write(out, f"{op.path}(..., out=x)", *args)
@@ -83,8 +89,6 @@ def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def apply_out(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`out=` of a function that is not a ufunc."""
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("writes in place (`out=`)")
     words = dict(kwargs)
     return _into(words.pop("out"), dispatch.apply(op, args, words))
 
@@ -93,6 +97,8 @@ def _into(out: Any, result: Any) -> Any:
     if isinstance(out, Operand):
         storage.write(out, result, "out=")
         return out
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.fail("writes into an array of unknown origin (`out=`)")
     if result._node is not None:
         raise blame(
             GradientLossError(

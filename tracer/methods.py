@@ -137,7 +137,7 @@ _TORCH_NAMES: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "pow": np.power, "matmul": np.matmul,
     "mm": np.matmul, "neg": np.negative, "abs": np.absolute, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "maximum": np.maximum, "minimum": np.minimum, "unsqueeze": np.expand_dims, "outer": np.outer, "permute": np.transpose,
-    "amax": np.max, "amin": np.min, "flip": np.flip, "roll": np.roll,
+    "amax": np.max, "amin": np.min, "flip": np.flip, "roll": np.roll, "sign": np.sign,
 }  # fmt: skip
 
 

@@ -1,10 +1,11 @@
-"""What holds for the running thread: grad mode, the recorder, how deep transforms are nested."""
+"""What holds for the running thread: grad mode, inference mode, the recorder, how deep transforms are nested."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
@@ -13,10 +14,13 @@ __all__ = [
     "Recorder",
     "enable_grad",
     "grad_mode",
+    "inference_mode",
     "is_grad_enabled",
+    "is_inference_mode_enabled",
     "no_grad",
     "recording",
     "refresh",
+    "set_grad_enabled",
     "transforming",
 ]
 
@@ -30,6 +34,7 @@ class Recorder(Protocol):
     def backward_begins(self) -> Any: ...
     def backward(self, node: Any, g: Any) -> None: ...
     def backward_ends(self, before: Any) -> None: ...
+    def user_code(self, runs: Any) -> Any: ...
     def leave(self, tensor: Any, how: str) -> None: ...
     def fail(self, reason: str) -> None: ...
     def shape(self, tensor: Any) -> tuple[int, ...]: ...
@@ -37,15 +42,24 @@ class Recorder(Protocol):
 
 class _Local(threading.local):
     slow = False  # not the plain case: `refresh` says which
-    grad = True
+    grad = True  # operations are recorded for backward
+    asked = True  # what the user set grad mode to: inference mode, and a transform, go over it
     recorder: Recorder | None = None
     inference = False  # results are inference tensors
     anomaly: Any = None  # anomaly mode, where it is on
     packing: tuple[Any, ...] = ()  # the saved-tensor hooks in force, the innermost last
+    packing_refused: str | None = None  # why there may be none
+    mutation: Any = None  # what keeps saved values through writes in place, where it is on
+    run: Any = None  # the backward run in progress: what is recomputed for it goes with it
     depth = 0  # transforms running: inside one, code means what NumPy makes it mean
     differentiating = 0  # those of them that take a gradient
     arguments: tuple[Any, ...] = ()  # the Tensors that stand for arrays of the caller of a transform
     written: list[Any]  # those of them that the function wrote into
+
+    @staticmethod
+    def method_in_scope(holder: Any, name: str, takes_ctx: bool) -> Any:
+        """A method of a Function as it runs inside a transform (transforms/scope.py says how)."""
+        return getattr(holder, name)
 
     def __init__(self) -> None:
         self.written = []
@@ -66,21 +80,45 @@ def refresh() -> None:
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded for backward in this thread."""
-    return LOCAL.grad
+    """Whether grad mode is on in this thread: operations are recorded for backward.
+
+    >>> import gradscribe as gs
+    >>> with gs.no_grad():
+    ...     gs.is_grad_enabled()
+    False
+    """
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.fail("asks whether grad mode is on")
+    return LOCAL.asked
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on in this thread."""
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.fail("asks whether inference mode is on")
+    return LOCAL.inference
+
+
+def _switch(grad: bool, inference: bool) -> tuple[bool, bool, bool]:
+    """Set both modes; gives what `_restore` takes."""
+    before = LOCAL.grad, LOCAL.asked, LOCAL.inference
+    _restore((grad and not inference, grad, inference))
+    return before
+
+
+def _restore(before: tuple[bool, bool, bool]) -> None:
+    LOCAL.grad, LOCAL.asked, LOCAL.inference = before
+    refresh()
 
 
 @contextlib.contextmanager
 def grad_mode(enabled: bool) -> Iterator[None]:
     """Switch grad mode for a block."""
-    before = LOCAL.grad
-    LOCAL.grad = enabled
-    refresh()
+    before = _switch(enabled, LOCAL.inference)
     try:
         yield
     finally:
-        LOCAL.grad = before
-        refresh()
+        _restore(before)
 
 
 @contextlib.contextmanager
@@ -98,7 +136,7 @@ def recording(recorder: Recorder | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def transforming(arguments: list[Any], gradient: bool) -> Iterator[None]:
-    """Inside a transform: NumPy's meaning of scalars and in-place writes holds, and grad mode is on.
+    """Inside a transform: NumPy's meaning of scalars and in-place writes holds, and operations are recorded.
 
     `arguments` are Tensors that stand for arrays of the caller; what the block writes into them is written back.
     """
@@ -107,7 +145,7 @@ def transforming(arguments: list[Any], gradient: bool) -> Iterator[None]:
     LOCAL.depth += 1
     LOCAL.differentiating += gradient
     try:
-        with grad_mode(True):
+        with _differentiated() if gradient else _captured():
             yield
     finally:
         LOCAL.depth -= 1
@@ -117,55 +155,103 @@ def transforming(arguments: list[Any], gradient: bool) -> Iterator[None]:
             tensor._caller[...] = tensor._value
 
 
-class _GradMode:
-    """A grad mode as context manager and decorator, with or without parentheses."""
+@contextlib.contextmanager
+def _differentiated() -> Iterator[None]:
+    """Grad mode is on and inference mode off, whatever the caller's are."""
+    before = _switch(True, False)
+    try:
+        yield
+    finally:
+        _restore(before)
 
-    enabled = True
 
-    def __new__(cls, function: Any = None) -> Any:
-        made = super().__new__(cls)
-        if function is None:
-            return made
-        return made(function)
+@contextlib.contextmanager
+def _captured() -> Iterator[None]:
+    """The caller's modes, as far as code can ask, but operations are recorded; a change that outlives the block stays."""
+    before = LOCAL.grad, LOCAL.asked, LOCAL.inference
+    _restore((True, LOCAL.asked, LOCAL.inference))
+    try:
+        yield
+    finally:
+        after = LOCAL.asked, LOCAL.inference
+        _restore(before)
+        if after != before[1:]:
+            _switch(*after)
+            if LOCAL.recorder is not None:
+                LOCAL.recorder.fail("sets grad mode for what comes after it (`gs.set_grad_enabled`)")
+
+
+class _Mode:
+    """A mode as context manager, and as decorator of functions, generators and coroutines."""
 
     def __init__(self) -> None:
-        self._stack: list[Any] = []
+        self._before: list[tuple[bool, bool, bool]] = []
+
+    def _wanted(self) -> tuple[bool, bool]:
+        """Grad mode and inference mode inside."""
+        raise NotImplementedError
 
     def __enter__(self) -> None:
-        mode = grad_mode(self.enabled)
-        self._stack.append(mode)
-        mode.__enter__()
+        self._before.append(_switch(*self._wanted()))
 
     def __exit__(self, *exc: Any) -> None:
-        self._stack.pop().__exit__(*exc)
+        _restore(self._before.pop())
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        """The mode for one call: several threads may be in such calls."""
+        before = _switch(*self._wanted())
+        try:
+            yield
+        finally:
+            _restore(before)
 
     def __call__(self, function: F) -> F:
-        enabled = self.enabled
-        flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+        held = self._held
+        if isinstance(function, type):
+            warnings.warn(
+                f"Decorating classes is deprecated: `{function.__name__}` becomes a function that makes its instances in "
+                "this mode, while its methods run outside. Decorate __init__ and the methods that need it.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        kind = _kind(function)
 
         def within(*args: Any, **kwargs: Any) -> Any:
-            with grad_mode(enabled):
+            with held():
                 return function(*args, **kwargs)
 
         def generating(*args: Any, **kwargs: Any) -> Any:
-            return (yield from _stepwise(function(*args, **kwargs), enabled))
+            return (yield from _stepwise(function(*args, **kwargs), held))
 
         async def awaiting(*args: Any, **kwargs: Any) -> Any:
-            return await _Awaited(function(*args, **kwargs), enabled)
+            return await _Awaited(function(*args, **kwargs), held)
 
-        made = generating if flags & _GENERATOR else awaiting if flags & _COROUTINE else within
+        def generating_later(*args: Any, **kwargs: Any) -> Any:
+            return _later(function(*args, **kwargs), held)
+
+        made = {_GENERATOR: generating, _COROUTINE: awaiting, _ASYNC_GENERATOR: generating_later}.get(kind, within)
         return functools.wraps(function)(made)  # type: ignore[return-value]
 
 
-_GENERATOR, _COROUTINE = 0x20, 0x80  # CO_GENERATOR, CO_COROUTINE of `inspect`, which is slow to import
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # of `inspect` (CO_GENERATOR ...), which is slow to import
 
 
-def _stepwise(steps: Any, enabled: bool) -> Any:
-    """Run a generator (or a coroutine) in a grad mode that holds from step to step, and not between them."""
+def _kind(function: Any) -> int:
+    """Whether calling `function` makes a generator, a coroutine or an asynchronous generator, or none of them (0)."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    return flags & (_GENERATOR | _COROUTINE | _ASYNC_GENERATOR)
+
+
+def _stepwise(steps: Any, held: Callable[[], Any]) -> Any:
+    """Run a generator (or a coroutine) in a mode that holds from step to step, and not between them."""
     send, given = steps.send, None
     while True:
         try:
-            with grad_mode(enabled):
+            with held():
                 found = send(given)
         except StopIteration as stop:
             return stop.value
@@ -173,7 +259,7 @@ def _stepwise(steps: Any, enabled: bool) -> Any:
             given = yield found
             send = steps.send
         except GeneratorExit:
-            with grad_mode(enabled):
+            with held():
                 steps.close()
             raise
         except BaseException as error:
@@ -183,11 +269,45 @@ def _stepwise(steps: Any, enabled: bool) -> Any:
 class _Awaited:
     """A coroutine under `_stepwise`."""
 
-    def __init__(self, steps: Any, enabled: bool) -> None:
-        self._steps, self._enabled = steps, enabled
+    def __init__(self, steps: Any, held: Callable[[], Any]) -> None:
+        self._steps, self._held = steps, held
 
     def __await__(self) -> Any:
-        return _stepwise(self._steps, self._enabled)
+        return _stepwise(self._steps, self._held)
+
+
+async def _later(steps: Any, held: Callable[[], Any]) -> Any:
+    """An asynchronous generator under `_stepwise`."""
+    step, given = steps.asend, None
+    while True:
+        try:
+            found = await _Awaited(step(given).__await__(), held)
+        except StopAsyncIteration:
+            return
+        try:
+            given = yield found
+            step = steps.asend
+        except GeneratorExit:
+            await _Awaited(steps.aclose().__await__(), held)
+            raise
+        except BaseException as error:
+            step, given = steps.athrow, error
+
+
+class _GradMode(_Mode):
+    """A grad mode, as decorator also without parentheses."""
+
+    enabled = True
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(function)
+
+    def _wanted(self) -> tuple[bool, bool]:
+        return self.enabled, LOCAL.inference
 
 
 class no_grad(_GradMode):  # torch's name
@@ -205,6 +325,72 @@ class no_grad(_GradMode):  # torch's name
 
 
 class enable_grad(_GradMode):  # torch's name
-    """Operations inside are recorded for backward, also within `no_grad`."""
+    """Operations inside are recorded for backward, also within `no_grad`.
+
+    >>> import gradscribe as gs
+    >>> x = gs.tensor([1.0, 2.0], requires_grad=True)
+    >>> with gs.no_grad(), gs.enable_grad():
+    ...     (x * 2).requires_grad
+    True
+    """
 
     enabled = True
+
+
+class set_grad_enabled(_Mode):  # torch's name
+    """Switch grad mode at once; as a context manager until the block ends, as a decorator only inside the function.
+
+    >>> import gradscribe as gs
+    >>> with gs.set_grad_enabled(False):
+    ...     gs.is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = mode
+        self._previous = _switch(mode, LOCAL.inference)
+
+    def _wanted(self) -> tuple[bool, bool]:
+        return self.mode, LOCAL.inference
+
+    def __enter__(self) -> None:
+        _switch(*self._wanted())
+
+    def __exit__(self, *exc: Any) -> None:
+        _restore(self._previous)
+
+    def __call__(self, function: F) -> F:
+        _restore(self._previous)
+        return super().__call__(function)
+
+    def __repr__(self) -> str:
+        return f"gradscribe.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
+
+
+class inference_mode(_Mode):  # torch's name
+    """Like `no_grad`, and what is made inside (inference tensors) can never take part in a graph.
+
+    `inference_mode(False)` switches it off again, and grad mode on. Inside a transform it is `no_grad`.
+
+    >>> import gradscribe as gs
+    >>> x = gs.tensor([1.0, 2.0], requires_grad=True)
+    >>> with gs.inference_mode():
+    ...     y = x * 2
+    >>> y.requires_grad, y.is_inference()
+    (False, True)
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = super().__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = mode
+
+    def _wanted(self) -> tuple[bool, bool]:
+        return not self.mode, self.mode

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Operand", "alias", "install", "is_inference", "tensor_class", "wrap"]
+from ..runtime.errors import AutogradError
+from .site import blame
+
+__all__ = ["Operand", "alias", "install", "is_inference", "made_in_inference", "may_be_saved", "tensor_class", "wrap"]
 
 _new = object.__new__
 
@@ -27,16 +30,36 @@ tensor_class: Any = Operand
 
 def install(cls: type[Operand]) -> None:
     """Make `cls` the class of every Tensor (its module stands above this one)."""
-    global tensor_class
+    global tensor_class, inference_class
     tensor_class = cls
+    members = {"__slots__": (), "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
+    inference_class = type(cls.__name__, (cls,), members)
 
 
-inference_class: Any = ()  # the class of the Tensors that inference mode makes
+# The class of the Tensors that inference mode makes: no other is looked at twice, since the plain path knows its class.
+inference_class: Any = ()
 
 
 def is_inference(tensor: Any) -> bool:
     """Whether a Tensor was made in inference mode."""
     return isinstance(tensor, inference_class)
+
+
+def made_in_inference(tensor: Any) -> Any:
+    """A new Tensor, made an inference tensor."""
+    tensor.__class__ = inference_class
+    return tensor
+
+
+def may_be_saved(tensor: Any) -> None:
+    """Raise where a Tensor that backward needs was made in inference mode."""
+    if isinstance(tensor, inference_class):
+        raise blame(
+            AutogradError(
+                "Inference tensors cannot be saved for backward, and this operation needs one there: it was made in "
+                "gs.inference_mode(). Use x.clone(), made outside, or gs.no_grad() in place of inference mode."
+            )
+        )
 
 
 def wrap(value: Any, node: Any = None) -> Any:

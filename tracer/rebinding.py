@@ -13,22 +13,32 @@ import numpy as np
 from ..runtime.errors import AutogradError
 from ..runtime.rules.indexing import index_set
 from .modes import LOCAL
+from .operand import Operand
 from .site import blame
-from .views import index_of, live_views, replay
+from .views import CUSTOM, DETACHED, View, custom_view, index_of, live_views, replay
 
 __all__ = ["may_write", "rebind"]
+
+_WRITES_DETACHED = (
+    "inside a transform a Tensor that requires grad cannot be written into what x.detach() gave: that shares the memory of "
+    "x, whose graph the write must not change. Write into a copy (x.detach().copy())."
+)
 
 
 def may_write(target: Any, how: str) -> None:
     """Raise where NumPy would not write, or where the write would reach another argument of the transform."""
     view = getattr(target, "_view", None)
     base = target if view is None else view.base
+    if LOCAL.recorder is not None and (getattr(base, "_caller", None) is not None or getattr(base, "_ir", None) is None):
+        LOCAL.recorder.fail(f"writes in place into an array that it was given (`{how}`)")
     if (
         view is not None and base._value.flags.writeable and not target._value.flags.writeable
     ):  # np.broadcast_to, diagonal
         raise blame(ValueError("assignment destination is read-only"))
+    if view is not None and view.made.startswith(CUSTOM):
+        raise blame(AutogradError(custom_view(view, "")))
     caller = getattr(base, "_caller", None)
-    if caller is None:
+    if caller is None or isinstance(caller, Operand):
         return
     if not caller.flags.writeable:
         raise blame(
@@ -48,12 +58,55 @@ def rebind(target: Any, new: Any) -> None:
     """Give `target`, its base and every living view of that base the value that a write of `new` leaves."""
     view = getattr(target, "_view", None)
     base = target if view is None else view.base
+    goes_on = LOCAL.grad  # else the graph is as if nothing had been written, as on bare Tensors
     if view is not None:
-        new = index_set(base, index_of(view), new)
+        if view.made == DETACHED:
+            if goes_on and new._node is not None:
+                raise blame(AutogradError(_WRITES_DETACHED))
+            goes_on = False
+        new = _into_base(view, new)
     base._value = new._value if isinstance(new._value, np.ndarray) else np.asarray(new._value)
-    base._node = new._node
-    if getattr(base, "_caller", None) is not None and all(w is not base for w in LOCAL.written):
+    if goes_on:
+        base._node = new._node
+    _recorded_as(base, new)
+    if isinstance(getattr(base, "_caller", None), np.ndarray) and all(w is not base for w in LOCAL.written):
         LOCAL.written.append(base)
     for seen in live_views(base):
+        if seen._view.made.startswith(CUSTOM):
+            raise blame(AutogradError(custom_view(seen._view, " its base or another view of its base")))
         fresh = replay(seen._view)
-        seen._value, seen._node = fresh._value, fresh._node
+        seen._value = fresh._value
+        if goes_on and not seen._view.made:  # else it stays the constant that it is
+            seen._node = fresh._node
+        _recorded_as(seen, fresh)
+
+
+def _into_base(view: Any, new: Any) -> Any:
+    """What the base of a view is once the view is `new`: step by step back, each as a person would write it."""
+    sources = [view.base]
+    for step in view.steps[:-1]:
+        sources.append(replay(View(sources[-1], (step,), "")))
+    for step, source in zip(reversed(view.steps), reversed(sources), strict=True):
+        name, words = step.op.name, step.bound[1:]
+        if name == "getitem":
+            new = index_set(source, words[0], new)
+        elif name == "transpose" and words[0] is None:
+            new = np.transpose(new)
+        elif name == "swapaxes":
+            new = np.swapaxes(new, *words)
+        elif name == "positive":
+            pass
+        elif name in ("expand_dims", "squeeze") or (name in ("reshape", "ravel") and "C" in words):
+            new = np.reshape(new, source.shape)
+        else:
+            new = index_set(source, index_of(View(source, (step,), "")), new)
+    return new
+
+
+def _recorded_as(tensor: Any, new: Any) -> None:
+    """Let a Tensor be what `new` is in the graph that is being captured."""
+    if LOCAL.recorder is not None:
+        found = getattr(new, "_ir", None)
+        if found is None:
+            LOCAL.recorder.fail("writes an array of unknown origin")
+        tensor._ir = found

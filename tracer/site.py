@@ -7,7 +7,7 @@ import sys
 import types
 from typing import Any, NamedTuple
 
-__all__ = ["Site", "blame", "is_ours", "prune", "saved_at", "user_site"]
+__all__ = ["Site", "blame", "calls_to", "is_ours", "prune", "saved_at", "user_site", "user_stack"]
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _HOUSES = tuple(
@@ -48,6 +48,29 @@ def user_site() -> Site | None:
             return Site(frame.f_code, frame.f_lasti, frame.f_lineno)
         frame = frame.f_back
     return None
+
+
+def calls_to(code: types.CodeType, within: set[types.CodeType]) -> tuple[Site, ...]:
+    """The calls, in code that is in `within`, by which `code` came to run; the nearest first."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    found: list[Site] = []
+    while frame is not None and (frame := frame.f_back) is not None and frame.f_code in within:
+        found.append(Site(frame.f_code, frame.f_lasti, frame.f_lineno))
+    return tuple(found)
+
+
+def user_stack() -> tuple[Site, ...]:
+    """The frames that are neither ours nor NumPy's, the innermost last."""
+    sites: list[Site] = []
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not is_ours(filename) and not is_library(filename):
+            sites.append(Site(frame.f_code, frame.f_lasti, frame.f_lineno))
+        frame = frame.f_back
+    return tuple(reversed(sites))
 
 
 def blame(error: Exception) -> Exception:

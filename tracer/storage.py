@@ -20,17 +20,20 @@ from .graph import AccumulateGrad, Node, meta_of, next_sequence
 from .modes import LOCAL
 from .operand import Operand, is_inference, wrap
 from .site import blame
-from .views import index_of, live_views, set_stale
+from .views import CUSTOM, custom_view, index_of, is_what_stands_there, live_views, set_stale
 
-__all__ = ["may_write", "replace_data", "set_item", "update", "write"]
+__all__ = ["count_write", "go_on", "may_write", "replace_data", "set_item", "update", "write"]
 
 
 def may_write(target: Any, how: str, *sources: Any) -> bool:
     """Raise where `target` may not be changed in place; tell the recorder that it is. Whether the graph goes on with it."""
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail(f"writes in place (`{how}`)")
+    view = getattr(target, "_view", None)
     if LOCAL.depth:
         rebinding.may_write(target, how)
+        if LOCAL.grad and view is not None and view.made.startswith("in "):
+            parts = (view.base, *sources)
+            if any(isinstance(part, Operand) and part._node is not None for part in parts):
+                raise blame(AutogradError(_forbidden(view)))
         return False
     if is_inference(target) and not LOCAL.inference:
         raise blame(
@@ -42,9 +45,10 @@ def may_write(target: Any, how: str, *sources: Any) -> bool:
     value = target._value
     if type(value) is np.ndarray and not value.flags.writeable:
         raise blame(ValueError(_read_only(value)))
+    if LOCAL.mutation is not None and type(value) is np.ndarray:
+        LOCAL.mutation.before_write(value)
     if not LOCAL.grad:
         return False
-    view = getattr(target, "_view", None)
     parts = (target, *sources) if view is None else (target, view.base, *sources)
     if not any(isinstance(part, Operand) and part._node is not None for part in parts):
         return False
@@ -83,6 +87,8 @@ def _forbidden(view: Any) -> str:
             f"A view was created {view.made} and is being modified inplace with grad mode enabled: whether the write "
             "belongs to the graph is not clear. Make the view and write both inside the block, or both outside."
         )
+    if view.made.startswith(CUSTOM):
+        return custom_view(view, "")
     position = next(step.position for step in view.steps if step.position >= 0)
     return (
         f"Output {position} of {view.made} is a view and is being modified inplace. This view is the output of a function "
@@ -107,10 +113,12 @@ def write(target: Any, new: Any, how: str) -> None:
 
 def set_item(target: Any, index: Any, value: Any, how: str = "x[i] = v", title: str = "CopySlices") -> None:
     """`target[index] = value`, by a node called `title`."""
-    if not isinstance(value, Operand) and not isinstance(value, np.ndarray):
-        value = np.asarray(value) if not dispatch.has_tensor(value) else dispatch.stack_nested(value)
+    if isinstance(value, (list, tuple)):
+        value = dispatch.stack_nested(value) if dispatch.has_tensor(value) else np.asarray(value)
     tracked = may_write(target, how, value)
     if LOCAL.depth:
+        if is_what_stands_there(value, target, index):
+            return  # the second half of `x[i] += v`
         rebinding.rebind(target, _fitted(target, index_set(target, index, value), how))
         return
     array = versions.own_array(target)
@@ -160,6 +168,20 @@ def _commit(target: Any, new: Any, how: str) -> None:
     if keeps and node is not None:
         node.seq = next_sequence()  # it saved what stands there since the write
     _go_on(target, node, tracked)
+
+
+def count_write(targets: list[Any], how: str) -> None:
+    """Count writes that the user's own code made in the forward of a Function."""
+    for target in targets:
+        versions.bump(versions.own_array(target), how)
+
+
+def go_on(target: Any, node: Any) -> None:
+    """Put `node` behind a Tensor that the user's own code wrote into."""
+    if LOCAL.depth:
+        rebinding.rebind(target, wrap(target._value, node))
+    else:
+        _go_on(target, node, tracked=True)
 
 
 def _fitted(target: Any, new: Any, how: str) -> Any:

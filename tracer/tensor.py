@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 import weakref
 from collections.abc import Callable, Iterator
@@ -10,18 +11,19 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import AutogradError, DtypeError
-from .backward import backward
+from .backward import backward, may_be_grad
 from .dispatch import apply, install
 from .exits import leave, warn_at_user
-from .graph import AccumulateGrad, Extra, Pick
+from .graph import AccumulateGrad, Pick, extra_of
 from .hooks import RemovableHandle
 from .interop import array_function, array_ufunc
 from .modes import LOCAL
-from .operand import Operand, alias, wrap
+from .operand import Operand, is_inference, made_in_inference, wrap
 from .operators import Operators
 from .printing import tensor_text
 from .storage import replace_data
 from .versions import apart, own_array, version_of
+from .views import DETACHED, detached
 
 __all__ = ["Tensor", "tensor"]
 
@@ -43,6 +45,8 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     if array.dtype.kind not in "biufc":
         raise TypeError(f"a Tensor holds numbers, but NumPy makes dtype {array.dtype} of {data!r}")
     made: Tensor = wrap(array)
+    if LOCAL.inference and not LOCAL.depth:
+        made_in_inference(made)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -124,8 +128,9 @@ class Tensor(Operators):
 
         Assigning an array or a tensor gives this one other memory.
         """
-        made: Tensor = wrap(apart(leave(self, "data")))
-        return made
+        value = leave(self, "data")
+        made: Tensor = detached(self) if LOCAL.depth else wrap(apart(value))
+        return made_in_inference(made) if is_inference(self) else made
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -143,25 +148,42 @@ class Tensor(Operators):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise AutogradError(f"requires_grad must be a bool, not {type(value).__name__}")
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Ask for (or give up) a gradient of this leaf."""
+        """Ask for (or give up) a gradient of this leaf; what `.grad` holds stays."""
+        if not isinstance(requires_grad, (bool, np.bool_)):
+            raise TypeError(f"requires_grad_(): requires_grad must be bool, not {type(requires_grad).__name__}")
         if not requires_grad:
             if not self.is_leaf:
                 raise AutogradError(
                     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
                     "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
                 )
-            self._node = None
+            self._leave_graph()
         elif self._node is None:
+            if is_inference(self) and not LOCAL.inference:
+                raise AutogradError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: "
+                    "x.clone() gives a tensor that may require grad."
+                )
             if self.dtype.kind not in "fc":
                 raise DtypeError(
                     "only Tensors of floating point and complex dtype can require gradients, "
                     f"but this one has dtype {self.dtype}. Convert it first: x.astype(float)"
                 )
             self._node = AccumulateGrad(self, self._value if LOCAL.depth else own_array(self))
+            kept = getattr(self, "_grad", None)
+            if kept is not None:
+                self._node.grad, self._grad = kept, None
         return self
+
+    def _leave_graph(self) -> None:
+        if type(self._node) is AccumulateGrad and self._node.grad is not None:
+            self._grad = self._node.grad
+        self._node = None
 
     @property
     def is_leaf(self) -> bool:
@@ -195,41 +217,32 @@ class Tensor(Operators):
     @grad.setter
     def grad(self, value: Any) -> None:
         if value is not None:
-            if not isinstance(value, Operand):
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value).__name__!r}")
-            if np.shape(value._value) != np.shape(self._value):
-                raise AutogradError(
-                    f"assigned grad has data of a different size: shape {np.shape(value._value)}, "
-                    f"but the tensor has shape {np.shape(self._value)}"
-                )
-            if np.result_type(value._value) != self.dtype:
-                raise DtypeError(
-                    f"assigned grad has data of a different type: dtype {value.dtype}, "
-                    f"but the tensor has dtype {self.dtype}"
-                )
+            may_be_grad(self, value)
         if type(self._node) is AccumulateGrad:
             self._node.grad = value
         else:
             self._grad = value
 
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:
         """Add the gradient of this tensor into `.grad` of the leaves it was computed from."""
-        backward(self, None if gradient is None else (gradient,), retain_graph, create_graph, inputs)
+        backward(self, None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:
         """A tensor on the same memory (and version counter), without the graph."""
-        if not LOCAL.depth:
-            own_array(self)
-        made: Tensor = alias(self)
-        return made
+        made: Tensor = detached(self)
+        return made_in_inference(made) if is_inference(self) else made
 
     def detach_(self) -> Tensor:
         """Take this tensor out of the graph; its views stay in it."""
         if self._is_view():
             raise AutogradError("Can't detach views in-place: use detach(), which gives a new tensor.")
-        self._node = None
+        self._leave_graph()
         return self
 
     @property
@@ -240,11 +253,15 @@ class Tensor(Operators):
     @property
     def _base(self) -> Any:
         """The tensor that this one is a view of, or None."""
-        view = getattr(self, "_view", None)
-        return None if view is None else view.base
+        return self._view.base if self._is_view() else None
+
+    def is_inference(self) -> bool:
+        """Whether this was made in inference mode."""
+        return is_inference(self)
 
     def _is_view(self) -> bool:
-        return getattr(self, "_view", None) is not None
+        view = getattr(self, "_view", None)
+        return view is not None and view.made != DETACHED
 
     @property
     def retains_grad(self) -> bool:
@@ -257,19 +274,21 @@ class Tensor(Operators):
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if self.is_leaf:
             return
-        self._extra().retain = weakref.ref(self)
-
-    def _extra(self) -> Extra:
-        if self._node.extra is None:
-            self._node.extra = Extra()
-        found: Extra = self._node.extra
-        return found
+        extra_of(self._node).retain = weakref.ref(self)
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook(grad)` whenever the gradient of this tensor is known; what it returns replaces that gradient."""
         if self._node is None:
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
-        return RemovableHandle(self._extra().hooks, hook)
+        return RemovableHandle(extra_of(self._node).hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
+        """Call `hook(tensor)` whenever backward has added to `.grad` of this leaf; it returns nothing."""
+        if self._node is None:
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        if not self.is_leaf:
+            raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors: use register_hook")
+        return RemovableHandle(extra_of(self._node).accumulated, hook)
 
     # exits
     def __bool__(self) -> bool:
@@ -346,8 +365,10 @@ class Tensor(Operators):
         return (1, 0)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if not self.is_leaf:
-            raise AutogradError("Only leaf Tensors can be pickled; use tensor.detach() (the graph stays behind)")
+        if LOCAL.depth and not self.is_leaf:
+            raise AutogradError(
+                "Only leaf Tensors can be pickled inside a transform; use tensor.detach() (the graph stays behind)"
+            )
         return (_unpickle, (np.asarray(leave(self, "pickle")), self.requires_grad))
 
     def __copy__(self) -> Any:
@@ -358,7 +379,9 @@ class Tensor(Operators):
             return self.copy()  # inside a transform it is an array, and its copy stays in the graph
         if not self.is_leaf:
             raise AutogradError("Only leaf Tensors support the deepcopy protocol; use tensor.detach() first")
-        return tensor(leave(self, "pickle"), requires_grad=self.requires_grad)
+        made = tensor(leave(self, "pickle"), requires_grad=self.requires_grad)
+        made.grad = copy.deepcopy(self.grad, memo)
+        return made
 
     # protocols
     __array_ufunc__ = array_ufunc

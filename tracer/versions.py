@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import AutogradError
+from ..runtime.ops import Saved
 from .graph import AccumulateGrad, next_sequence
 from .modes import LOCAL
 from .operand import Operand, is_inference
 from .site import blame, saved_at, user_site
 
-__all__ = ["COUNTERS", "apart", "bump", "check", "own_array", "share", "version_of"]
+__all__ = ["COUNTERS", "apart", "bump", "check", "check_entry", "check_written", "own_array", "share", "version_of"]
 
 _REMEMBERED = 1024  # stamps kept of one memory: enough to say which version a node saw
 
@@ -117,19 +118,28 @@ def check(node: Any) -> None:
         return
     for spec, entry in zip(node.plan.saved, node.saved, strict=False):
         if spec.what in ("value", "out"):
-            _check(node, spec, entry, -1)
+            check_entry(node, spec, entry, -1)
 
 
-def _check(node: Any, spec: Any, entry: Any, position: int) -> None:
+def check_entry(node: Any, spec: Any, entry: Any, position: int) -> None:
+    """Raise where one thing that `node` saved was written after that."""
     if isinstance(entry, (tuple, list)):
         for i, part in enumerate(entry):
-            _check(node, spec, part, i)
+            check_entry(node, spec, part, i)
         return
     counter = find(entry._value if isinstance(entry, Operand) else entry)
     if counter is None or not counter.writes or counter.writes[-1][0] < node.seq:
         return
     later = [w for w in counter.writes if w[0] > node.seq]
     raise blame(AutogradError(_story(node, spec, entry, position, counter.version, len(later), later[0])))
+
+
+def check_written(node: Any, entries: tuple[Any, ...]) -> None:
+    """Raise where one of the values that a node of the user's saved was written after that."""
+    if COUNTERS:
+        for entry in entries:
+            if isinstance(entry, (Operand, np.ndarray, np.generic)):
+                check_entry(node, Saved("saved", "value", -1), entry, -1)
 
 
 def _story(node: Any, spec: Any, entry: Any, position: int, version: int, later: int, write: Any) -> str:

@@ -9,12 +9,17 @@ import numpy as np
 
 from ..runtime.errors import AutogradError, NoRuleError
 from ..runtime.ops import Op
+from ..runtime.registry import require
 from . import dispatch, versions
 from .modes import LOCAL, grad_mode, recording
-from .operand import Operand, wrap
+from .operand import Operand, alias, is_inference, made_in_inference, wrap
 from .site import blame
 
-__all__ = ["View", "index_of", "live_views", "note_view", "replay", "set_stale"]
+__all__ = ["View", "index_of", "is_what_stands_there", "live_views", "note_view", "replay", "set_stale"]
+
+
+CUSTOM = "output "  # how `View.made` begins for what a Function gave
+DETACHED = "detached"  # `View.made` of `detach()` inside a transform: it shares values, and no graph
 
 
 class Step(NamedTuple):
@@ -31,7 +36,7 @@ class View(NamedTuple):
 
     base: Any
     steps: tuple[Step, ...]
-    made: str  # "", "in no_grad mode", "in inference mode", or the name of the node that gave several views
+    made: str  # "", "in no_grad mode", "in inference mode", DETACHED, or the name of the node that gave several views
 
 
 def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -> None:
@@ -43,7 +48,7 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
     if source is None or source is tensor:
         return
     earlier = getattr(source, "_view", None)
-    made = "" if LOCAL.grad or LOCAL.depth else "in inference mode" if LOCAL.inference else "in no_grad mode"
+    made = "" if LOCAL.grad else "in inference mode" if LOCAL.inference else "in no_grad mode"
     if not LOCAL.depth:
         versions.share(value, source._value)
         if op.n_out != 1:
@@ -59,6 +64,8 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
     elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
         views[:] = [v for v in views if v() is not None]
     views.append(weakref.ref(tensor))
+    if is_inference(source):
+        made_in_inference(tensor)
 
 
 def _source(value: Any, bound: tuple[Any, ...]) -> tuple[tuple[int, int], Any]:
@@ -79,6 +86,44 @@ def _put(bound: tuple[Any, ...], slot: tuple[int, int], source: Any) -> tuple[An
     return (*bound[:k], source, *bound[k + 1 :])
 
 
+def whole(source: Any) -> Any:
+    """All of a Tensor as a view of it: what a Function gives for an input that it returns."""
+    made = wrap(source._value)
+    if getattr(source, "_ir", None) is not None:
+        made._ir = source._ir
+    if isinstance(source._value, np.ndarray):
+        note_view(made, require(np.positive), (source,))
+    return made
+
+
+def detached(source: Any) -> Any:
+    """`source` on the same memory (inside a transform: the same values, that follow its writes), without the graph."""
+    if not LOCAL.depth:
+        versions.own_array(source)
+    made = alias(source)
+    if LOCAL.depth and isinstance(source._value, np.ndarray):
+        note_view(made, require(np.positive), (source,))
+        made._view = made._view._replace(made=DETACHED)
+    return made
+
+
+def forbid_writes(output: Any, inputs: list[Any], k: int, name: str) -> None:
+    """Output `k` of a Function that shows the memory of an input: after a write its gradient would not be the Function's."""
+    view = getattr(output, "_view", None)
+    bases = [getattr(t, "_view", None) for t in inputs]
+    if view is not None and any(view.base is t for t in (*inputs, *[b.base for b in bases if b is not None])):
+        output._view = view._replace(made=f"{CUSTOM}{k} of {name}")
+
+
+def custom_view(view: View, what: str) -> str:
+    """Why a write into the memory that a Function's output shares with an input is refused."""
+    return (
+        f"O{view.made[1:]} is a view and{what}{' has been' if what else ' is being'} modified inplace. A "
+        "custom Function gave it on the memory of an input: after the write its gradient would not be the Function's. Write "
+        "into a copy (x.clone())."
+    )
+
+
 def live_views(base: Any) -> list[Any]:
     """The views of `base` that still exist."""
     found = [ref() for ref in getattr(base, "_views", ())]
@@ -93,6 +138,24 @@ def replay(view: View) -> Any:
         if step.position >= 0:
             found = found[step.position]
     return found
+
+
+def is_what_stands_there(value: Any, target: Any, index: Any) -> bool:
+    """Whether a value is the view `target[index]` itself."""
+    view = getattr(value, "_view", None)
+    if view is None or view.steps[-1].op.name != "getitem":
+        return False
+    source = getattr(target, "_view", None)
+    base, before = (target, ()) if source is None else (source.base, source.steps)
+    return view.base is base and view.steps[:-1] == before and _same_index(view.steps[-1].bound[1], index)
+
+
+def _same_index(one: Any, other: Any) -> bool:
+    ones, others = [i if isinstance(i, tuple) else (i,) for i in (one, other)]
+    return len(ones) == len(others) and all(
+        type(a) is type(b) and isinstance(a, (int, slice, type(None), type(...))) and a == b
+        for a, b in zip(ones, others, strict=True)
+    )
 
 
 def index_of(view: View) -> Any:
@@ -140,6 +203,8 @@ def _renewed(view: Any) -> Any:
                 "the block, or both outside."
             )
         )
+    if seen.made.startswith(CUSTOM):
+        raise blame(AutogradError(custom_view(seen, " its base or another view of its base")))
     with grad_mode(True):
         node = replay(seen)._node
     retained = getattr(_slot.__get__(view), "extra", None)

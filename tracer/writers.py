@@ -25,12 +25,14 @@ def _copyto(target: Any, src: Any, casting: str = "same_kind", where: Any = True
 
 
 def _put(target: Any, ind: Any, v: Any, mode: str = "raise") -> Any:
-    places = np.ravel(unwrap(ind))
+    places: Any = np.ravel(ind)
     if mode != "raise":
         places = places % target.size if mode == "wrap" else np.clip(places, 0, target.size - 1)
     values = np.ravel(v)
     if values.size != places.size and values.size != 1:
         values = values[np.arange(places.size) % values.size]
+    if isinstance(places, np.ndarray):
+        places = places.tolist()
     return np.reshape(index_set(np.ravel(target), places, values), target.shape)
 
 
@@ -43,7 +45,7 @@ def _putmask(target: Any, mask: Any, values: Any) -> Any:
 def _fill_diagonal(target: Any, val: Any, wrap: bool = False) -> Any:
     if wrap or np.ndim(val):
         raise blame(NoRuleError("np.fill_diagonal with `wrap` or with an array: write a[i, i] = values in its place"))
-    k = np.arange(min(target.shape))
+    k = list(range(min(target.shape)))
     return index_set(target, (k,) * target.ndim, val)
 
 

@@ -90,6 +90,7 @@ class Arguments:
             self.tensors_given = True
             dtype = leaf._value.dtype if hasattr(leaf._value, "dtype") else np.result_type(leaf._value)
             tensor = alias(leaf)
+            tensor._caller = leaf
         else:
             if isinstance(leaf, (np.ndarray, np.generic)):
                 dtype = leaf.dtype

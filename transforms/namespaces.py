@@ -236,6 +236,10 @@ def _type(*args: Any, **options: Any) -> Any:
     """The type of a Tensor is that of its value."""
     if len(args) == 1 and isinstance(args[0], Operand):
         return type(args[0]._value)
+    if len(args) == 1 and "__gradscribe_watched__" in vars(type(args[0])):  # a capture's handle of an instance
+        if LOCAL.recorder is not None:
+            LOCAL.recorder.fail(f"takes the class of a {type(args[0]).__name__}")
+        return args[0].__class__
     return type(*args, **options)
 
 

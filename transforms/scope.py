@@ -23,26 +23,58 @@ from ..tracer.modes import LOCAL
 from .globals_rewrite import through_module
 from .namespaces import ScopedModule, op_of_the_user, replacement
 
-__all__ = ["Path", "Scope", "Witness", "is_user_function", "scope"]
+__all__ = ["ABSENT", "Path", "Scope", "Witness", "is_user_class", "is_user_function", "member", "scope", "watched"]
 
 _LIBRARIES = frozenset(["numpy", "scipy", "gradscribe", "optree", "gast", "astunparse", __name__.split(".")[0]])
 _NAMESPACES = frozenset(["numpy", "scipy", "math", "random"])
+ABSENT = object()  # what stands nowhere
 
 
 class Path(tuple[Any, ...]):
-    """Where a value was read: ("global", dict, name), ("cell", cell, name), ("attribute", module, name)."""
+    """Where a value was read: ("global", dict, name), ("cell", cell, name), ("attribute", object, name), ("item", list, k).
+
+    Of what stands there, also: ("id", path, ""), its identity; ("keys", container, ""); ("method", object, name), the
+    function that a bound method has; ("member", (class, after), name), found in the classes behind `after`; and
+    ("absent", object, name), that it has no such attribute. `words` is how the user's code says it, `self.w`.
+    """
+
+    parent: Path | None
+    words: str
+
+    def __new__(cls, parts: tuple[Any, ...], words: str = "", parent: Path | None = None) -> Path:
+        self = super().__new__(cls, parts)
+        self.parent = parts[1] if parts[0] == "id" else parent
+        self.words = words or (self.parent.words if self.parent is not None else str(parts[2]))
+        return self
 
     @property
     def name(self) -> str:
-        """The name that the user's code uses."""
-        return str(self[2])
+        """The name that the user's code uses, or one made from it: `w` for `self.w`, `layers_0` for `self.layers[0]`."""
+        name = str(self[2])
+        if self[0] != "item" or name.isidentifier():
+            return name
+        if self.words.isidentifier():
+            return self.words
+        return f"{'part' if self.parent is None else self.parent.name}_{name if name.isdecimal() else 'part'}"
 
     def read(self) -> Any:
         """The value that stands there now."""
         kind, holder, name = self
+        if kind == "attribute":
+            return getattr(holder, name)
         if kind == "global":
             return holder[name] if name in holder else vars(builtins)[name]
-        return holder.cell_contents if kind == "cell" else getattr(holder, name)
+        if kind == "cell":
+            return holder.cell_contents
+        if kind == "item":
+            return holder[name]
+        if kind == "id":
+            return holder.read()
+        if kind == "keys":
+            return tuple(holder) if type(holder) is dict else tuple(range(len(holder)))
+        if kind == "method":
+            return getattr(holder, name).__func__
+        return member(holder[0], name, holder[1]) if kind == "member" else not hasattr(holder, name)
 
     def __hash__(self) -> int:
         return hash((self[0], id(self[1]), self[2]))
@@ -54,16 +86,39 @@ class Path(tuple[Any, ...]):
 class Witness(Protocol):
     """Who decides, while capturing, what a value read from outside becomes."""
 
+    contexts: set[types.CodeType]  # methods of Functions, which may store attributes of their `ctx`
+
+    def instance(self, value: Any) -> Any: ...
+    def partial(self, value: functools.partial[Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]: ...
     def see(self, value: Any, path: Path) -> Any: ...
     def enter(self, function: types.FunctionType) -> None: ...
 
 
 def is_user_function(value: Any) -> bool:
     """Whether a Python function is the user's: its module belongs neither to Python, NumPy, SciPy nor to us."""
-    if type(value) is not types.FunctionType:
-        return False
-    top = (value.__module__ or "").partition(".")[0]
+    return type(value) is types.FunctionType and _is_user_module(value.__module__)
+
+
+def is_user_class(cls: type) -> bool:
+    """Whether a class is the user's, by the same measure."""
+    return _is_user_module(cls.__module__)
+
+
+def _is_user_module(name: str | None) -> bool:
+    top = (name or "").partition(".")[0]
     return top not in _LIBRARIES and (top not in sys.stdlib_module_names or top == "__main__")
+
+
+def watched(value: Any) -> Any:
+    """The object behind a handle, which stands for it while capturing; ABSENT for all other values."""
+    (real,) = getattr(type(value), "__gradscribe_watched__", (ABSENT,))
+    return real
+
+
+def member(cls: type, name: str, after: type | None = None) -> Any:
+    """What a class or its bases have under a name, as it stands there; of the bases behind `after`, if given."""
+    classes = cls.__mro__ if after is None else cls.__mro__[cls.__mro__.index(after) + 1 :]
+    return next((vars(owner)[name] for owner in classes if name in vars(owner)), ABSENT)
 
 
 class _Globals(dict[str, Any]):
@@ -155,10 +210,16 @@ class Scope:
     def rebuild(self, function: Any) -> Any:
         """`function` over this scope: plain functions, methods, partials and callable objects of the user."""
         if type(function) is types.MethodType:
-            return types.MethodType(self.rebuild(function.__func__), function.__self__)
+            owner = function.__self__ if self.witness is None else self.witness.instance(function.__self__)
+            return types.MethodType(self.rebuild(function.__func__), owner)
         if type(function) is functools.partial:
-            return functools.partial(self.rebuild(function.func), *function.args, **function.keywords)
+            inner, args, keywords = function.func, function.args, function.keywords
+            if self.witness is not None:
+                inner, args, keywords = self.witness.partial(function)
+            return functools.partial(self.rebuild(inner), *args, **keywords)
         if type(function) is not types.FunctionType:
+            if self.witness is not None and watched(handle := self.witness.instance(function)) is not ABSENT:
+                return handle  # its call is one of its special methods
             call = getattr(type(function), "__call__", None)  # noqa: B004  # the function itself is wanted
             if is_user_function(call):
                 return types.MethodType(self.rebuild(call), function)
@@ -272,6 +333,18 @@ def all_code(code: types.CodeType) -> list[types.CodeType]:
 
 
 _eager = Scope()
+
+
+def _method_in_scope(holder: Any, name: str, takes_ctx: bool) -> Any:
+    """A method of a custom Function (`holder` is its class) as it runs in the scope that holds now."""
+    method = getattr(holder, name)
+    now = scope()
+    if takes_ctx and now.witness is not None and isinstance(method, types.FunctionType):
+        now.witness.contexts.add(method.__code__)
+    return now.see(method, Path(("attribute", holder, name)))
+
+
+setattr(type(LOCAL), "method_in_scope", staticmethod(_method_in_scope))  # noqa: B010
 
 
 def scope() -> Scope:

@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["flatten", "unflatten"]
+from ..tracer.modes import LOCAL
+from ..tracer.operand import Operand
+from .scope import ABSENT, watched
+
+__all__ = ["flatten", "flatten_row", "unflatten"]
 
 _SPACE = "gradscribe"
 _registered: set[type] = set()
@@ -29,6 +33,20 @@ class _Leaf:
 LEAF = _Leaf()
 
 
+class _Row(int):
+    """The structure of a tuple of so many leaves, for which optree need not be loaded either."""
+
+    def __repr__(self) -> str:
+        return f"({', '.join('*' * self)})"
+
+
+def flatten_row(tree: Any) -> tuple[list[Any], Any]:
+    """As `flatten`, of what is most often a tuple of plain leaves: its structure is for `unflatten` and equality."""
+    if type(tree) is tuple and all(isinstance(leaf, (*_LEAVES, Operand)) for leaf in tree):
+        return list(tree), _Row(len(tree))
+    return flatten(tree)
+
+
 def flatten(tree: Any) -> tuple[list[Any], Any]:
     """The leaves of a tree, and its structure (hashable, with equality)."""
     if not isinstance(tree, (dict, list, tuple)) and not _is_dataclass(tree):
@@ -49,6 +67,8 @@ def unflatten(structure: Any, leaves: Any) -> Any:
     if structure is LEAF:
         (leaf,) = leaves
         return leaf
+    if type(structure) is _Row:
+        return tuple(leaves)
     import optree
 
     return optree.tree_unflatten(structure, leaves)
@@ -64,12 +84,15 @@ def _register(cls: type) -> None:
     import optree
 
     names = [f.name for f in dataclasses.fields(cls)]
+    plain: Any = cls.__base__ if "__gradscribe_watched__" in vars(cls) else cls
 
     def take_apart(value: Any) -> tuple[Any, Any, Any]:
+        if watched(value) is not ABSENT and LOCAL.recorder is not None:
+            LOCAL.recorder.fail(f"takes a {cls.__name__} apart, as gs.grad of an instance does")
         return [getattr(value, n) for n in names], cls, names
 
     def put_together(_: Any, children: Any) -> Any:
-        made: Any = object.__new__(cls)  # without __init__, which may check or convert
+        made: Any = object.__new__(plain)  # without __init__, which may check or convert
         for name, child in zip(names, children, strict=True):
             object.__setattr__(made, name, child)
         return made

@@ -75,6 +75,11 @@ def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, _Pullback]:
         raise prune(error) from error.__cause__
 
 
+def pulled_back(function: Any, argnum: int | str, args: tuple[Any, ...], kwargs: dict[str, Any], cotangent: Any) -> Any:
+    """The cotangent of one argument."""
+    return _forward(function, (argnum,), args, kwargs)[1](cotangent)[0]
+
+
 class JacobianFunction(Transform):
     """What `gs.jacobian` returns."""
 

@@ -49,7 +49,7 @@ def guard(value: Any, how: str, expect: Any) -> Any:
     """`value`, if the exit `how` shows what it showed while capturing; else GuardMissError."""
     found = observed(value, how)
     if found != expect and repr(found) != repr(expect):  # a NaN is what it was
-        raise GuardMissError
+        raise GuardMissError(found)
     return value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import op, primitive, rule
+from ..registry import op, primitive, require, rule
 
 
 def is_basic(index: Any) -> bool:
@@ -78,12 +78,20 @@ def index_add_at(acc: Any, index: Any, v: Any) -> Any:
     return out
 
 
+def _set_into(x: Any, index: Any, v: Any) -> Any:
+    x[index] = v
+    return x
+
+
 @primitive("x, index, v", Kind.linear)
 def index_set(x: Any, index: Any, v: Any) -> Any:
     """A copy of `x` in which `v` stands at `index`: the functional `x[index] = v`."""
     out = np.array(x)
     out[index] = v
     return out
+
+
+require(index_set).consuming = _set_into  # in generated source; here `x` may be anybody's
 
 
 @primitive("x, index", Kind.linear)

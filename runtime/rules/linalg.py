@@ -24,7 +24,7 @@ from .contraction import (
     tensordot_x,
     tensordot_y,
 )  # fmt: skip
-from .support import place_diagonal
+from .support import on_diagonal
 
 bilinear, linear, opaque = Kind.bilinear, Kind.linear, Kind.opaque
 
@@ -180,12 +180,12 @@ op(np.linalg.matrix_transpose, "x", Kind.shaping)
 rule(np.linalg.matrix_transpose, x=lambda g: np.linalg.matrix_transpose(g))
 
 op(np.linalg.diagonal, "x, *, offset=0", Kind.shaping)
-rule(np.linalg.diagonal, x=lambda g, offset, x_shape, x_dtype: place_diagonal(g, offset, -2, -1, x_shape, x_dtype))
+rule(np.linalg.diagonal, x=lambda g, offset, x_shape, x_dtype: on_diagonal(g, offset, -2, -1, x_shape, x_dtype))
 
 op(np.linalg.trace, "x, *, offset=0, dtype=None", linear)
 rule(
     np.linalg.trace,
-    x=lambda g, offset, x_shape, x_dtype: place_diagonal(np.expand_dims(g, -1), offset, -2, -1, x_shape, x_dtype),
+    x=lambda g, offset, x_shape, x_dtype: on_diagonal(np.expand_dims(g, -1), offset, -2, -1, x_shape, x_dtype),
 )
 
 # Inverses and determinants.

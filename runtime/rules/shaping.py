@@ -8,7 +8,7 @@ import numpy as np
 
 from ..ops import Kind
 from ..registry import op, primitive, rule
-from .support import place_diagonal
+from .support import on_diagonal
 
 shaping, linear = Kind.shaping, Kind.linear
 
@@ -82,7 +82,7 @@ rule(np.broadcast_to, x=lambda g: g)
 op(np.broadcast_arrays, "*xs, subok=False", shaping, n_out=None)
 rule(np.broadcast_arrays, xs=lambda g, i: g[i])
 
-op(np.copy, "x, order='K', subok=False", linear)
+op(np.copy, "x, order='K', subok=False", linear, title="Clone")
 rule(np.copy, x=lambda g: g)
 
 op(np.flip, "x, axis=None", shaping)
@@ -254,7 +254,7 @@ op(np.diag, "x, k=0", linear)
 rule(
     np.diag,
     x=lambda g, k, x_shape, x_dtype: (
-        np.diagonal(g, k) if len(x_shape) == 1 else place_diagonal(g, k, 0, 1, x_shape, x_dtype)
+        np.diagonal(g, k) if len(x_shape) == 1 else on_diagonal(g, k, 0, 1, x_shape, x_dtype)
     ),
 )
 
@@ -264,13 +264,13 @@ rule(np.diagflat, x=lambda g, k, x_shape: np.reshape(np.diagonal(g, k), x_shape)
 op(np.diagonal, "x, offset=0, axis1=0, axis2=1", shaping)
 rule(
     np.diagonal,
-    x=lambda g, offset, axis1, axis2, x_shape, x_dtype: place_diagonal(g, offset, axis1, axis2, x_shape, x_dtype),
+    x=lambda g, offset, axis1, axis2, x_shape, x_dtype: on_diagonal(g, offset, axis1, axis2, x_shape, x_dtype),
 )
 
 op(np.trace, "x, offset=0, axis1=0, axis2=1, dtype=None", linear)
 rule(
     np.trace,
-    x=lambda g, offset, axis1, axis2, x_shape, x_dtype: place_diagonal(
+    x=lambda g, offset, axis1, axis2, x_shape, x_dtype: on_diagonal(
         np.expand_dims(g, -1), offset, axis1, axis2, x_shape, x_dtype
     ),
 )

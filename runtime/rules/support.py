@@ -57,6 +57,23 @@ def place_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtyp
     return out
 
 
+@primitive("v, shape, dtype", Kind.linear)
+def place_main_diagonal(v: Any, shape: Any, dtype: Any) -> Any:
+    """Zeros of a shape with two axes, and `v` on their diagonal."""
+    out = np.zeros(shape, dtype)
+    np.fill_diagonal(out, v)
+    return out
+
+
+rule(place_main_diagonal, v=lambda g: np.diagonal(g))
+
+def on_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtype: Any) -> Any:
+    """What `np.diagonal` read, put back, in the shortest words."""
+    if len(shape) == 2 and type(offset) is int and offset == 0:
+        return place_main_diagonal(v, shape, dtype)
+    return place_diagonal(v, offset, axis1, axis2, shape, dtype)
+
+
 rule(place_diagonal, v=lambda g, offset, axis1, axis2: np.diagonal(g, offset, axis1, axis2))
 
 

@@ -281,7 +281,7 @@ def test_a_view_of_a_leaf_is_refused_by_that_name(torch: Any) -> None:
     with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place"):
         x[0].mul_(2)
     with pytest.raises(
-        RuntimeError, match="^a leaf Variable that requires grad is being used in an in-place operation"
+        RuntimeError, match=r"^a leaf Variable that requires grad is being used in an in-place operation"
     ):
         x.mul_(2)
 

@@ -6,11 +6,26 @@ import importlib
 from typing import Any
 
 from ..backward import backward, grad
-from ..modes import enable_grad, no_grad
+from ..modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
-__all__ = ["backward", "enable_grad", "grad", "no_grad"]
+__all__ = ["backward", "enable_grad", "grad", "inference_mode", "no_grad", "set_grad_enabled"]
 
-_LATER: dict[str, str] = {}  # a name, and the module of this folder that it stands in
+_LATER: dict[str, str] = {
+    "GradcheckError": "gradcheck",
+    "gradcheck": "gradcheck",
+    "gradgradcheck": "gradcheck",
+    "anomaly_mode": "anomaly_mode",
+    "detect_anomaly": "anomaly_mode",
+    "grad_mode": "grad_mode",
+    "is_anomaly_check_nan_enabled": "anomaly_mode",
+    "is_anomaly_enabled": "anomaly_mode",
+    "set_detect_anomaly": "anomaly_mode",
+    "set_multithreading_enabled": "grad_mode",
+    "Function": "function",
+    "function": "function",
+    "graph": "graph",
+    "functional": "functional",
+}  # a name, and the module of this folder that it stands in
 
 
 def __getattr__(name: str) -> Any:

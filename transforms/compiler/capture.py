@@ -15,9 +15,11 @@ from ...runtime.registry import require
 from ...runtime.rules.control import guard, observed, size_of
 from ...tracer.modes import LOCAL
 from ...tracer.operand import Operand, wrap
-from ...tracer.site import Site, user_site
+from ...tracer.site import Site, calls_to, user_site
 from ..scope import Path, Scope, all_code
-from .failure import Failure, definition, reading
+from .failure import Failure, definition, read_at, reading
+from .instances import Instances
+from .naming import assigned_names
 from .outside import is_constant, why_not
 from .sizes import Shape, Size
 
@@ -57,7 +59,10 @@ class Capture:
         self._entered: types.FunctionType | None = None  # the last function that became part of it
         self._backward: Site | None = None
         self._in_backward = False
+        self._user_code = False  # whether a backward of the user's runs
+        self.contexts: set[types.CodeType] = set()
         self._tensors: dict[Path, Any] = {}
+        self._instances = Instances(self)
 
     # inputs
     def new_input(self, value: Any, name: str) -> Any:
@@ -68,16 +73,17 @@ class Capture:
         return tensor
 
     # the recorder
-    def fail(self, reason: str, site: Site | None = None) -> None:
-        """Give the capture up: the run goes on as in eager mode."""
+    def fail(self, reason: str, site: Site | None = None, path: Path | None = None) -> None:
+        """Give the capture up: the run goes on as in eager mode. Blamed is where `path` is read, if it is given."""
         if self.failed is None:
+            site = site or (None if path is None else read_at(path, self.codes))
             self.failed = Failure(reason, site or self._site() or definition(self._entered))
 
     def _site(self) -> Site | None:
-        if self._in_backward:
+        if self._in_backward and not self._user_code:
             return self._backward
         site = user_site()
-        return site if site is not None and site.code in self.codes else None
+        return site if site is not None and site.code in self.codes else self._backward
 
     def call(self, op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> Any:
         """Write one operation down and give its results their values; what the node of the operation keeps."""
@@ -89,9 +95,13 @@ class Capture:
             return None
         outs = tuple([Value(type_of(r._value)) for r in results])
         site = self._site()
+        sites = () if site is None or self._in_backward else (site, *calls_to(site.code, self.codes))
         for out, r in zip(outs, results, strict=True):
-            out.site = site
+            out.sites = sites
             r._ir = out
+        if self._user_code and site is not None and site is not self._backward:
+            for out, name in zip(outs, assigned_names(site, len(outs)), strict=False):
+                out.name = name
         self.graph.calls.append(Call(op, args, outs, site, self._in_backward, self._in_backward))
         if _sized_by_value(op, args):
             self._guard_sizes(outs)
@@ -193,6 +203,11 @@ class Capture:
         if v is not None and v.cotangent_of is None:
             v.cotangent_of = outs[0]
 
+    def user_code(self, runs: bool) -> bool:
+        """A backward that the user wrote begins (or is over): its lines and names are the user's. How it was before."""
+        before, self._user_code = self._user_code, runs
+        return before
+
     def backward_ends(self, before: tuple[bool, Any]) -> None:
         """The engine is done; `before` is what `backward_begins` gave."""
         self._in_backward, self._backward = before
@@ -211,8 +226,12 @@ class Capture:
             self.codes.add(code)
             if self.failed is not None:
                 continue
+            before: Any = None  # the name that was loaded last
             for i in dis.get_instructions(code):
                 words = _STORES.get(i.opname) or ("defines a class" if i.opname == "LOAD_BUILD_CLASS" else None)
+                if i.opname == "STORE_ATTR" and code in self.contexts and before == code.co_varnames[0]:
+                    words = None
+                before = i.argval[-1] if isinstance(i.argval, tuple) and i.argval else i.argval
                 if (
                     words is None
                     and i.opname == "STORE_DEREF"
@@ -242,7 +261,8 @@ class Capture:
     def see(self, value: Any, path: Path) -> Any:
         """What the code gets for a value read at `path`."""
         if self.failed is not None:
-            return self.scope.stand_in(value, path)
+            seen = self._instances.seen(value, path)
+            return self.scope.stand_in(value, path) if seen is value else seen
         known = self._tensors.get(path)
         if known is not None:
             return known
@@ -257,12 +277,47 @@ class Capture:
         if is_constant(value):
             self.reads[path] = value
             return value
+        if value is builtins.super:
+            return self._instances.super
+        if path[0] == "cell" and path[2] == "__class__" and all(map(_only_for_super, self.codes)):
+            self.reads[path] = value
+            return value
+        seen = self._instances.seen(value, path)
+        if seen is not value:
+            return seen
         reason = why_not(value, path.name)
         if reason is not None:
             self.fail(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
         elif path[0] != "attribute" or path[1] is not builtins:
             self.reads[path] = value
         return self.scope.stand_in(value, path)
+
+    def instance(self, value: Any) -> Any:
+        """What stands for an object whose methods are called, or that is an argument; functions are in scope."""
+        handle = self._instances.handle(value)
+        return self.scope.stand_in(value) if handle is value and callable(value) else handle
+
+    def partial(self, value: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        """The function of a partial, and its arguments as code in the capture gets them."""
+        return self._instances.partial(value)
+
+    def plain(self, value: Any) -> Any:
+        """The user's object that stands behind a result."""
+        return self._instances.plain(value)
+
+    def settle(self) -> None:
+        """The user's code is done."""
+        self._instances.settle()
+
+
+def _only_for_super(code: types.CodeType) -> bool:
+    """Whether a method reads `__class__`, the class that it is defined in, for `super()` alone."""
+    before = None
+    for i in dis.get_instructions(code) if "__class__" in code.co_freevars else ():
+        if i.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and i.argval == "__class__" and before != "super":
+            return False
+        before = i.argval
+    return True
 
 
 def _sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ..trees import flatten
+from ..trees import flatten_row
 
 __all__ = ["difference"]
 
 
 def difference(found: Any, expected: Any) -> str | None:
     """How compiled and eager results differ, bit for bit; None where they do not."""
-    a, structure_a = flatten(found)
-    b, structure_b = flatten(expected)
+    a, structure_a = flatten_row(found)
+    b, structure_b = flatten_row(expected)
     if structure_a != structure_b:
         return f"its structure is {structure_a}, eager's is {structure_b}"
     for k, (x, y) in enumerate(zip(a, b, strict=True)):

@@ -8,33 +8,41 @@ import gast
 import numpy as np
 
 from ...runtime.ir import Call, Graph, Value, values_in
+from .boundary import arguments_of, result_of, unpacking_of
+from .docstrings import with_returns
 from .inlining import body_of, inlined, locals_of, name_tree, times_used
-from .literals import constant_tree, in_place_of
+from .layout import WIDTH
+from .literals import constant_tree, in_place_of, new_axis
 from .naming import Names, name_values
+from .passes.rewrite import is_elementwise
 from .printer import note, to_source
+from .reuse import reused
 from .sections import in_sections
 from .signature import Signature
+from .signs import SIGNED, negated, with_sign
+from .weak import SPREADING, STORING, is_plain_size, weak_numbers
+from .widths import width, width_around
 
-__all__ = ["emit"]
+__all__ = ["Emitter", "emit"]
 
-_WIDTH = 88
 _BINARY = {
     "+": gast.Add, "-": gast.Sub, "*": gast.Mult, "/": gast.Div, "//": gast.FloorDiv, "%": gast.Mod, "**": gast.Pow,
     "@": gast.MatMult, "&": gast.BitAnd, "|": gast.BitOr, "^": gast.BitXor,
 }  # fmt: skip
 _COMPARE = {"<": gast.Lt, "<=": gast.LtE, ">": gast.Gt, ">=": gast.GtE, "==": gast.Eq, "!=": gast.NotEq}
 _UNARY = {"-": gast.USub, "+": gast.UAdd, "~": gast.Invert}
-_WEAKLY = frozenset(["+", "-", "*", "/"])
-_SPREADING = frozenset(["np.broadcast_to", "np.expand_dims"])  # of a Python float they make float64
-_STORING = frozenset(["place", "scatter", "index_set", "index_add", "index_add_at"])
+_IMPORTS = {"np": "import numpy as np\n", "scipy": "import scipy.special\n"}
+_OF_FLOATS = frozenset(["np.zeros", "np.ones", "np.empty", "np.eye", "np.identity"])  # by default
+_SHORTER = {"np.absolute": "np.abs"}
 _FRESH = frozenset(["elementwise", "bilinear", "reduction", "creation"])
 
 
 def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
     """The text of a Python function that computes `graph`."""
-    text = to_source(_Emitter(graph, signature).function(name, docstring))
-    imports = "import numpy as np\n" + ("import scipy.special\n" if "scipy.special." in text else "")
-    return f"{imports}\n\n{text}"
+    tree = Emitter(graph, signature).function(name, docstring)
+    used = {node.id for node in gast.walk(tree) if isinstance(node, gast.Name)}
+    imports = [line for root, line in _IMPORTS.items() if root in used]
+    return "".join([*imports, "\n\n" if imports else "", to_source(tree)])
 
 
 def assign(name: str, value: Any) -> Any:
@@ -42,7 +50,9 @@ def assign(name: str, value: Any) -> Any:
     return gast.Assign(targets=[name_tree(name, store=True)], value=value, type_comment=None)
 
 
-class _Emitter:
+class Emitter:
+    """Writes one graph; afterwards `statements` and `trees` tell what was written for which call and value."""
+
     def __init__(self, graph: Graph, signature: Signature) -> None:
         self.graph = graph
         self.signature = signature
@@ -51,10 +61,11 @@ class _Emitter:
             self.names.parameter(parameter)
         self.trees: dict[Value, Any] = {}  # how each value is written where it is used
         given: dict[Value, str] = {}
-        self.unpacking = signature.unpacking(self.names, self.trees, graph.inputs, given)
+        self.unpacking = unpacking_of(signature, self.names, self.trees, graph.inputs, given)
         self.wishes = name_values(graph, given)
         self.called: dict[Value | None, str] = {}
         self.stem = next(s for s in ("t", "u", "v", "s", "tmp", "temporary") if s not in self.wishes.values())
+        self.result = next(s for s in ("out", "result", "value", "output") if s not in self.wishes.values())
         self.uses: dict[Value, int] = {}
         for call in graph.calls:
             for v in call.reads:
@@ -63,6 +74,10 @@ class _Emitter:
             self.uses[v] = self.uses.get(v, 0) + 2  # an output is a name of its own in the return
         self.maker = {v: call for call in graph.calls for v in call.outs}
         self.user: dict[Value, Call] = {v: call for call in graph.calls for v in call.reads}
+        self.users: dict[Value, list[Call]] = {}
+        for call in graph.calls:
+            for v in call.reads:
+                self.users.setdefault(v, []).append(call)
         for call in reversed(graph.calls):  # a buffer that is added into has the name of what it becomes
             first = call.args[0] if call.op.consuming is not None else None
             if isinstance(first, Value) and self.uses.get(first) == 1 and call.outs[0] in self.wishes:
@@ -70,58 +85,31 @@ class _Emitter:
             copied = call.args[0] if call.op.path in ("np.copy", "np.asarray") else None
             if isinstance(copied, Value) and self.uses.get(copied) == 1 and copied in self.wishes:
                 self.wishes.setdefault(call.outs[0], self.wishes.pop(copied))  # the result has the name, not its copy
+        self.over = reused(graph)
+        self.buffers = set(self.over.values())
         self.statements: list[tuple[Any, Call]] = []
         self.outputs = set(values_in(graph.outputs))
-        self.weak = {call.outs[0] for call in graph.calls if self.may_be_weak(call)}
-
-    def may_be_weak(self, call: Call) -> bool:
-        """Whether a NumPy number computed from Python ones and one constant may be a Python number in the text.
-
-        It may where every use combines it with something that has its dtype, and no division by zero can come up.
-        """
-        out = call.outs[0]
-        if (
-            out.type.kind != "scalar"
-            or out.type.dtype != np.float64
-            or out in self.outputs
-            or call.op.infix not in _WEAKLY
-        ):
-            return False
-        values = [a for a in call.args if isinstance(a, Value)]
-        if not values or any(v.type.kind != "python" for v in values):
-            return False
-        if call.op.infix == "/" and not self.is_size(call.args[1]):
-            return False
-        users = [u for u in self.graph.calls if any(v is out for v in u.reads)]
-        return all(
-            u.op.path in _SPREADING
-            or (u.op.infix in _WEAKLY and any(isinstance(a, Value) and a is not out and _is_float64(a) for a in u.args))
-            for u in users
-        )  # fmt: skip
-
-    def is_size(self, x: Any) -> bool:
-        """Whether an argument is a number of elements, and not zero."""
-        maker = self.maker.get(x) if isinstance(x, Value) else None
-        if maker is None or x.type.kind != "python":
-            return False
-        if maker.op.path in ("count", "size"):
-            return 0 not in maker.args[0].type.shape
-        return maker.op.infix == "*" and all(self.is_size(a) for a in maker.args)
+        self.weak = weak_numbers(graph)
+        self.plain_sizes = {v for v in self.weak if is_plain_size(self.maker[v], self.users.get(v, []))}
+        self.folded: set[Value] = set()
 
     # the function
     def function(self, name: str, docstring: str) -> Any:
         """The whole definition."""
-        body: list[Any] = [gast.Expr(value=gast.Constant(value=docstring, kind=None))]
-        body.extend(self.unpacking)
         for call in self.graph.calls:
             self.call(call)
+        docstring = with_returns(
+            docstring, self.graph, {v: t.id for v, t in self.trees.items() if isinstance(t, gast.Name)}
+        )
+        body: list[Any] = [gast.Expr(value=gast.Constant(value=docstring, kind=None))]
+        body.extend(self.unpacking)
         body.extend(in_sections(self.statements))
-        result = self.signature.result(
-            lambda v: self.trees[v] if isinstance(v, Value) else constant_tree(v), self.graph.outputs
+        result = result_of(
+            self.signature, lambda v: self.trees[v] if isinstance(v, Value) else constant_tree(v), self.graph.outputs
         )
         body.append(gast.Return(value=result))
         return gast.FunctionDef(
-            name=name, args=self.signature.arguments(), body=body, decorator_list=[], returns=None, type_comment=None,
+            name=name, args=arguments_of(self.signature), body=body, decorator_list=[], returns=None, type_comment=None,
             **({"type_params": []} if "type_params" in gast.FunctionDef._fields else {}),
         )  # fmt: skip
 
@@ -135,7 +123,10 @@ class _Emitter:
         if call.op.inline and len(body_of(call)) > 1:
             self.spelled_out(call)
             return
-        tree = self.expression(call)
+        if call in self.over:
+            self.written_over(call, self.over[call])
+            return
+        tree = self.narrow(call)
         if len(call.outs) > 1 or call.op.n_out != 1:
             targets = [self.fresh(v) for v in call.outs]
             left = gast.Tuple(elts=[name_tree(t, store=True) for t in targets], ctx=gast.Store())
@@ -144,17 +135,40 @@ class _Emitter:
         (out,) = call.outs
         if self.folds(call, out, tree):
             self.trees[out] = tree
+            self.folded.add(out)
             return
         self.add(assign(self.fresh(out), tree), call)
+
+    def written_over(self, call: Call, buffer: Value) -> None:
+        """A call that writes its result over an argument: `t += y`, or `np.exp(t, out=t)`, under the user's name for it."""
+        (out,) = call.outs
+        place = self.trees[buffer]
+        named = self.wishes.get(out) not in (None, self.wishes.get(buffer))
+        if not named and call.op.infix in _BINARY and len(call.args) == 2 and call.args[0] is buffer:
+            sign = _BINARY[call.op.infix]()
+            value = self.tree(call.args[1], call)
+            made = gast.AugAssign(target=name_tree(place.id, store=True), op=sign, value=value)
+            self.add(with_sign(made) if _is_real(call) else made, call)
+            self.trees[out] = place
+            return
+        into = gast.keyword(arg="out", value=place)
+        tree = gast.Call(func=name_tree(call.op.path), args=[self.tree(a, call) for a in call.args], keywords=[into])
+        if named:
+            self.add(assign(self.fresh(out), tree), call)
+        else:
+            self.add(gast.Expr(value=tree), call)
+            self.trees[out] = place
 
     def add(self, statement: Any, call: Call) -> None:
         self.statements.append((statement, call))
 
     def fresh(self, v: Value) -> str:
         """A name for a value, under which it is used from here on."""
+        if v not in self.uses:  # kept because it may raise
+            return "_"
         wish = self.wishes.get(v)
         if wish is None:
-            wish = "out" if v in self.outputs else self.stem
+            wish = self.result if v in self.outputs else self.stem
             primal = v.cotangent_of
             if primal in self.called:  # the cotangent of a temporary
                 wish = f"d_{self.called[primal]}"
@@ -166,25 +180,39 @@ class _Emitter:
         """Whether a value is written inside the one expression that uses it."""
         if call.op.path in ("shape", "size", "count"):
             return True  # x.shape costs nothing and says what it is
-        if self.uses.get(out, 0) != 1 or (out in self.wishes):
+        if out in self.wishes or out in self.buffers or out in self.outputs or not self.uses.get(out):
+            return False
+        if isinstance(tree, gast.Attribute) and tree.attr == "T" and isinstance(tree.value, gast.Name):
+            return True  # a view of something that has a name: no need of another
+        if self.uses[out] != 1:
+            return False
+        if not self.buffers.isdisjoint(call.reads):  # it must be computed before its argument is written over
             return False
         user = self.user[out]
         if user.quiet != call.quiet or user.backward != call.backward or user.op.path == "guard":
-            return user.op.path == "guard" and not call.quiet and self.length(tree) < _WIDTH // 2
+            return user.op.path == "guard" and not call.quiet and width(tree) < WIDTH // 2
         if user.op.inline and times_used(user, out) != 1:
             return False
-        return self.length(tree) + self.other_length(user, out) < _WIDTH - 16
+        return width(tree) + width_around(out, user, self.trees) + self.margin(user) <= WIDTH
 
-    def length(self, tree: Any) -> int:
-        return sum(_token_width(node) for node in gast.walk(tree))
+    def margin(self, call: Call) -> int:
+        """The columns before the expression of a call: the indent, and the name of its result."""
+        name = self.wishes.get(call.outs[0]) if call.outs else None
+        return (8 if call.quiet else 4) + len(name or "t_00") + len(" = ")
 
-    def other_length(self, user: Call, out: Value) -> int:
-        """About how long the expression around `out` becomes."""
-        return (
-            len(user.op.path)
-            + 2
-            + sum(self.length(self.trees[v]) + 2 for v in user.reads if v is not out and v in self.trees)
-        )
+    def narrow(self, call: Call) -> Any:
+        """The expression of a call, its widest parts taken out before it until it fits on a line."""
+        tree = self.expression(call)
+        while width(tree) + self.margin(call) > WIDTH:
+            parts = [v for v in call.reads if v in self.folded and width(self.trees[v]) > 16]
+            if not parts:
+                break
+            part = max(parts, key=lambda v: width(self.trees[v]))
+            self.folded.discard(part)
+            whole = self.trees[part]
+            self.add(assign(self.fresh(part), whole), self.maker[part])
+            tree = self.expression(call)
+        return tree
 
     # expressions
     def tree(self, x: Any, call: Call | None = None) -> Any:
@@ -199,7 +227,7 @@ class _Emitter:
             return gast.Call(
                 func=name_tree("slice"), args=[self.tree(e) for e in (x.start, x.stop, x.step)], keywords=[]
             )
-        if call is not None and isinstance(x, np.float64) and (call.outs[0] in self.weak or call.op.path in _SPREADING):
+        if call is not None and isinstance(x, np.float64) and (call.outs[0] in self.weak or call.op.path in SPREADING):
             return constant_tree(float(x))
         return constant_tree(in_place_of(x, call) if call is not None else x)
 
@@ -218,13 +246,26 @@ class _Emitter:
         if op.path == "size":
             shape = gast.Attribute(value=self.tree(args[0]), attr="shape", ctx=gast.Load())
             return gast.Subscript(value=shape, slice=constant_tree(args[1]), ctx=gast.Load())
+        if op.path == "np.expand_dims" and self.takes_index(call):
+            return gast.Subscript(
+                value=self.tree(args[0]), slice=new_axis(len(args[0].type.shape), args[1]), ctx=gast.Load()
+            )
         symbol = op.infix
         if symbol in _BINARY and len(args) == 2:
-            return gast.BinOp(left=self.tree(args[0], call), op=_BINARY[symbol](), right=self.tree(args[1], call))
+            if symbol == "*" and args[0] == -1 and isinstance(args[1], Value) and _is_real(call, args[1]):
+                return negated(self.tree(args[1], call))
+            if call.outs[0] in self.plain_sizes:
+                return self.tree(args[1])
+            left, right = self.tree(args[0], call), self.tree(args[1], call)
+            if symbol in SIGNED and _is_real(call):
+                return SIGNED[symbol](left, right)
+            return gast.BinOp(left=left, op=_BINARY[symbol](), right=right)
         if symbol in _COMPARE:
             return gast.Compare(
                 left=self.tree(args[0], call), ops=[_COMPARE[symbol]()], comparators=[self.tree(args[1], call)]
             )
+        if symbol == "-" and len(args) == 1 and _is_real(call):
+            return negated(self.tree(args[0], call))
         if symbol in _UNARY and len(args) == 1:
             return gast.UnaryOp(op=_UNARY[symbol](), operand=self.tree(args[0], call))
         if (
@@ -234,13 +275,27 @@ class _Emitter:
             and args[0].type.kind == "array"
         ):
             return gast.Attribute(value=self.tree(args[0]), attr="T", ctx=gast.Load())
+        if op.path == "np.copy" and args[0].type.kind == "array" and op.call_form(args)[1] == {"order": "C"}:
+            copy = gast.Attribute(value=self.tree(args[0]), attr="copy", ctx=gast.Load())
+            return gast.Call(func=copy, args=[], keywords=[])
         positional, keywords = op.call_form(args)
-        path = "abs" if symbol == "abs()" else op.path
+        if op.path == "np.arange":  # NumPy users give the limits by position
+            positional = (*positional, *[keywords.pop(k) for k in ("stop",) if k in keywords])
+        if op.path in _OF_FLOATS and "dtype" in keywords and keywords["dtype"] in (np.float64, np.dtype(np.float64)):
+            del keywords["dtype"]
+        path = "abs" if symbol == "abs()" else _SHORTER.get(op.path, op.path)
         return gast.Call(
             func=name_tree(path),
             args=[self.tree(a, call) for a in positional],
             keywords=[gast.keyword(arg=k, value=self.tree(v)) for k, v in keywords.items()],
         )
+
+    def takes_index(self, call: Call) -> bool:
+        """Whether an axis may be added by an index: it has other strides, which only operations by element ignore."""
+        x, axis = call.args
+        if type(axis) is not int or not isinstance(x, Value) or x.type.kind != "array" or call.outs[0] in self.outputs:
+            return False
+        return all(is_elementwise(user) or user.op.path == "np.where" for user in self.users.get(call.outs[0], []))
 
     def index(self, x: Any) -> Any:
         """An index as it stands between brackets."""
@@ -256,7 +311,7 @@ class _Emitter:
     # ops of ours
     def inlined(self, tree: Any, call: Call, renamed: dict[str, str]) -> Any:
         """A piece of the body of an op of ours with its arguments in it."""
-        return inlined(tree, call, renamed, self.stored if call.op.name in _STORING else self.tree, self.index)
+        return inlined(tree, call, renamed, self.stored if call.op.name in STORING else self.tree, self.index)
 
     def stored(self, x: Any) -> Any:
         """An argument that is written into an array, which has its own dtype."""
@@ -269,7 +324,8 @@ class _Emitter:
         if call.op.consuming is not None and isinstance(first, Value) and self.owned(first):
             self.trees[out] = self.trees[first]
             for statement in body_of(call, consuming=True)[:-1]:
-                self.add(self.inlined(statement, call, {}), call)
+                made = self.inlined(statement, call, {})
+                self.add(with_sign(made) if _is_real(call) else made, call)
             return
         body = body_of(call)
         result = body[-1].value.id
@@ -314,19 +370,7 @@ class _Emitter:
         self.add(gast.If(test=test, body=[otherwise], orelse=[]), call)
 
 
-def _is_float64(v: Value) -> bool:
-    return v.type.kind != "python" and v.type.dtype == np.float64
-
-
-def _token_width(node: Any) -> int:
-    if isinstance(node, gast.Name):
-        return len(node.id)
-    if isinstance(node, gast.Attribute):
-        return len(node.attr) + 1
-    if isinstance(node, gast.Constant):
-        return len(repr(node.value))
-    if isinstance(node, (gast.BinOp, gast.Compare)):
-        return 3
-    if isinstance(node, (gast.Call, gast.Subscript, gast.Tuple, gast.List, gast.keyword)):
-        return 2 + (len(node.arg or "") if isinstance(node, gast.keyword) else 0)
-    return 1 if isinstance(node, gast.UnaryOp) else 0
+def _is_real(call: Call, x: Value | None = None) -> bool:
+    """Whether a call gives real floats; and `x` floats of that very dtype."""
+    dtype = call.outs[0].type.dtype
+    return dtype.kind == "f" and (x is None or (x.type.dtype == dtype and x.type.kind != "python"))

@@ -25,7 +25,30 @@ def rank_of(node: ast.AST) -> int:
         name = "USub"
     elif (isinstance(node, ast.Tuple) and len(node.elts) < 2) or (isinstance(node, ast.MatchAs) and not node.pattern):
         name = "atom"
+    return rank_by_name(name)
+
+
+def rank_by_name(name: str) -> int:
+    """The rank of a kind of node, or of its operator."""
     return _RANK.get(name, ATOM)
+
+
+def _is_word(node: ast.AST) -> bool:
+    """Whether a node is a name or a constant, perhaps with a sign."""
+    if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+        node = node.operand
+    return isinstance(node, ast.Name | ast.Constant)
+
+
+def _is_short(node: ast.AST) -> bool:
+    """Whether an operand stands close to its `**`: a word, an attribute of names, or another such power."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        node = node.left
+    if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+        node = node.operand
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return _is_word(node)
 
 
 _QUOTES = ('"', "'", '"""', "'''")
@@ -120,12 +143,16 @@ class Expressions:
 
     def _UnaryOp(self, t: ast.UnaryOp) -> None:
         self.write(self.unop[type(t.op).__name__] + (" " if isinstance(t.op, ast.Not) else ""))
-        self.dispatch(t.operand, rank_of(t))
+        power = isinstance(t.operand, ast.BinOp) and isinstance(t.operand.op, ast.Pow)
+        self.dispatch(t.operand, ATOM if power else rank_of(t))
 
     def _BinOp(self, t: ast.BinOp) -> None:
-        left, right = (_AWAIT, _UNARY) if isinstance(t.op, ast.Pow) else (rank_of(t), rank_of(t) + 1)
+        power = isinstance(t.op, ast.Pow)
+        left, right = (_AWAIT, _UNARY) if power else (rank_of(t), rank_of(t) + 1)
         self.dispatch(t.left, left)
-        self.write(f" {self.binop[type(t.op).__name__]} ")
+        sign = self.binop[type(t.op).__name__]
+        close = power and rank_of(t.left) >= left and _is_short(t.left) and _is_short(t.right)
+        self.write(sign if close else f" {sign} ")
         self.dispatch(t.right, right)
 
     def _Compare(self, t: ast.Compare) -> None:
@@ -165,7 +192,7 @@ class Expressions:
 
     def _Slice(self, t: ast.Slice) -> None:
         parts = [t.lower, t.upper, t.step] if t.step else [t.lower, t.upper]
-        wide = any(isinstance(part, ast.BinOp | ast.Call | ast.Subscript | ast.Compare) for part in parts)
+        wide = any(part and not _is_word(part) for part in parts)
         text = (" : " if wide else ":").join(self.text(part) if part else "" for part in parts)
         self.write(text.strip().replace(":  :", "::"))
 
@@ -211,7 +238,8 @@ class Expressions:
         if isinstance(value, str | bytes):
             self.write(self.literal(value))
         elif isinstance(value, float | complex):
-            self.write(re.sub("inf", "1e309", re.sub(r"nan(?!j)", "(1e309 - 1e309)", repr(value))))
+            text = re.sub(r"e(?:\+0?|(-)0)(?=\d)", r"e\1", repr(value))  # 1e-6, not 1e-06
+            self.write(re.sub("inf", "1e309", re.sub(r"nan(?!j)", "(1e309 - 1e309)", text)))
         else:
             self.write(repr(value))
 

@@ -1,18 +1,22 @@
-"""What a specialisation assumes of its arguments and of what it read from outside, as straight Python."""
+"""What a specialisation assumes of its arguments and of what it read from outside: as straight Python, and in words."""
 
 from __future__ import annotations
 
 import builtins
 import dataclasses
 import math
-from collections.abc import Callable
-from typing import Any
+import types
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...runtime.registry import REPLACED
+from ...tracer.site import Site
 from ..scope import Path
+from .failure import read_at
 
-__all__ = ["compile_check", "same", "signature_key"]
+__all__ = ["Assumption", "Plan", "described", "same", "signature_key"]
 
 
 def same(a: Any, b: Any) -> bool:
@@ -44,74 +48,176 @@ def signature_key(leaves: list[Any]) -> tuple[Any, ...]:
     return tuple(key)
 
 
-def compile_check(
-    names: list[str], positional: int, args: list[Any], reads: dict[Path, Any], arrays: dict[Path, Any]
-) -> Callable[..., bool]:
-    """A function of the arguments that tells whether a specialisation may serve them."""
-    space: dict[str, Any] = {"ndarray": np.ndarray, "same": same, "builtin": vars(builtins)}
-    conditions: list[str] = []
+class Assumption(NamedTuple):
+    """One thing that must hold for a specialisation to serve a call."""
 
-    def constant(value: Any) -> str:
-        name = f"c{len(space)}"
-        space[name] = value
+    kind: str  # "layout", "number", "structure" and "static" of arguments; "scope", "array", "code" of what is outside
+    what: str  # the user's words for it: "x", "p['w']", "global `SCALE`"
+    expected: str
+    read: str  # what stands there now, as an expression
+    test: str  # a condition on it
+    path: Path | None = None
+
+
+def described(value: Any) -> str:
+    """A value in the few words by which a reader tells it from another."""
+    if isinstance(value, np.ndarray):
+        shown = f"{value.dtype.name}[{', '.join(map(str, value.shape))}]"
+        if type(value) is not np.ndarray:
+            shown = f"{type(value).__name__} {shown}"
+        return shown if value.flags.c_contiguous else f"{shown} with strides {value.strides}"
+    if isinstance(value, types.ModuleType):
+        return f"the module {value.__name__}"
+    if isinstance(value, dict):
+        return f"a dict with the keys {list(value)}"
+    if isinstance(value, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        return f"a {type(value).__name__} of {len(value)}"
+    if isinstance(value, (bool, type(None), np.dtype, slice, tuple)):
+        return repr(value)
+    if isinstance(value, (int, float, complex, str, bytes, np.generic)):
+        return f"{value if isinstance(value, np.generic) else repr(value)} ({type(value).__name__})"
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    return f"a {type(value).__name__}" if name is None else f"`{name}`"
+
+
+class Plan:
+    """The assumptions of one specialisation, in the order in which they are checked, and the check itself."""
+
+    def __init__(
+        self, names: list[str], positional: int, args: list[Any], reads: dict[Path, Any], arrays: dict[Path, Any],
+        codes: Iterable[types.CodeType] = (), definition: Site | None = None,
+    ) -> None:  # fmt: skip
+        self.names = names
+        self.positional = positional
+        self.assumptions: list[Assumption] = []
+        self._codes = tuple(codes)
+        self._definition = definition
+        self._space: dict[str, Any] = {"ndarray": np.ndarray, "same": same, "builtin": vars(builtins)}
+        rules = self._constant(REPLACED)
+        self._assume("rules", "the rules of gs.rule", "those of then", rules, f"{rules}.count == {REPLACED.count}")
+        for name, value in zip(names, args, strict=True):
+            self._tree(name, name, value)
+        for path, expect in reads.items():
+            self._read(path, expect)
+        for path, array in arrays.items():
+            self._tree(self._now(path), words_for(path), array, path)
+        self.check: Callable[..., bool] = self._compiled()
+
+    def site(self, assumption: Assumption) -> Site | None:
+        """The user's line that an assumption stems from."""
+        return self._definition if assumption.path is None else read_at(assumption.path, self._codes)
+
+    def failed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, Assumption, str] | None:
+        """The first assumption that does not hold for a call: its place, itself, and what was found instead."""
+        if len(args) != self.positional or list(kwargs) != self.names[self.positional :]:
+            found = f"{len(args)} positional arguments and the keywords {list(kwargs)}"
+            expected = f"{self.positional} positional arguments and the keywords {self.names[self.positional :]}"
+            return 0, Assumption("structure", "the call", expected, "", ""), found
+        bound = dict(zip(self.names, [*args, *kwargs.values()], strict=True))
+        for k, assumption in enumerate(self.assumptions):
+            try:
+                if eval(assumption.test, self._space, bound):
+                    continue
+            except (TypeError, ValueError, AttributeError, LookupError):
+                pass
+            try:
+                value = eval(assumption.read, self._space, bound)
+            except (TypeError, ValueError, AttributeError, LookupError):
+                return k, assumption, "nothing there"
+            if assumption.kind == "rules":
+                return k, assumption, "one that replaces another"
+            found = described(value)
+            return k, assumption, found if found != assumption.expected else f"another object, {found}"
+        return None
+
+    def _constant(self, value: Any) -> str:
+        name = f"c{len(self._space)}"
+        self._space[name] = value
         return name
 
-    def tree(text: str, value: Any) -> None:
+    def _assume(self, kind: str, what: str, expected: str, read: str, test: str, path: Path | None = None) -> None:
+        self.assumptions.append(Assumption(kind, what, expected, read, test, path))
+
+    def _tree(self, text: str, words: str, value: Any, path: Path | None = None) -> None:
         kind = type(value)
         if kind is np.ndarray:
-            conditions.append(f"type({text}) is ndarray and {text}.dtype == {constant(value.dtype)}")
-            conditions.append(f"{text}.shape == {value.shape!r} and {text}.strides == {value.strides!r}")
+            layout = f"{text}.shape == {value.shape!r} and {text}.strides == {value.strides!r}"
+            test = f"type({text}) is ndarray and {text}.dtype == {self._constant(value.dtype)} and {layout}"
+            self._assume("layout" if path is None else "array", words, described(value), text, test, path)
             return
-        conditions.append(f"type({text}) is {constant(kind)}")
+        typed = f"type({text}) is {self._constant(kind)}"
         if kind is dict:
-            conditions.append(f"list({text}) == {constant(list(value))}")
+            self._assume(
+                "structure", words, described(value), text, f"{typed} and list({text}) == {self._constant(list(value))}"
+            )
             for k, v in value.items():
-                tree(f"{text}[{constant(k)}]", v)
+                self._tree(f"{text}[{self._constant(k)}]", f"{words}[{k!r}]", v)
         elif isinstance(value, (list, tuple)):
-            conditions.append(f"len({text}) == {len(value)}")
+            shown = f"a {kind.__name__} of {len(value)}"
+            self._assume("structure", words, shown, text, f"{typed} and len({text}) == {len(value)}")
             for j, v in enumerate(value):
-                tree(f"{text}[{j}]", v)
+                self._tree(f"{text}[{j}]", f"{words}[{j}]", v)
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            self._assume("structure", words, f"a {kind.__name__}", text, typed)
             for f in dataclasses.fields(value):
-                tree(f"{text}.{f.name}", getattr(value, f.name))
+                self._tree(f"{text}.{f.name}", f"{words}.{f.name}", getattr(value, f.name))
         elif kind is float or kind is complex or isinstance(value, (np.floating, np.complexfloating)):
-            pass  # a run-time input
+            self._assume("number", words, f"any {kind.__name__}", text, typed)  # a run-time input
         elif isinstance(value, (int, str, bytes, np.generic, np.dtype, slice)):
-            conditions.append(f"{text} == {constant(value)}")
+            self._assume("static", words, described(value), text, f"{typed} and {text} == {self._constant(value)}")
         else:
-            conditions.append(f"{text} is {constant(value)}")
+            self._assume("static", words, described(value), text, f"{typed} and {text} is {self._constant(value)}")
 
-    for name, value in zip(names, args, strict=True):
-        tree(name, value)
-    for path, expect in reads.items():
-        conditions.append(_read_condition(path, expect, constant))
-    for path, array in arrays.items():
-        tree(f"{constant(path)}.read()", array)
-    parameters = ", ".join([*names[:positional], *(["*", *names[positional:]] if names[positional:] else [])])
-    text = (
-        f"def check({parameters}):\n    return (\n        "
-        + "\n        and ".join(conditions or ["True"])
-        + "\n    )\n"
-    )
-    exec(compile(text, "<plan of a check>", "exec"), space)
-    check: Callable[..., bool] = space["check"]
-    return check
+    def _read(self, path: Path, expect: Any) -> None:
+        kind, holder, name = path
+        code = isinstance(holder, types.FunctionType) and name.startswith("__")
+        now = self._now(path)
+        expected = self._constant(expect)
+        number = isinstance(expect, (int, float, complex, str, bytes, tuple, dict, slice, np.generic))
+        if kind == "global" and name not in holder:
+            test = f"{name!r} not in {self._constant(holder)} and builtin.get({name!r}) is {expected}"
+        elif kind != "id" and isinstance(expect, dict) and not expect:
+            test = f"not {now}"
+        elif kind != "id" and number and not isinstance(expect, bool):
+            test = f"same({now}, {expected})"
+        else:
+            test = f"{now} is {expected}"
+        words = "nothing" if kind == "absent" else described(expect)
+        self._assume("code" if code else "scope", words_for(path), words, f"{self._constant(path)}.read()", test, path)
+
+    def _now(self, path: Path) -> str:
+        """What stands at a path, as a quick expression."""
+        kind, holder, name = path
+        if kind == "global" and name in holder:
+            return f"{self._constant(holder)}.get({name!r})"
+        if kind == "cell":
+            return f"{self._constant(holder)}.cell_contents"
+        if kind == "attribute" and name.isidentifier():
+            return f"{self._constant(holder)}.{name}"
+        if kind == "item":
+            return f"{self._constant(holder)}[{self._constant(name)}]"
+        return self._now(holder) if kind == "id" else f"{self._constant(path)}.read()"
+
+    def _compiled(self) -> Callable[..., bool]:
+        positional, keywords = self.names[: self.positional], self.names[self.positional :]
+        parameters = ", ".join([*positional, *(["*", *keywords] if keywords else [])])
+        tests = "\n        and ".join([a.test for a in self.assumptions] or ["True"])
+        text = f"def check({parameters}):\n    return (\n        {tests}\n    )\n"
+        exec(compile(text, "<plan of a check>", "exec"), self._space)
+        check: Callable[..., bool] = self._space.pop("check")
+        return check
 
 
-def _read_condition(path: Path, expect: Any, constant: Callable[[Any], str]) -> str:
+def words_for(path: Path) -> str:
+    """What a user calls the place that a path leads to."""
     kind, holder, name = path
-    if isinstance(expect, dict) and not expect:
-        return f"not {constant(holder)}.{name}"
-    expected = constant(expect)
+    if kind == "keys":
+        return f"the keys of `{path.words}`"
+    if kind == "method" or path.words != name:
+        return f"`{path.words}`"
+    if kind == "cell":
+        return f"closure variable `{name}`"
     if kind == "global":
-        if name not in holder:
-            return f"{name!r} not in {constant(holder)} and builtin.get({name!r}) is {expected}"
-        read = f"{constant(holder)}.get({name!r})"
-    elif kind == "cell":
-        read = f"{constant(holder)}.cell_contents"
-    else:
-        read = f"{constant(holder)}.{name}"
-    number = isinstance(expect, (int, float, complex, str, bytes, tuple, dict, slice, np.generic)) and not isinstance(
-        expect, bool
-    )
-    return f"same({read}, {expected})" if number else f"{read} is {expected}"
+        return f"global `{name}`" if "__name__" in holder or name not in holder else f"module `{name}`"
+    owner = getattr(holder, "__qualname__", None) or getattr(holder, "__name__", type(holder).__name__)
+    return f"`{owner}.{name}`"

@@ -12,8 +12,10 @@ from typing import Any
 import gast
 
 from ...runtime.ir import Call, Value, values_in
+from .literals import constant_tree
+from .printer import to_source
 
-__all__ = ["body_of", "inlined", "locals_of", "name_tree", "times_used"]
+__all__ = ["body_of", "body_width", "inlined", "locals_of", "name_tree", "times_used"]
 
 Tree = Callable[[Any], Any]
 
@@ -45,10 +47,32 @@ class Inliner(gast.NodeTransformer):
             )
         return self.generic_visit(node)
 
+    def visit_Call(self, node: Any) -> Any:
+        made = self.generic_visit(node)
+        if getattr(made.func, "attr", "") == "zeros" and getattr(made.args[-1], "attr", "") == "float64":
+            del made.args[1:]  # what np.zeros gives by itself
+        if getattr(made.func, "id", "") == "max" and all(_number(a) is not None for a in made.args):
+            return constant_tree(max(map(_number, made.args)))
+        return made
+
+    def visit_UnaryOp(self, node: Any) -> Any:
+        made = self.generic_visit(node)
+        value = _number(made.operand) if isinstance(made.op, gast.USub) else None
+        return made if value is None else constant_tree(-value)
+
     def visit_Name(self, node: Any) -> Any:
         if node.id in self.renamed:
             return name_tree(self.renamed[node.id], store=isinstance(node.ctx, gast.Store))
         return self.tree(self.given[node.id]) if node.id in self.given else node
+
+
+def _number(tree: Any) -> Any:
+    """The value of a literal integer; None for anything else."""
+    if isinstance(tree, gast.UnaryOp) and isinstance(tree.op, gast.USub):
+        value = _number(tree.operand)
+        return None if value is None else -value
+    value = getattr(tree, "value", None)
+    return value if isinstance(tree, gast.Constant) and type(value) is int else None
 
 
 def inlined(tree: Any, call: Call, renamed: dict[str, str], write: Tree, index: Tree) -> Any:
@@ -79,6 +103,16 @@ def _body(fn: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
     if isinstance(body[0], gast.Expr) and isinstance(body[0].value, gast.Constant):
         body = body[1:]
     return tuple(body)
+
+
+def body_width(call: Call) -> int:
+    """The columns of the body of an op of ours, of one statement, before its arguments stand in it."""
+    return _width(call.op.fn, tuple([p.name for p in call.op.params]))
+
+
+@functools.lru_cache(maxsize=256)
+def _width(fn: Any, names: tuple[str, ...]) -> int:
+    return len(to_source(_body(fn, names)[0])) if len(_body(fn, names)) == 1 else 0
 
 
 def times_used(call: Call, v: Value) -> int:

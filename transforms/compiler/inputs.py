@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...tracer.operand import Operand
-from ..trees import flatten, unflatten
+from ..trees import flatten_row, unflatten
 from .failure import Failure, definition
 from .guards import signature_key
+from .instances import watchable
 from .outside import is_constant, why_not
 from .signature import parameter_names
 
@@ -29,7 +30,7 @@ class Inputs:
         self.args, self.kwargs = args, kwargs
         self.names = parameter_names(function, args, kwargs)
         self.values = [*args, *kwargs.values()]
-        self.leaves, self.structure = flatten(tuple(self.values))
+        self.leaves, self.structure = flatten_row(tuple(self.values))
         reason = _receiver(function)
         self.refused = None if reason is None else Failure(reason, definition(function))
         arrays: list[Any] = []
@@ -58,7 +59,7 @@ class Inputs:
             return f"was called with a {type(leaf).__name__}, a subclass of ndarray"
         if isinstance(leaf, Operand):
             return "was called with a Tensor; compiled functions take arrays"
-        if is_constant(leaf):
+        if is_constant(leaf) or watchable(leaf):
             return None
         if callable(leaf):
             reason = why_not(leaf, getattr(leaf, "__name__", type(leaf).__name__))
@@ -72,35 +73,36 @@ class Inputs:
         n = len(self.args)
         return values[:n], dict(zip(self.kwargs, values[n:], strict=True))
 
+    def again(self) -> Inputs:
+        """The same inputs in memory of their own."""
+        args, kwargs = self.copied()
+        return Inputs(self.function, tuple(args), kwargs)
+
     def digest(self) -> int:
         """A number that tells other inputs of the same signature apart from these."""
-        return hash(tuple([v.tobytes() if type(v) is np.ndarray else repr(v) for v in self.leaves]))
+        return hash(
+            tuple([v.tobytes() if type(v) is np.ndarray else id(v) if watchable(v) else repr(v) for v in self.leaves])
+        )
 
 
 def _receiver(function: Any) -> str | None:
     """Why a function cannot be compiled for what is bound to it: None for a plain one."""
     function = untransformed(function)
     if isinstance(function, types.MethodType):
-        return (
-            f"is a method of a {type(function.__self__).__name__}, whose attributes gs.compile does not follow yet; "
-            "pass what it reads as arguments"
-        )
+        if watchable(function.__self__):
+            return _receiver(function.__func__)
+        name = type(function.__self__).__name__
+        return f"is a method of a {name}, whose attributes it could not notice; pass what it reads as arguments"
     if isinstance(function, functools.partial):
-        bound = (*function.args, *function.keywords.values())
-        odd = next((b for b in bound if not is_constant(b) and type(b) is not np.ndarray), None)
-        return (
-            _receiver(function.func)
-            if odd is None
-            else f"is a partial with a {type(odd).__name__}; pass it as an argument"
-        )
-    if type(function) is types.FunctionType:
+        return _receiver(function.func)
+    if type(function) is types.FunctionType or watchable(function):
         return None
     return why_not(function, getattr(function, "__name__", type(function).__name__))
 
 
 def untransformed(function: Any) -> Any:
     """The user's function under our transforms."""
-    while hasattr(function, "__gradscribe_transform__"):
+    while hasattr(type(function), "__gradscribe_transform__"):
         function = function.function
     return function
 

@@ -1,11 +1,10 @@
-"""Lay out printed code: comments behind statements at one column, long lines wrapped inside their brackets."""
+"""Lay out printed code as `ruff format` does: comments two spaces behind, long lines wrapped inside their brackets."""
 
 import itertools
 import re
 from collections.abc import Iterator, Sequence
 
 WIDTH = 88  # no line of generated code is longer, where its brackets let it be wrapped
-ALIGNED = 60  # statements up to this width share a column for their comments
 
 
 class Line:
@@ -31,8 +30,9 @@ class Page:
         self.blank = 0
 
     def comment(self, indent: int, text: str) -> None:
+        room = WIDTH - 4 * indent - len("# ")
         for row in text.splitlines():
-            self.line(indent, f"# {row}".rstrip())
+            self.line(indent, f"# {row if len(row) <= room else row[: room - 4].rstrip() + ' ...'}".rstrip())
 
     def write(self, text: str) -> None:
         if not self.lines:
@@ -51,11 +51,10 @@ class Page:
         if self.code() == "":
             return ""
         rows: list[str] = []
-        for line, column in _columns(list(_settled(self.lines))):
+        for line in _settled(self.lines):
             rows += [""] * (line.blank if rows else 0)
-            body = _wrapped(line.code, line.indent)
-            rows += body[:-1]
-            rows.append(f"{body[-1]:{max(column - 2, 0)}}  # {line.note}" if line.note else body[-1])
+            rows += _wrapped(line.code, line.indent)
+            rows[-1] += f"  # {line.note}" if line.note else ""
         return "".join(f"{row}\n" for row in rows)
 
 
@@ -67,22 +66,6 @@ def _settled(lines: Sequence[Line]) -> Iterator[Line]:
             yield Line(line.indent, line.code)
         else:
             yield line
-
-
-def _columns(lines: Sequence[Line]) -> Iterator[tuple[Line, int]]:
-    """Yield each line with the column of its comment: one column for consecutive statements of one block."""
-    start = 0
-    while start < len(lines):
-        end = start + 1
-        while end < len(lines) and lines[start].note and lines[end].note and not lines[end].blank:
-            if lines[end].indent != lines[start].indent:
-                break
-            end += 1
-        shared = max((line.width + 2 for line in lines[start:end] if line.width <= ALIGNED), default=0)
-        for line in lines[start:end]:
-            fits = shared + 2 + len(line.note) <= WIDTH
-            yield line, max(shared if fits else 0, line.width + 2)
-        start = end
 
 
 _TOKEN = re.compile(r"""(?s)"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|.""")
@@ -158,7 +141,8 @@ def _pieces(body: str) -> list[str]:
 def _bracketed(opening: str, content: str, closing: str, indent: int) -> list[str]:
     pad, mask = "    " * indent, _mask(content)
     commas = [] if " for " in mask else [match.start() for match in re.finditer(",", mask)]
-    if not commas or (len(pad) + 4 + len(content) <= WIDTH and not content.endswith(",")):
+    display = bool(re.search(r"(^|[^\w)\]])[(\[{]$", opening))  # of elements, one a row, and not of a call's arguments
+    if not commas or (not display and len(pad) + 4 + len(content) <= WIDTH and not content.endswith(",")):
         rows = _rows(content, "", indent + 1)
     else:
         bounds = [-1, *commas, len(content)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...runtime.ir import Call, Value
 
-__all__ = ["constant_tree", "in_place_of"]
+__all__ = ["constant_tree", "in_place_of", "new_axis"]
 
 
 def in_place_of(constant: Any, call: Call) -> Any:
@@ -65,6 +65,17 @@ def constant_tree(x: Any) -> Any:
             args=[constant_tree(e) for e in (x.start, x.stop, x.step)], keywords=[],
         )  # fmt: skip
     raise TypeError(f"a constant of type {type(x).__name__} cannot be written as source: {x!r}")
+
+
+def new_axis(ndim: int, axis: int) -> Any:
+    """The index that gives an array of `ndim` axes one more: `[None]`, `[:, None]` or `[..., None]`."""
+    before = axis % (ndim + 1)
+    none = gast.Constant(value=None, kind=None)
+    if before > 1 and before == ndim:
+        parts: list[Any] = [gast.Constant(value=..., kind=None)]
+    else:
+        parts = [gast.Slice(lower=None, upper=None, step=None) for _ in range(before)]
+    return gast.Tuple(elts=[*parts, none], ctx=gast.Load()) if parts else none
 
 
 def _attribute(head: str, name: str) -> Any:

@@ -7,8 +7,9 @@ import functools
 import inspect
 import keyword
 import linecache
+import re
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...runtime.ir import Call, Graph, Value
 from ...tracer.site import Site
@@ -21,6 +22,8 @@ _RESERVED = frozenset([*dir(builtins), *keyword.kwlist, *keyword.softkwlist, "np
 _WRITTEN = frozenset(
     ["abs", "bool", "complex", "float", "int", "len", "range", "slice", "NotImplemented", "None", "True", "False"]
 )
+_PRAGMA = re.compile(r"\s*#\s*(fmt|isort|mypy|noqa|pragma|pylint|pyright|ruff|type)\b.*")
+_WRITES = frozenset(["index_set", "index_add_at"])
 
 
 class Names:
@@ -49,13 +52,19 @@ def name_values(graph: Graph, given: dict[Value, str]) -> dict[Value, str]:
     """What the user (or a reader of the derivative) would call each value; values that nobody named are absent."""
     wishes = dict(given)
     for k, call in enumerate(graph.calls):
-        if call.backward or call.site is None:
-            continue
+        if call.backward or call.site is None or (call.outs[0].type.kind == "python" and not call.outs[0].sites):
+            continue  # sizes among them, which are computed where they are needed
         if k + 1 < len(graph.calls) and _continues(call, graph.calls[k + 1]):
             continue  # one line of the user's that took several operations: the last one has the name
-        for out, name in zip(call.outs, assigned_names(call.site, len(call.outs)), strict=False):
-            if name is not None:
+        for out, name in zip(call.outs, _names_given(call), strict=False):
+            if name not in (None, "_"):
                 wishes.setdefault(out, name)
+        if call.op.name in _WRITES and call.args[0] in wishes:
+            wishes.setdefault(call.outs[0], wishes[call.args[0]])  # an array that is written keeps its name
+    for call in graph.calls:
+        for out in call.outs:
+            if out.name is not None:  # in a backward that the user wrote
+                wishes.setdefault(out, out.name)
     for v in list(all_values(graph)):
         if v not in wishes and v.cotangent_of is not None:
             primal = _primal_name(v, wishes)
@@ -88,51 +97,97 @@ def all_values(graph: Graph) -> list[Value]:
 
 
 def _continues(call: Call, following: Call) -> bool:
-    return following.site == call.site and not following.backward and any(v in call.outs for v in following.reads)
+    if following.site != call.site or following.backward or following.outs[0].sites != call.outs[0].sites:
+        return False
+    return any(v in call.outs for v in following.reads)
+
+
+def _names_given(call: Call) -> list[str | None]:
+    """The names of a call's results: those that the caller of a helper gives to what it returns, else those given there."""
+    count = len(call.outs)
+    found: list[str | None] = [None] * count
+    for site in call.outs[0].sites or (call.site,):
+        span, places = _span(site), _places(site.code)
+        targets = places.unpacked.get(span, ())
+        if call.op.path == "operator.getitem" and call.args[1] in range(len(targets)):
+            return [targets[call.args[1]]]  # `a, b = x`
+        here = assigned_names(site, count)
+        found = here if any(here) else found
+        if not (span in places.returned or (count == 1 and here[0] in places.returned)):
+            break
+    return found
 
 
 def assigned_names(site: Site, count: int) -> list[str | None]:
     """The names that the statement at `site` gives to the results of the operation there."""
-    targets = _targets(site.code)
-    positions = _positions(site.code)
-    k = site.offset // 2
-    if k >= len(positions):
-        return [None] * count
-    found = targets.get(positions[k])
-    if found is None:
-        return [None] * count
+    found = _places(site.code).assigned.get(_span(site), ())
     return list(found) if len(found) == count else [None] * count
 
 
+Span = tuple[int | None, ...]  # line, end line, column, end column
+
+
+class _Places(NamedTuple):
+    """What becomes of expressions, by their spans."""
+
+    assigned: dict[Span, tuple[str | None, ...]]  # the names that they are given
+    unpacked: dict[Span, tuple[str | None, ...]]  # the names in a tuple of targets, by its own span
+    returned: set[Span | str]  # and the names that are returned, of those that are assigned but once
+
+
+def _span(site: Site) -> Span:
+    positions = _positions(site.code)
+    k = site.offset // 2
+    return positions[k] if k < len(positions) else ()
+
+
 @functools.lru_cache(maxsize=512)
-def _positions(code: types.CodeType) -> list[tuple[int | None, ...]]:
+def _positions(code: types.CodeType) -> list[Span]:
     return list(code.co_positions())
 
 
 @functools.lru_cache(maxsize=512)
-def _targets(code: types.CodeType) -> dict[tuple[int | None, ...], tuple[str | None, ...]]:
-    """From the span of each assigned expression (line, end line, column, end column) to the names it is given."""
+def _places(code: types.CodeType) -> _Places:
+    """The expressions of a code object that are assigned, unpacked or returned."""
     import gast  # slow to load, needed only to compile
 
-    found: dict[tuple[int | None, ...], tuple[str | None, ...]] = {}
+    found = _Places({}, {}, set())
     parsed = parse_code(code)
     if parsed is None:
         return found
     tree, shift = parsed
-    for node in gast.walk(tree):
-        if isinstance(node, gast.Assign) and len(node.targets) == 1:
-            target, span = node.targets[0], node.value
-        elif isinstance(node, (gast.AnnAssign, gast.NamedExpr)) and node.value is not None:
-            target, span = node.target, node.value
-        elif isinstance(node, gast.AugAssign):
-            target, span = node.target, node
-        else:
-            continue
-        place = (span.lineno + shift, span.end_lineno + shift, span.col_offset, span.end_col_offset)
+
+    def place(node: Any) -> Span:
+        return (node.lineno + shift, node.end_lineno + shift, node.col_offset, node.end_col_offset)
+
+    times: dict[str, int] = {}
+
+    def assign(target: Any, value: Any) -> None:
         if isinstance(target, gast.Name):
-            found[place] = (target.id,)
+            times[target.id] = times.get(target.id, 0) + 1
+            found.assigned.setdefault(place(value), (target.id,))
         elif isinstance(target, (gast.Tuple, gast.List)):
-            found[place] = tuple([e.id if isinstance(e, gast.Name) else None for e in target.elts])
+            if isinstance(value, gast.Tuple) and len(value.elts) == len(target.elts):
+                for one, its in zip(target.elts, value.elts, strict=True):
+                    assign(one, its)
+            if any(isinstance(e, gast.Starred) for e in target.elts):
+                return
+            names = tuple([e.id if isinstance(e, gast.Name) else None for e in target.elts])
+            found.assigned[place(value)] = found.unpacked[place(target)] = names
+
+    for node in gast.walk(tree):
+        if isinstance(node, gast.Assign):
+            for target in node.targets:
+                assign(target, node.value)
+        elif isinstance(node, (gast.AnnAssign, gast.NamedExpr)) and node.value is not None:
+            assign(node.target, node.value)
+        elif isinstance(node, gast.AugAssign):
+            assign(node.target, node)
+        elif isinstance(node, gast.Return) and node.value is not None:
+            found.returned.add(place(node.value))
+            if isinstance(node.value, gast.Name):
+                found.returned.add(node.value.id)
+    found.returned.difference_update([name for name, k in times.items() if k > 1])
     return found
 
 
@@ -154,5 +209,5 @@ def parse_code(code: types.CodeType) -> tuple[Any, int] | None:
 
 
 def line_text(site: Site) -> str:
-    """The user's line."""
-    return linecache.getline(site.code.co_filename, site.line).strip()
+    """The user's line, without what it says to tools."""
+    return _PRAGMA.sub("", linecache.getline(site.code.co_filename, site.line).strip())

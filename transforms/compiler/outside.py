@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...tracer.autograd.function import Function, once_differentiable
 from ..scope import is_user_function
 
 __all__ = ["is_constant", "own_code", "why_not"]
@@ -23,7 +24,7 @@ _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
     for name in (
         "abs", "all", "any", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate", "filter",
-        "float", "frozenset", "hasattr", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min",
+        "float", "frozenset", "getattr", "hasattr", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min",
         "next", "object", "ord", "pow", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum",
         "tuple", "type", "zip",
     )
@@ -37,6 +38,7 @@ _STATEFUL = frozenset(  # NumPy's own settings, which the generated source would
         "get_printoptions", "printoptions",
     )
 )  # fmt: skip
+_METHODS = frozenset(["forward", "setup_context", "backward", "vjp", "jvp", "vmap", "generate_vmap_rule"])
 _GENERATED = ("<string>", dataclasses.__file__, sys.modules["typing"].__file__, sys.modules["collections"].__file__)
 _MADE_BY_PYTHON = (types.MemberDescriptorType, types.GetSetDescriptorType, types.BuiltinFunctionType)
 
@@ -55,6 +57,12 @@ def is_constant(value: Any) -> bool:
 
 def why_not(value: Any, name: str) -> str | None:
     """Why a value that stands under `name` cannot be part of a capture; None where it can."""
+    if isinstance(value, types.MethodType) and value.__func__ is Function.apply.__func__:  # type: ignore[attr-defined]
+        value = value.__self__
+    if isinstance(value, type) and issubclass(value, Function):
+        return _why_not_custom(value)
+    if isinstance(value, once_differentiable):
+        return None
     if isinstance(value, types.ModuleType):
         top = value.__name__.partition(".")[0]
         if top in _LIBRARIES or top not in sys.stdlib_module_names:
@@ -68,7 +76,7 @@ def why_not(value: Any, name: str) -> str | None:
         return None
     if isinstance(value, (types.BuiltinFunctionType, type)):
         return _why_not_built_in(value, name)
-    if hasattr(value, "__gradscribe_transform__"):
+    if hasattr(type(value), "__gradscribe_transform__"):
         return None
     if isinstance(value, np.ufunc) and value.__name__.endswith("(vectorized)"):
         return f"calls `{name}`, made by np.frompyfunc of a function that gradscribe does not see"
@@ -100,6 +108,16 @@ def _why_not_built_in(value: Any, name: str) -> str | None:
     if value in _STATEFUL:
         return f"uses `{name}`, a setting of NumPy's"
     return None if top in _LIBRARIES or top == "_operator" else f"calls `{top}.{name}`"
+
+
+def _why_not_custom(cls: type[Function]) -> str | None:
+    """Why a Function cannot be part of a capture: it has more than the methods that guards look at."""
+    for owner in cls.__mro__[: cls.__mro__.index(Function)]:
+        for name in vars(owner):
+            if name.startswith("__") or name == "_node" or name in _METHODS:
+                continue
+            return f"uses `{cls.__name__}`, whose `{name}` is the class's own and could change unseen"
+    return None
 
 
 def own_code(cls: type) -> str | None:

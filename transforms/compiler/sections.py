@@ -19,13 +19,15 @@ def in_sections(statements: list[tuple[Any, Call]]) -> list[Any]:
     """The statements of a function, those of the backward part with NumPy's warnings off."""
     body: list[Any] = []
     labelled = any(call.backward for _, call in statements)
-    plain = gast.Module(body=[statement for statement, _ in statements], type_ignores=[])
-    printed = {line.strip() for line in to_source(plain).splitlines()}
+    groups = [(key, list(group)) for key, group in itertools.groupby(statements, lambda pair: _origin(pair[1]))]
+    alone = [members[0][0] for key, members in groups if len(members) == 1 and key[0] == "forward"]
+    lines = to_source(gast.Module(body=alone, type_ignores=[])).splitlines()
+    printed = {"".join(line.split()) for line in lines}
+    printed |= {"return" + "".join(line.partition(" = ")[2].split()) for line in lines}  # `out = x` is `return x`
     before: str | None = None
     quiet: Any = None
-    for key, group in itertools.groupby(statements, lambda pair: _origin(pair[1])):
+    for key, members in groups:
         part, site = key[0], key[2]
-        members = list(group)
         first, call = members[0]
         if call.quiet:
             if quiet is None:
@@ -38,8 +40,10 @@ def in_sections(statements: list[tuple[Any, Call]]) -> list[Any]:
             section(quiet if into is not body and not into else first, part)
         before = part
         if site is not None:
-            text = line_text(site)
-            if len(members) == 1 and text in printed:  # the statement, or its forward twin, is the user's line
+            text = line_text(site.site)
+            if (
+                len(members) == 1 and "".join(text.split()) in printed
+            ):  # the statement, or its forward twin, is the user's line
                 note(first, str(site))
             else:
                 note(first, f"{site}: {text}" if text else str(site), above=True)
@@ -53,17 +57,17 @@ def _origin(call: Call) -> tuple[str, bool, Any]:
 
 
 class _Line:
-    """A site, equal to others on its line."""
+    """A site, equal to others on its line: a comprehension has code of its own."""
 
     def __init__(self, site: Any) -> None:
-        self.code, self.line, self.offset = site.code, site.line, site.offset
         self.site = site
+        self.place = (site.code.co_filename, site.line)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Line) and self.code is other.code and self.line == other.line
+        return isinstance(other, _Line) and self.place == other.place
 
     def __hash__(self) -> int:
-        return hash((self.code, self.line))
+        return hash(self.place)
 
     def __str__(self) -> str:
         return str(self.site)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import linecache
+import os
 import sys
-import textwrap
 import types
 import warnings
 import weakref
@@ -16,21 +15,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...runtime.ir import Graph, Value
+from ...runtime.ir import Graph
 from ...tracer.modes import recording, transforming
 from ...tracer.operand import Operand
 from ...tracer.site import Site
 from ..scope import Path
-from ..trees import flatten, unflatten
+from ..trees import flatten_row, unflatten
+from . import cache
+from .cache_key import cache_key
 from .capture import Capture
 from .difference import difference
-from .emit import emit
+from .docstrings import specialised_to
 from .failure import Failure, definition
-from .guards import compile_check
-from .inputs import RUNTIME, Inputs, untransformed
+from .guards import Plan
+from .inputs import RUNTIME, Inputs
 from .naming import Names
 from .outside import is_constant, own_code
-from .passes import optimise
 from .signature import Signature, children, printable
 from .sizes import Size
 
@@ -42,26 +42,40 @@ _serial = itertools.count(1).__next__
 class Specialisation:
     """Generated text and the function that it is."""
 
-    def __init__(self, text: str, graph: Graph, name: str, rebuild: Any, digest: int) -> None:
+    def __init__(
+        self, text: str, graph: Graph | None, raw: Graph, signature: Signature, name: str, rebuild: Any, digest: int
+    ) -> None:
         self.text = text
-        self.graph = graph  # what the text was written from
+        self._graph = graph
+        self.raw = raw  # before the passes
+        self.signature = signature
         self.rebuild = rebuild  # the structure of a result that cannot be written as a literal
         self.digest = digest
         self.unchecked = 3  # calls within which the second check must come
         number = _serial()
         self.filename = f"<gradscribe>/{name}_{number}.py"  # linecache asks no loader for a name that is all in <>
-        linecache.cache[self.filename] = (len(text), None, text.splitlines(keepends=True), self.filename)
+        lines = (len(text), None, text.splitlines(keepends=True), self.filename)
+        absolute = os.path.abspath(self.filename)  # by which debuggers ask
+        linecache.cache[self.filename] = linecache.cache[absolute] = lines
         module = types.ModuleType(f"gradscribe.generated.{name}_{number}")
         vars(module)["__loader__"] = _Loader(text)
         sys.modules[module.__name__] = module  # where inspect looks for the loader
-        weakref.finalize(self, _forget, module.__name__, self.filename).atexit = False
+        weakref.finalize(self, _forget, module.__name__, self.filename, absolute).atexit = False
         exec(compile(text, self.filename, "exec"), vars(module))
         self.function: Callable[..., Any] = vars(module)[name]
 
+    @property
+    def graph(self) -> Graph:
+        """What the text was written from; where the cache had the text, the passes run when this is asked for."""
+        if self._graph is None:
+            self._graph = optimise(self.raw.copy())
+        return self._graph
 
-def _forget(module: str, filename: str) -> None:
+
+def _forget(module: str, filename: str, absolute: str) -> None:
     sys.modules.pop(module, None)
     linecache.cache.pop(filename, None)
+    linecache.cache.pop(absolute, None)
 
 
 class _Loader:
@@ -77,12 +91,12 @@ class _Loader:
 class Entry:
     """A signature and the specialisation that serves it."""
 
-    __slots__ = ("call", "check", "extras", "specialisation")
+    __slots__ = ("call", "check", "extras", "hits", "plan", "specialisation")
 
-    def __init__(
-        self, check: Callable[..., bool], specialisation: Specialisation, extras: list[tuple[str, Path]]
-    ) -> None:
-        self.check = check
+    def __init__(self, plan: Plan, specialisation: Specialisation, extras: list[tuple[str, Path]]) -> None:
+        self.plan = plan
+        self.check = plan.check
+        self.hits = 0
         self.specialisation = specialisation
         self.extras = extras
         self.call = specialisation.function if not extras and specialisation.rebuild is None else self._call
@@ -108,7 +122,7 @@ class Entry:
         """Whether all that the specialisation assumes holds."""
         try:
             return self.check(*args, **kwargs)
-        except (TypeError, ValueError, AttributeError, KeyError):
+        except (TypeError, ValueError, AttributeError, LookupError):
             return False
 
 
@@ -119,16 +133,29 @@ class Made(NamedTuple):
     copies: tuple[list[Any], dict[str, Any]]
     number_guards: bool
     number_site: Site | None
+    reads: dict[Path, Any]  # what was read from outside, functions among it
+    key: str | None  # of the text in the cache
 
     def first_check(self, expected: Any) -> str | None:
-        """Run the text on copies of the inputs; what differs from the eager result, or None."""
+        """Run the text on copies of the inputs; what differs from the eager result, or None. What passes is cached."""
+        problem = self._problem(expected)
+        if self.key is not None:
+            if problem is not None:
+                cache.forget(self.key)
+            elif self.entry.specialisation._graph is not None:  # the text was written just now
+                cache.store(self.key, self.entry.specialisation.text)
+        return problem
+
+    def _problem(self, expected: Any) -> str | None:
         found = self.entry.tried(self.copies)
         if isinstance(found, Exception):
             return f"the generated source raised {type(found).__name__}: {found}"
         return "a guard failed on the inputs of the capture" if found is NotImplemented else difference(found, expected)
 
 
-def captured(function: Any, inputs: Inputs) -> tuple[Any, Made | Failure | Exception]:
+def captured(
+    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None = None
+) -> tuple[Any, Made | Failure | Exception]:
     """Run `function` once, eagerly, under a recorder; its result, and the specialisation or why there is none."""
     capture = Capture()
     copies = inputs.copied()
@@ -145,12 +172,8 @@ def captured(function: Any, inputs: Inputs) -> tuple[Any, Made | Failure | Excep
             tensors.append(tensor)
             static.append(tensor._ir)
         else:
-            tensors.append(capture.scope.stand_in(leaf) if callable(leaf) else leaf)
+            tensors.append(capture.instance(leaf))
             static.append(leaf)
-    plain = untransformed(function)
-    while isinstance(plain, functools.partial):
-        capture.reads[Path(("attribute", plain, "keywords"))] = dict(plain.keywords)
-        plain = plain.func
     values = list(unflatten(inputs.structure, tensors))
     for value in values:
         for cls in _dataclasses_in(value):
@@ -159,21 +182,24 @@ def captured(function: Any, inputs: Inputs) -> tuple[Any, Made | Failure | Excep
                 capture.fail(reason, definition(function))
     n = len(inputs.args)
     with recording(capture), transforming(owned, gradient=False):
-        raw = capture.scope.rebuild(function)(*values[:n], **dict(zip(inputs.kwargs, values[n:], strict=True)))
-        leaves, structure = flatten(raw)
+        try:
+            raw = capture.scope.rebuild(function)(*values[:n], **dict(zip(inputs.kwargs, values[n:], strict=True)))
+        finally:
+            capture.settle()
+        leaves, structure = flatten_row(raw)
         outputs = [_output(capture, leaf) for leaf in leaves]
-    result = unflatten(structure, [unwrapped(leaf) for leaf in leaves])
+    result = unflatten(structure, [unwrapped(capture.plain(leaf)) for leaf in leaves])
     if capture.failed is not None:
         return result, capture.failed
     try:
-        return result, _made(function, inputs, capture, outputs, (static, structure, raw), copies, digest)
+        return result, _made(function, inputs, capture, outputs, (static, structure, raw), copies, digest, optimised)
     except Exception as error:  # of ours: the user's run is over
         return result, error
 
 
 def _made(
     function: Callable[..., Any], inputs: Inputs, capture: Capture, outputs: list[Any], trees: tuple[list[Any], Any, Any],
-    copies: Any, digest: int,
+    copies: Any, digest: int, optimised: Callable[[Graph], Graph] | None,
 ) -> Made | Failure:  # fmt: skip
     """The specialisation that a finished capture gives."""
     static, structure, raw = trees
@@ -193,14 +219,32 @@ def _made(
         literal if written else tuple(range(len(outputs))),
     )  # fmt: skip
     name = _function_name(function)
-    graph = optimise(graph)
-    text = emit(graph, signature, name, _docstring(signature, graph))
-    specialisation = Specialisation(text, graph, name, None if written else structure, digest)
+    recorded, final = graph.copy(), None
+    key = cache_key(graph, signature, name) if optimised is None and cache.folder() is not None else None
+    text = None if key is None else cache.load(key)
+    if text is None:
+        final = (optimised or optimise)(graph)
+        text = emit(final, signature, name, specialised_to(signature, final))
+    specialisation = Specialisation(text, final, recorded, signature, name, None if written else structure, digest)
     arrays = {path: array for path, (_, array) in capture.arrays.items()}
-    check = compile_check(arguments, n, inputs.values, capture.reads, arrays)
-    entry = Entry(check, specialisation, extras)
-    site = next((c.site for c in graph.calls if c.op.path == "guard" and c.args[1] != "bool"), None)
-    return Made(entry, copies, capture.has_number_guards, site)
+    plan = Plan(arguments, n, inputs.values, capture.reads, arrays, capture.codes, definition(function))
+    entry = Entry(plan, specialisation, extras)
+    site = next((c.site for c in recorded.calls if c.op.path == "guard" and c.args[1] != "bool"), None)
+    return Made(entry, copies, capture.has_number_guards, site, capture.reads, key)
+
+
+def optimise(graph: Graph) -> Graph:
+    """The graph after all passes; they are loaded here, and not where the cache has the text."""
+    from . import passes
+
+    return passes.optimise(graph)
+
+
+def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
+    """The text of a graph; what prints stands on gast, which is slow to load."""
+    from .emit import emit
+
+    return emit(graph, signature, name, docstring)
 
 
 def _dataclasses_in(value: Any) -> set[type]:
@@ -232,41 +276,8 @@ def unwrapped(leaf: Any) -> Any:
 
 def _function_name(function: Any) -> str:
     suffix = ""
-    while hasattr(function, "__gradscribe_transform__"):
+    while hasattr(type(function), "__gradscribe_transform__"):
         suffix = f"_{function.kind}{suffix}" if function.kind != "compile" else suffix
         function = function.function
     name = getattr(function, "__name__", type(function).__name__)
     return ("function" if not name.isidentifier() else name) + suffix
-
-
-def _docstring(signature: Signature, graph: Graph) -> str:
-    """What the text is specialised to, parameters of one kind together."""
-    kinds: dict[str, list[str]] = {}
-    for name, tree in zip(signature.arguments_named, signature.trees, strict=True):
-        kinds.setdefault(_describe(tree), []).append(name)
-    inputs = graph.inputs[len(graph.inputs) - len(signature.extras) :]
-    for name, v in zip(signature.extras, inputs, strict=True):
-        kinds.setdefault(_describe(v), []).append(name)
-    if not kinds:
-        return "Takes no arguments."
-    whole = "Specialised to " + "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items()) + "."
-    if len(whole) <= 78:
-        return whole
-    lines = [line for kind, names in kinds.items() for line in textwrap.wrap(f"{', '.join(names)}: {kind}", 80)]
-    return "Specialised to these arguments.\n\n    " + "\n    ".join(lines) + "\n    "
-
-
-def _describe(tree: Any) -> str:
-    """An argument without its sizes: one text serves every size that it does not name."""
-    if isinstance(tree, Value):
-        kind, dtype = tree.type.kind, tree.type.dtype.name
-        return (
-            f"{len(tree.type.shape)}-d {dtype}" if kind == "array" else "a Python number" if kind == "python" else dtype
-        )
-    if isinstance(tree, dict):
-        return "{" + ", ".join(f"{k}: {_describe(v)}" for k, v in tree.items()) + "}"
-    if isinstance(tree, (list, tuple)):
-        return "(" + ", ".join(map(_describe, tree)) + ")"
-    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        return type(tree).__name__
-    return getattr(tree, "__name__", None) or repr(tree)

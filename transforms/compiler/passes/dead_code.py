@@ -25,4 +25,5 @@ def _finds_by_value(call: Call) -> bool:
     if call.op.path not in ("operator.getitem", "np.take", "np.take_along_axis"):
         return False
     where: Any = call.args[1]
-    return any(v.type.dtype.kind in "iu" for v in values_in(where))
+    parts = where if type(where) is tuple else (where,)  # slices may end anywhere
+    return any(v.type.dtype.kind in "iu" for part in parts if not isinstance(part, slice) for v in values_in(part))

@@ -1,7 +1,8 @@
 """Identities that are exact: what changes no bit, no dtype and no memory that the caller sees.
 
 `x * 1` and `x / 1` keep every real float (also -0.0, infinities and NaN; a complex infinity they do not);
-`x + 0` is left alone, since it loses -0.0.
+`x + 0` is left alone, since it loses -0.0, but for sizes. A transpose of a transpose is the array. A sum over every axis
+needs no `axis`.
 """
 
 from __future__ import annotations
@@ -19,11 +20,18 @@ __all__ = ["identities"]
 def identities(graph: Graph) -> Graph:
     """The graph without multiplications and divisions by one, and without conversions to what a value already is."""
     outside = seen_from_outside(graph)
+    turned: dict[Value, Value] = {}  # what np.transpose gave -> of what
 
     def step(call: Call) -> Any:
         out = call.outs[0]
+        if call.backward and call.op.path in _SUMS:
+            return _over_all(call)
         if out in outside:  # the caller gets memory of its own
             return None
+        if call.op.path == "np.transpose" and call.args[1] is None and isinstance(call.args[0], Value):
+            if call.args[0] in turned and turned[call.args[0]].type == out.type:
+                return ("is", (turned[call.args[0]],))
+            turned[out] = call.args[0]
         same = _same_as(call)
         if same is None or same.type != out.type:
             return None
@@ -32,11 +40,30 @@ def identities(graph: Graph) -> Graph:
     return rewrite(graph, step)
 
 
+_SUMS = frozenset(["np.sum", "np.mean"])
+
+
+def _over_all(call: Call) -> list[Call] | None:
+    """A reduction over every axis, without naming them."""
+    params = [p.name for p in call.op.params]
+    k, (x, axis) = params.index("axis"), (call.args[0], call.args[params.index("axis")])
+    if call.args[params.index("keepdims")] is True or not isinstance(x, Value) or x.type.kind != "array":
+        return None
+    axes = (axis,) if type(axis) is int else axis
+    n = len(x.type.shape)
+    if not isinstance(axes, tuple) or {a % n for a in axes if type(a) is int and n} != set(range(n)):
+        return None
+    return [call.with_args((*call.args[:k], None, *call.args[k + 1 :]))]
+
+
 def _same_as(call: Call) -> Value | None:
     """The argument that a call returns unchanged."""
     name, args = call.op.title, call.args
     if name in ("Mul", "Div") and call.outs[0].type.dtype.kind == "c":
         return None
+    if name == "Add" and call.outs[0].type.kind == "python" and call.outs[0].type.dtype.kind == "i":
+        x, y = args[:2]
+        return x if _is_nought(y) and isinstance(x, Value) else y if _is_nought(x) and isinstance(y, Value) else None
     if name == "Mul":
         x, y = args[:2]
         if _is_one(y) and isinstance(x, Value):
@@ -58,3 +85,7 @@ def _same_as(call: Call) -> Value | None:
 
 def _is_one(x: Any) -> bool:
     return isinstance(x, (int, float, np.floating, np.integer)) and not isinstance(x, bool) and x == 1
+
+
+def _is_nought(x: Any) -> bool:
+    return type(x) is int and x == 0

@@ -69,6 +69,20 @@ def seen_from_outside(graph: Graph) -> set[Value]:
     return found
 
 
+_NEW = frozenset(  # of our own ops: zeros, or a copy, that is written into
+    [
+        "place",
+        "place_diagonal",
+        "place_main_diagonal",
+        "scatter",
+        "scatter_along",
+        "index_add",
+        "index_add_at",
+        "index_set",
+    ]
+)
+
+
 def may_be_view(call: Call) -> bool:
     """Whether a result may lie in the memory of an argument."""
     op = call.op
@@ -76,5 +90,7 @@ def may_be_view(call: Call) -> bool:
         isinstance(op.fn, np.ufunc)
         or op.may_raise  # numpy.linalg
         or op.infix is not None
+        or op.name in _NEW
+        or op.path == "np.where"
         or op.kind.value in ("reduction", "creation", "bilinear")
     )

@@ -1,7 +1,8 @@
 """Spread late: a scalar's cotangent is broadcast by the operation that uses it, not beforehand.
 
 `op(np.broadcast_to(a, s), y)` is `op(a, y)` where `y` has shape `s` already: elementwise operations broadcast by
-themselves, to the same bits. Where all operands are spread numbers, the number is computed first and spread after.
+themselves, to the same bits; so do `np.where` and writes into places. Where all operands are spread numbers, the number
+is computed first and spread after.
 """
 
 from __future__ import annotations
@@ -23,17 +24,35 @@ _ANY_STRIDES = frozenset(
 )  # what gives the same bits of spread numbers too
 
 
+# Places where a number does as well as an array of it; np.where needs a condition of the full shape.
+_EITHER = {"where": (1, 2), "place": (0,), "scatter": (0,), "index_add": (2,), "index_add_at": (2,), "index_set": (2,)}
+
+
 def spreading(graph: Graph) -> Graph:
     """The graph with broadcasts of cotangents folded into the elementwise operations that use them."""
     outside = seen_from_outside(graph)
-    strided = {v for c in graph.calls if not is_elementwise(c) and c.op.path not in _ANY_STRIDES for v in c.reads}
+    strided: set[Value] = set()  # read by what may see the strides
+    for call in reversed(graph.calls):
+        widened = call.op.path in ("np.expand_dims", "np.broadcast_to") and call.outs[0] not in strided
+        if not (is_elementwise(call) or _ignores_strides(call) or widened):
+            strided.update(call.reads)
     spread: dict[Value, tuple[Any, Any]] = {}  # the result of np.broadcast_to -> (what was spread, the shape argument)
 
     def step(call: Call) -> Any:
         out = call.outs[0]
         if call.op.path == "np.broadcast_to" and out not in outside:
-            spread[out] = (call.args[0], call.args[1])
+            inner = call.args[0]
+            spread[out] = (spread[inner][0] if isinstance(inner, Value) and inner in spread else inner, call.args[1])
             return None
+        if call.op.path == "np.expand_dims" and out not in outside:
+            number: Any = call.args[0]
+            if isinstance(number, Value) and number in spread:
+                number = spread[number][0]
+            if _is_number(number):
+                spread[out] = (number, None)
+            return None
+        if call.op.name in _EITHER:
+            return _selected(call, spread)
         if call.op.title not in _EXACT or not is_elementwise(call):
             return None
         hit = [a for a in call.args if isinstance(a, Value) and a in spread]
@@ -52,7 +71,7 @@ def spreading(graph: Graph) -> Graph:
         ):
             return None
         wide = next((a for a in hit if a.type.shape == out.type.shape), None)
-        if wide is None:
+        if wide is None or spread[wide][1] is None:
             return None
         number = Value(Type("scalar", out.type.dtype, (), ()))
         number.cotangent_of = out.cotangent_of
@@ -64,6 +83,31 @@ def spreading(graph: Graph) -> Graph:
         return [before, after]
 
     return rewrite(graph, step)
+
+
+def _ignores_strides(call: Call) -> bool:
+    """Whether a call gives the same bits, and strides, of spread numbers as of many alike."""
+    if call.op.path == "np.where":
+        return isinstance(call.args[0], Value) and call.args[0].type.shape == call.outs[0].type.shape
+    return call.op.name in _EITHER or call.op.path in _ANY_STRIDES
+
+
+def _selected(call: Call, spread: dict[Value, tuple[Any, Any]]) -> list[Call] | None:
+    """The call with numbers in place of spread ones, where it takes either."""
+    places = _EITHER[call.op.name]
+    args = tuple([spread[a][0] if k in places and a in spread else a for k, a in enumerate(call.args)])
+    if all(a is b for a, b in zip(args, call.args, strict=True)):
+        return None
+    out = call.outs[0]
+    if call.op.path == "np.where":
+        condition = args[0]
+        if (
+            not isinstance(condition, Value)
+            or condition.type.shape != out.type.shape
+            or _dtype(args[1:]) != out.type.dtype
+        ):
+            return None
+    return [call.with_args(args)]
 
 
 def _is_number(a: Any) -> bool:

@@ -1,0 +1,34 @@
+import numpy as np
+
+
+def convolution_by_hand_value_and_grad(kernel, signal, target):
+    """Specialised to kernel, signal, target: 1-d float64.
+
+    Returns out: float64; d_kernel: like kernel.
+    """
+
+    # forward
+    # golden_functions.py:156: response = np.zeros(n)
+    t = signal.size - kernel.size + 1
+    response = np.zeros(t)
+    # golden_functions.py:158: response += kernel[k] * signal[k : k + n]
+    t_2 = signal[0:t]
+    response_2 = response + kernel[0] * t_2
+    t_3 = signal[1 : 1 + t]
+    response_3 = response_2 + kernel[1] * t_3
+    t_4 = signal[2 : 2 + t]
+    response_4 = response_3 + kernel[2] * t_4
+    # golden_functions.py:159: return np.sum((response - target) ** 2)
+    t_5 = response_4 - target
+    out = np.sum(t_5**2)
+
+    # backward
+    with np.errstate(all="ignore"):
+        # golden_functions.py:159: return np.sum((response - target) ** 2)
+        d_t_5 = 2 * t_5
+        # golden_functions.py:158: response += kernel[k] * signal[k : k + n]
+        d_kernel = np.zeros(kernel.shape)
+        d_kernel[2] = np.sum(d_t_5 * t_4)
+        d_kernel[1] += np.sum(d_t_5 * t_3)
+        d_kernel[0] += np.sum(d_t_5 * t_2)
+    return out, d_kernel

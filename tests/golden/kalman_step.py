@@ -1,0 +1,44 @@
+import numpy as np
+
+
+def kalman_step_value_and_grad(F, H, Q, R, mean, cov, z):
+    """Specialised to F, H, Q, R, cov: 2-d float64; mean, z: 1-d float64.
+
+    Returns out: float64; d_cov, d_S: 2-d float64.
+    """
+
+    # forward
+    # golden_functions.py:99: mean = F @ mean
+    mean_2 = F @ mean
+    # golden_functions.py:100: cov = F @ cov @ F.T + Q
+    cov_2 = F @ cov @ F.T + Q
+    # golden_functions.py:101: innovation = z - H @ mean
+    innovation = z - H @ mean_2
+    # golden_functions.py:102: S = H @ cov @ H.T + R
+    t = H @ cov_2
+    S = t @ H.T + R
+    # golden_functions.py:103: gain = np.linalg.solve(S, H @ cov).T
+    gain = np.linalg.solve(S, t).T
+    # golden_functions.py:104: mean = mean + gain @ innovation
+    mean_3 = mean_2 + gain @ innovation
+    _, logdet = np.linalg.slogdet(S)  # golden_functions.py:105
+    # golden_functions.py:106: fit = innovation @ np.linalg.solve(S, innovation)
+    t_2 = np.linalg.solve(S, innovation)
+    fit = innovation @ t_2
+    # golden_functions.py:107: return 0.5 * (fit + logdet) + 1e-3 * np.sum(mean**2)
+    out = 0.5 * (fit + logdet) + 0.001 * np.sum(mean_3**2)
+
+    # backward
+    with np.errstate(all="ignore"):
+        # golden_functions.py:107: return 0.5 * (fit + logdet) + 1e-3 * np.sum(mean**2)
+        d_mean = 0.001 * (2 * mean_3)
+        t_3 = 0.5 * np.linalg.inv(S).T  # golden_functions.py:105
+        # golden_functions.py:104: mean = mean + gain @ innovation
+        d_gain = d_mean[:, None] * innovation
+        # golden_functions.py:103: gain = np.linalg.solve(S, H @ cov).T
+        t_4 = np.linalg.solve(S.T, d_gain.T)
+        t_5 = t_4 @ gain
+        d_S = t_3 - np.linalg.solve(S.T, 0.5 * innovation)[:, None] * t_2[None] - t_5
+        # golden_functions.py:102: S = H @ cov @ H.T + R
+        d_cov = H.T @ t_4 + H.T @ (d_S @ H)
+    return out, (d_cov, d_S)

@@ -1,0 +1,58 @@
+import numpy as np
+
+
+def mlp_value_and_grad(params, x, y):
+    """Specialised to these arguments.
+
+    params: {w1: 2-d float64, b1: 1-d float64, w2: 2-d float64, b2: 1-d float64, w3:
+    2-d float64, b3: 1-d float64}
+    x, y: 2-d float64
+
+    Returns result: float64; d_b1, d_b2, d_b3, d_w1, d_w2, d_w3: like b1, b2, b3, w1,
+    w2, w3.
+    """
+    w1 = params["w1"]
+    b1 = params["b1"]
+    w2 = params["w2"]
+    b2 = params["b2"]
+    w3 = params["w3"]
+    b3 = params["b3"]
+
+    # forward
+    # golden_functions.py:61: h1 = relu(x @ params["w1"] + params["b1"])
+    t = x @ w1 + b1
+    # golden_functions.py:56: return np.maximum(z, 0.0)
+    h1 = np.maximum(t, 0.0)
+    # golden_functions.py:62: h2 = relu(h1 @ params["w2"] + params["b2"])
+    t_2 = h1 @ w2 + b2
+    # golden_functions.py:56: return np.maximum(z, 0.0)
+    h2 = np.maximum(t_2, 0.0)
+    # golden_functions.py:63: out = h2 @ params["w3"] + params["b3"]
+    out = h2 @ w3 + b3
+    # golden_functions.py:64: return np.mean((out - y) ** 2)
+    t_3 = out - y
+    result = np.mean(t_3**2)
+
+    # backward
+    with np.errstate(all="ignore"):
+        # golden_functions.py:64: return np.mean((out - y) ** 2)
+        d_t_3 = 1.0 / out.size * (2 * t_3)
+        # golden_functions.py:63: out = h2 @ params["w3"] + params["b3"]
+        d_b3 = np.sum(d_t_3, axis=0)
+        d_h2 = d_t_3 @ w3.T
+        d_w3 = h2.T @ d_t_3
+        # golden_functions.py:56: return np.maximum(z, 0.0)
+        d_t_2 = np.where(t_2 < 0.0, 0, np.where(t_2 == 0.0, d_h2 / 2, d_h2))
+        # golden_functions.py:62: h2 = relu(h1 @ params["w2"] + params["b2"])
+        d_b2 = np.sum(d_t_2, axis=0)
+        d_h1 = d_t_2 @ w2.T
+        d_w2 = h1.T @ d_t_2
+        # golden_functions.py:56: return np.maximum(z, 0.0)
+        d_t = np.where(t < 0.0, 0, np.where(t == 0.0, d_h1 / 2, d_h1))
+        # golden_functions.py:61: h1 = relu(x @ params["w1"] + params["b1"])
+        d_b1 = np.sum(d_t, axis=0)
+        d_w1 = x.T @ d_t
+    return (
+        result,
+        {"w1": d_w1, "b1": d_b1, "w2": d_w2, "b2": d_b2, "w3": d_w3, "b3": d_b3},
+    )

@@ -1,0 +1,247 @@
+"""How generated text is worded: signs, widths, names of what helpers return, numbers, indices, and the docstring."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+import gast
+import numpy as np
+import pytest
+
+import gradscribe as gs
+from gradscribe.transforms.compiler import signs
+from gradscribe.transforms.compiler.printer import to_source
+from gradscribe.transforms.compiler.widths import width
+
+rng = np.random.default_rng(0)
+V, M = rng.normal(size=4), rng.normal(size=(4, 4))
+
+
+def text_of(function: Any, *args: Any) -> str:
+    """The source, of which a call was compared with eager."""
+    compiled = gs.compile(function, verify=True)
+    compiled(*args)
+    return str(gs.source(compiled, *args))
+
+
+def body(function: Any, *args: Any) -> str:
+    """The code of the text, without comments and docstring."""
+    return "\n".join(ast.unparse(s) for s in ast.parse(text_of(function, *args)).body[-1].body[1:])  # type: ignore[attr-defined]
+
+
+# Signs ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x, y: x + -y, "out = x - y"),
+        (lambda x, y: x - -y * 2.0, "out = x + y * 2.0"),
+        (lambda x, y: -(-x * y), "out = x * y"),
+        (lambda x, y: -x / -y, "out = x / y"),
+        (lambda x, y: -(3.0 * x / y), "out = -3.0 * x / y"),
+        (lambda x, y: -x + y, "out = y - x"),
+        (lambda x, y: -0.5 * x + y, "out = -0.5 * x + y"),
+        (lambda x, y: x + y * (-2.0 * x), "out = x - y * (2.0 * x)"),
+        (lambda x, y: -1.0 * x * y, "out = -x * y"),
+    ],
+)
+def test_signs_of_floats_move_and_cancel(function: Any, expected: str) -> None:
+    special = np.array([0.0, -0.0, np.inf, -np.inf, 1e-310, -3.0])
+    x, y = (a.ravel() for a in np.meshgrid(special, special))
+    with np.errstate(all="ignore"):
+        assert expected in body(function, x, y)
+        space: dict[str, Any] = {}
+        exec(str(gs.source(function, x, y)), space)
+        (made,) = (v for k, v in space.items() if k not in ("np", "__builtins__"))
+        found, eager = made(x, y), function(x, y)
+    same = (found == eager) & (np.signbit(found) == np.signbit(eager))
+    assert np.all(same | (np.isnan(found) & np.isnan(eager)))
+
+
+def test_signs_of_integers_and_of_sums_stay() -> None:
+    n = np.array([1, 2, 3], dtype=np.uint8)
+    assert "-n" in body(lambda x, n: x + -n * 1.5, np.ones(3), n)
+    assert "-x @ y" in body(lambda x, y: 2.0 - (-x) @ y, M, V)
+    assert "np.sum(-x)" in body(lambda x: 2.0 - np.sum(-x), V)
+
+
+def test_a_statement_that_adds_a_negative_subtracts() -> None:
+    (statement,) = gast.parse("a[0] += -2 * b").body
+    statement.value = signs.SIGNED["*"](statement.value.left, statement.value.right)
+    assert to_source(signs.with_sign(statement)) == "a[0] -= 2 * b\n"
+    (plain,) = gast.parse("a[0] += -b").body  # nobody said that these are floats
+    assert to_source(signs.with_sign(plain)) == "a[0] += -b\n"
+
+
+# Widths --------------------------------------------------------------------------------------------------------------
+
+EXPRESSIONS = [
+    "a + b * c - (d - e) @ f", "(a + b) * c", "-(a + b)", "not a", "f(a, b, k=c[0], axis=(0, 1))", "x[:, None].T",
+    "np.sum(a.b, axis=-1)", "(a, b)", "(a,)", "[a, b, 1e-3]", "x[a + 1 : b, ...]", "(x + 1)[0]", "a // b",
+    "(a < b) & (c >= d)", "{'a': b}", "(-x).T", "x == y",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_widths_are_those_of_the_print(text: str) -> None:
+    tree = gast.parse(text).body[0].value
+    printed = to_source(tree)
+    assert len(printed) <= width(tree) <= len(printed) + 2  # `x[a : b]` may stand closer
+    assert width(tree) == tree.__dict__["gradscribe_width"]
+
+
+def test_lines_stay_within_88_columns_without_a_wrap() -> None:
+    def f(first_of_all, second_of_all):
+        return np.sum(
+            np.sin(first_of_all * second_of_all) * np.cos(first_of_all + second_of_all)
+            + np.exp(-(first_of_all**2) * second_of_all**2) * np.tanh(first_of_all - second_of_all)
+        )
+
+    text = text_of(gs.value_and_grad(f, argnums=(0, 1)), V, V + 1)
+    assert max(map(len, text.splitlines())) <= 88, text
+    assert not re.search(r"^[^#]*[(\[]$", text, re.M), text
+
+
+# Names ---------------------------------------------------------------------------------------------------------------
+
+
+def squashed(x):
+    return np.tanh(x) * 0.5
+
+
+def scaled(x):
+    inner = np.sin(x) * x
+    return inner
+
+
+def both(x):
+    return squashed(x * 2.0)
+
+
+def test_what_a_helper_returns_has_the_callers_name() -> None:
+    def f(x):
+        z = squashed(x)
+        y = scaled(z)
+        w = both(y)
+        return np.sum(z * y * w)
+
+    text = text_of(gs.grad(f), V)
+    assert {"z", "y", "w"} <= set(re.findall(r"^ +(\w+) = ", text, re.M)), text
+    assert "d_z = " in text
+
+
+def test_a_helper_called_on_its_own_result() -> None:
+    def f(x):
+        a = squashed(x)
+        b = squashed(a)
+        return np.sum(a * b)
+
+    assert {"a", "b"} <= set(re.findall(r"^ +(\w+) = ", text_of(gs.grad(f), V), re.M))
+
+
+def test_targets_side_by_side_and_unpacked() -> None:
+    def f(x, pair):
+        s, c = np.sin(x), np.cos(x)
+        first, _, *_ = s * c
+        low, high = pair
+        a = b = first * low
+        return np.sum(s * c) * a * b * high
+
+    text = text_of(gs.grad(f), V, [1.0, 2.0])
+    assert {"s", "c", "a"} <= set(re.findall(r"^ +(\w+) = ", text, re.M)), text
+    assert "pair_0, pair_1 = pair\n" in text
+
+
+def test_a_size_is_not_called_what_is_made_with_it() -> None:
+    def f(x, y):
+        n = len(x) - len(y) + 1
+        buffer = np.zeros(n)
+        return np.sum((buffer + x[:n]) ** 2)
+
+    assert re.search(r"buffer = np\.zeros\((t|x\.size - y\.size \+ 1)\)", text_of(f, np.ones(5), V))
+
+
+def test_results_are_not_called_out_where_the_user_calls_something_else_so() -> None:
+    def f(x):
+        out = np.sin(x)
+        return np.sum(out * out)
+
+    text = text_of(gs.value_and_grad(f), V)
+    assert "result = np.sum(out * out)" in text
+    assert "return result, d_x" in text
+
+
+def test_results_that_nobody_reads() -> None:
+    def f(x):
+        _, logdet = np.linalg.slogdet(x)
+        np.linalg.solve(x, x)
+        return logdet
+
+    text = text_of(f, M)
+    assert "_, logdet = np.linalg.slogdet(x)" in text
+    assert "_ = np.linalg.solve(x, x)" in text
+
+
+# Numbers and indices -------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_pythons_own_where_that_gives_the_same() -> None:
+    def f(x):
+        return np.mean(9.81 * (1.0 - np.cos(x))) + np.mean(np.maximum(x, 0.0))
+
+    assert "np.float64" not in text_of(gs.grad(f), V)
+    assert "np.float64" in text_of(gs.grad(lambda x, s: np.sum(x**2) / s), V, 2.0)  # x / 0.0 raises in Python
+    assert "np.float32" in text_of(gs.grad(lambda x: np.mean(x * x)), np.float32(V))  # rounded once, not twice
+
+
+def test_an_added_axis_is_an_index_where_only_elements_matter() -> None:
+    text = text_of(gs.grad(lambda x: np.sum(np.sum(x * x, axis=1) ** 2)), M)
+    assert "[:, None]" in text
+    assert "np.expand_dims" in text_of(lambda x: np.expand_dims(x * 2.0, 0) @ M, V)
+    assert "np.expand_dims" in text_of(lambda x: np.expand_dims(x * 2.0, 0), V)
+
+
+def test_zeros_of_floats_need_no_dtype() -> None:
+    assert "np.zeros(x.shape)" in text_of(gs.grad(lambda x: np.sum(x[1:] ** 2)), V)
+    assert "np.zeros(x.shape, np.float32)" in text_of(gs.grad(lambda x: np.sum(x[1:] ** 2)), np.float32(V))
+
+
+def test_the_diagonal_is_filled() -> None:
+    text = text_of(gs.grad(lambda x: np.sum(np.log(np.diagonal(x)))), np.eye(3))
+    assert "np.fill_diagonal(" in text
+    assert "top, left = (1, 0)" in body(gs.grad(lambda x: np.sum(np.diag(x, k=-1) * 2.0)), M)
+
+
+def test_numpy_is_imported_where_it_is_used() -> None:
+    assert text_of(lambda x: x * 2.0, V).startswith("def function(x):\n")
+    assert text_of(np.sin, V).startswith("import numpy as np\n\n\n")
+
+
+def test_what_a_line_says_to_tools_is_left_out() -> None:
+    def f(x):
+        return x.sum() * 2.0  # fmt: skip
+
+    assert ": return x.sum() * 2.0\n" in text_of(f, M)
+
+
+# The docstring -------------------------------------------------------------------------------------------------------
+
+
+def docstring(function: Any, *args: Any) -> str:
+    text = text_of(function, *args)
+    return ast.get_docstring(ast.parse(text).body[-1]) or ""  # type: ignore[arg-type]
+
+
+def test_the_docstring_tells_what_comes_in_and_what_goes_out() -> None:
+    found = docstring(gs.value_and_grad(lambda w, x: np.sum((x @ w) ** 2)), V, M)
+    assert found == "Specialised to w: 1-d float64; x: 2-d float64.\n\nReturns out: float64; d_w: like w."
+    assert docstring(lambda x: x @ x, np.float32(M)).endswith("Returns out: 2-d float32.")
+
+
+def test_a_long_docstring_is_wrapped() -> None:
+    names = {f"a_rather_long_name_{k}": V + k for k in range(6)}
+    text = text_of(gs.grad(lambda p: sum(np.sum(v * v) for v in p.values())), names)
+    assert max(map(len, text.splitlines())) <= 88, text

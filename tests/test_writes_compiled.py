@@ -1,0 +1,202 @@
+"""Writes in place inside a compiled function are part of its source: values, gradients and bits as in eager mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradscribe as gs
+
+X = np.array([0.5, -1.25, 2.0, 0.75])
+M = np.arange(12.0).reshape(3, 4) / 7 - 0.6
+
+
+def an_element(x: Any) -> Any:
+    y = x * 2
+    y[0] = 7.0
+    return np.sum(y * x)
+
+
+def elements_of_zeros(x: Any) -> Any:
+    out = np.zeros(3)
+    out[0] = x[0] * x[1]
+    out[1] = out[0] * 2
+    out[2] = np.sum(out[:2]) * x[2]
+    return np.sum(out)
+
+
+def augmented(x: Any) -> Any:
+    y = x * 2
+    y += x
+    y[1:] *= x[:-1]
+    y -= 1.0
+    y /= 3
+    return np.sum(y * x)
+
+
+def through_views(x: Any) -> Any:
+    y = x * 2
+    left, right = y[:3], y[1:]
+    left += right.copy() * x[0]
+    right[0] = x[1] * x[1]
+    y.reshape(2, 2).T[0] *= 3
+    return np.sum(left * x[:3]) + np.sum(right**2)
+
+
+def out_of_a_ufunc(x: Any) -> Any:
+    y = np.zeros(4)
+    np.multiply(x, x, out=y)
+    np.add(y, 1.0, out=y)
+    return np.sum(y * x)
+
+
+def out_of_a_reduction(x: Any) -> Any:
+    y = np.zeros(2)
+    np.sum(x.reshape(2, 2) ** 2, axis=1, out=y)
+    return y[0] * y[1]
+
+
+def at(x: Any) -> Any:
+    y = np.zeros(3)
+    np.add.at(y, [0, 2, 2, 0], x * x)
+    return np.sum(y * y)
+
+
+def numpys_writers(x: Any) -> Any:
+    y = x * 1
+    np.copyto(y[:2], x[2:] * 2)
+    np.put(y, [3], x[0])
+    np.fill_diagonal(y.reshape(2, 2), x[1])
+    y.sort()
+    return np.sum(y * x * x)
+
+
+def masked(x: Any) -> Any:
+    y = x * 3
+    y[x > 0.6] = 0.0
+    y[[0, 0]] += 1.0
+    return np.sum(y * x)
+
+
+def in_a_loop(x: Any) -> Any:
+    rows = np.zeros((4, 4))
+    rows[0] = x
+    for k in range(1, 4):
+        rows[k] = rows[k - 1] * x + k
+    return np.sum(rows)
+
+
+def a_write_that_branches(x: Any) -> Any:
+    y = x * 2
+    if y[0] > 0:
+        y[0] = -y[0]
+    return np.sum(y * y * x)
+
+
+def methods(x: Any) -> Any:
+    y = x * 2
+    y.fill(0.5)
+    y += x
+    return np.sum(y * y)
+
+
+CASES = [
+    an_element, elements_of_zeros, augmented, through_views, out_of_a_ufunc, out_of_a_reduction, at, numpys_writers,
+    masked, in_a_loop, a_write_that_branches, methods,
+]  # fmt: skip
+TRANSFORMS: dict[str, Callable[[Any], Any]] = {
+    "value": lambda f: f,
+    "gradient": gs.value_and_grad,
+    "second": lambda f: gs.grad(lambda x: np.sum(gs.grad(f)(x) ** 2)),
+}
+
+
+@pytest.mark.parametrize("transform", list(TRANSFORMS))
+@pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
+def test_it_is_compiled_and_equal(f: Callable[[Any], Any], transform: str) -> None:
+    eager = TRANSFORMS[transform](f)
+    compiled = gs.compile(eager, verify="first calls")  # a warning that it runs eagerly would be an error here
+    for x in (X, X + 0.25, -X, X * 0.5):
+        expected, found = eager(x.copy()), compiled(x.copy())
+        for a, b in zip(np.atleast_1d(*expected) if isinstance(expected, tuple) else [expected],
+                        np.atleast_1d(*found) if isinstance(found, tuple) else [found], strict=True):  # fmt: skip
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
+def test_the_plain_function_agrees(f: Callable[[Any], Any]) -> None:
+    np.testing.assert_array_equal(gs.compile(f)(X.copy()), f(X.copy()))
+
+
+def test_a_buffer_is_written_where_it_lies() -> None:
+    text = gs.source(elements_of_zeros, X)
+    assert "out[0] = " in text
+    text = gs.source(lambda x: elements_of_zeros(x), X)
+    assert text.count("np.zeros(3)") == 1
+    assert gs.source(an_element, X).count("np.array(") == 0
+
+
+def test_a_written_array_keeps_its_name() -> None:
+    text = gs.source(augmented, X)
+    assert "y" in text
+    assert "t_2 = np.array(" not in text
+
+
+def test_an_array_of_ones_own_is_never_written() -> None:
+    constant = np.ones(4)
+
+    def f(x: Any) -> Any:
+        y = np.zeros(4)
+        y += constant
+        y[0] = x[0]
+        return np.sum(y * x)
+
+    compiled = gs.compile(gs.grad(f), verify="first calls")
+    np.testing.assert_array_equal(compiled(X), gs.grad(f)(X))
+    np.testing.assert_array_equal(constant, np.ones(4))
+
+
+def test_writing_an_argument_or_a_global_runs_eagerly_and_says_so() -> None:
+    def f(x: Any) -> Any:
+        x[0] = 3.0
+        return np.sum(x)
+
+    with pytest.warns(gs.EagerWarning, match="writes in place into an array that it was given"):
+        gs.compile(f)(X.copy())
+
+
+def test_where_of_a_ufunc_runs_eagerly_and_says_so() -> None:
+    def f(x: Any) -> Any:
+        y = np.ones(4)
+        np.log(x, where=x > 0, out=y)
+        return np.sum(y)
+
+    with pytest.warns(gs.EagerWarning, match="where="):
+        gs.compile(f)(X)
+
+
+def test_detached_values_take_no_gradient_inside_a_transform() -> None:
+    def f(x: Any) -> Any:
+        y = x * 2
+        y.detach()[0] = x[1]
+        return np.sum(y)
+
+    for run in (gs.grad(f), gs.compile(gs.grad(f))):
+        with pytest.raises(gs.AutogradError, match=r"cannot be written into what x\.detach"):
+            run(X)
+
+
+def test_a_view_made_in_no_grad_cannot_be_written_outside_inside_a_transform() -> None:
+    def f(x: Any) -> Any:
+        y = x * 2
+        with gs.no_grad():
+            z = y[:2]
+        z[0] = 3.0
+        return np.sum(y * x)
+
+    for run in (gs.grad(f), gs.compile(gs.grad(f))):
+        with pytest.raises(gs.AutogradError, match="A view was created in no_grad mode"):
+            run(X)

@@ -1,0 +1,340 @@
+"""Function: an operation whose forward and backward the user writes, as `torch.autograd.Function`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...runtime.errors import AutogradError
+from .. import storage, views
+from ..context import FunctionCtx
+from ..custom import CustomNode
+from ..exits import warn_at_user
+from ..modes import LOCAL, grad_mode
+from ..operand import Operand, alias, wrap
+from ..site import blame
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+
+class FunctionNode(CustomNode):
+    """Behind the outputs of a Function: `grad_fn`."""
+
+    function: type[Function]
+    ctx: FunctionCtx
+
+    @property
+    def materializes(self) -> bool:  # type: ignore[override]
+        """As `ctx.set_materialize_grads` says."""
+        return self.ctx.materialize_grads
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "ctx":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        try:
+            return getattr(self.ctx, name)
+        except AttributeError:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}") from None
+
+    def free(self) -> None:
+        """Let go of what was saved."""
+        self.ctx.free()
+
+    def run(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The backward of the Function."""
+        backward, once = self._backward_of_the_user()
+        if once:
+            with grad_mode(False):
+                found = backward(self.ctx, *grads)
+        else:
+            found = backward(self.ctx, *grads)
+        listed = found if isinstance(found, tuple) else (found,)
+        if len(listed) > self.count and all(g is None for g in listed[self.count :]):
+            listed = listed[: self.count]
+        if len(listed) != self.count:
+            raise blame(
+                AutogradError(
+                    f"function {self.label} returned an incorrect number of gradients (expected {self.count}, got "
+                    f"{len(listed)}): backward gives one for each argument of forward, None where there is none."
+                )
+            )
+        tensors = dict(self.places)
+        for k, g in enumerate(listed):
+            if g is not None and k not in tensors:
+                raise blame(
+                    AutogradError(
+                        f"function {self.label} returned a gradient different than None at position {k + 1}, but the "
+                        "corresponding forward input was not a Variable (a Tensor). Give None there."
+                    )
+                )
+        return _final(self, grads, listed) if once else listed
+
+    def _backward_of_the_user(self) -> tuple[Callable[..., Any], bool]:
+        cls = self.function
+        name = "backward"
+        if cls.vjp is not Function.vjp:
+            if cls.backward is not Function.backward:
+                raise blame(
+                    AutogradError(
+                        f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed, but {cls.__name__} "
+                        "does. They are two names of one method: keep one."
+                    )
+                )
+            name = "vjp"
+        written = getattr(cls, name)
+        if isinstance(written, once_differentiable):
+            return _seen(written, "function", self), True
+        return _seen(cls, name, self), False
+
+    def finish(self, inputs: tuple[Any, ...], output: Any) -> Any:
+        """The outputs of `apply`: those of forward, with this node behind them."""
+        several = isinstance(output, tuple)
+        tensors = [x for x in inputs if isinstance(x, Operand)]
+        outputs = tuple([_as_tensor(o) if tensors else o for o in (output if several else (output,))])
+        dirty = self._dirty(tensors, outputs)
+        self._check_writes(inputs, dirty)
+        if self.records:
+            for t in dirty:
+                storage.may_write(t, f"{self.label.removesuffix('Backward')}.apply", *tensors)
+        marked = self.ctx.non_differentiable or ()
+        made = [self._own(o, tensors, dirty) for o in outputs]
+        constant = [m for m, o in zip(made, outputs, strict=True) if any(o is n for n in marked)]
+        if dirty:
+            storage.count_write(dirty, f"{self.label.removesuffix('Backward')}.apply")
+        nodes = self.make(tuple(made), several, constant)
+        for k, (result, node) in enumerate(zip(made, nodes, strict=True)):
+            if node is None:
+                continue
+            if any(result is t for t in dirty):
+                storage.go_on(result, node)
+            else:
+                result._node = node
+                views.forbid_writes(result, tensors, k, self.label)
+        self.ctx.non_differentiable = None
+        stands = [(o, None, k) for pair in (outputs, made) for k, o in enumerate(pair) if nodes[k] is not None]
+        stands += [(inputs[k], edge, -2 - k) for k, edge in self.places]
+        self.ctx.keep(stands, self.records, bool(self.places))
+        return tuple(made) if several else made[0]
+
+    def _dirty(self, tensors: list[Any], outputs: tuple[Any, ...]) -> list[Any]:
+        dirty = []
+        for t in self.ctx.dirty_tensors or ():
+            if not any(t is x for x in tensors):
+                warn_at_user(
+                    f"{self.label}: ctx.mark_dirty() received a tensor that was not an input; only inputs that forward "
+                    "wrote into are to be marked.",
+                    UserWarning,
+                )
+            elif not any(t is o for o in outputs):
+                raise blame(
+                    AutogradError(
+                        "Some elements marked as dirty during the forward method were not returned as output. "
+                        f"{self.label}: an input that was written into must be returned."
+                    )
+                )
+            else:
+                dirty.append(t)
+        self.ctx.dirty_tensors = None
+        return dirty
+
+    def _check_writes(self, inputs: tuple[Any, ...], dirty: list[Any]) -> None:
+        """Inside a transform the gradient would be lost where a write was not declared."""
+        for k in self.written(inputs):
+            marked = any(inputs[k] is d for d in dirty)
+            if not marked or getattr(inputs[k], "_view", None) is not None:
+                what = "which is a view" if marked else "and does not say so by ctx.mark_dirty"
+                raise blame(
+                    AutogradError(
+                        f"{self.label}: forward wrote into input {k}, {what}, inside a transform, where its gradient "
+                        "would be lost. Write into a copy (x.copy())."
+                    )
+                )
+
+    def _own(self, output: Any, tensors: list[Any], dirty: list[Any]) -> Any:
+        """An output as it is given out: an input, or a Tensor that hangs elsewhere, as another Tensor on its memory."""
+        if not isinstance(output, Operand) or any(output is d for d in dirty):
+            return output
+        if any(output is t for t in tensors):
+            return views.whole(output)
+        return output if output._node is None else alias(output)
+
+
+class Function:
+    """An operation of one's own: a subclass has static `forward(ctx, ...)` and `backward(ctx, *grads)`; call `apply`.
+
+    `forward` runs without recording; what `backward` needs is kept by `ctx.save_for_backward` (Tensors) or as attributes of
+    `ctx`. `backward` takes one gradient for each output and gives one for each argument of `forward` (None where there
+    is none), in PyTorch's convention of complex gradients; where a higher derivative is asked for, it is itself recorded.
+    `forward` may do without `ctx` where `setup_context(ctx, inputs, output)` is defined. Works on bare Tensors, under
+    `gs.grad` and `gs.compile`. Raises AutogradError (a RuntimeError) for a wrong number of gradients, ShapeError for a wrong
+    shape. `jvp` and `vmap` are never called: there is neither forward mode nor batching yet.
+
+    >>> import gradscribe as gs
+    >>> class Square(gs.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return g * 2 * x
+    >>> x = gs.tensor([1.0, 3.0], requires_grad=True)
+    >>> y = Square.apply(x)
+    >>> y.sum().backward()
+    >>> y, x.grad
+    (tensor([1., 9.], grad_fn=<SquareBackward>), tensor([2., 6.]))
+    """
+
+    generate_vmap_rule = False
+    _node: type[FunctionNode] = FunctionNode
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        label = f"{cls.__name__}Backward"
+        members = {"__module__": __name__, "__doc__": FunctionNode.__doc__, "function": cls}
+        cls._node = type(label, (FunctionNode,), members)
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        warnings.warn(
+            f"{cls} should not be instantiated: the methods of an autograd Function are static, so call "
+            f"{cls.__name__}.apply(...) on the class itself.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return super().__new__(cls)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refused: `apply` is called on the class."""
+        raise blame(
+            AutogradError(
+                "Legacy autograd function with non-static forward method is deprecated: write forward and backward as "
+                f"static methods (@staticmethod) that take ctx, and call {type(self).__name__}.apply(...)."
+            )
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """What the Function computes: `forward(ctx, *args)`, or `forward(*args)` beside `setup_context`."""
+        raise NotImplementedError("You must implement the forward function for a custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Keep on `ctx` what backward needs; `inputs` has the defaults of forward filled in."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the arguments of forward from those of its outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for a custom autograd.Function, to use it in backward."
+        )
+
+    @staticmethod
+    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+        """Another name of `backward`."""
+        raise NotImplementedError("You must implement either the backward or vjp method.")
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Not there: gradscribe has no forward mode yet."""
+        raise NotImplementedError(
+            "gradscribe has no forward mode yet, so that a Function's jvp is never called: get the Jacobian times a vector "
+            "from gs.jacobian, or by differentiating gs.vjp's pullback a second time."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Not there: gradscribe has no batching yet."""
+        raise NotImplementedError(
+            "gradscribe has no batching yet, so that a Function's vmap is never called: loop over the batch and np.stack, or "
+            "write forward and backward for a batch axis."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run `forward`, and put `backward` into the graph."""
+        split = cls.setup_context is not Function.setup_context
+        if split:
+            args, kwargs = _with_defaults(cls.forward, args, kwargs), {}
+        inputs = (*args, *kwargs.values())
+        node = cls._node()
+        node.begin(inputs, f"{cls.__name__}Backward")
+        ctx = node.ctx = FunctionCtx(node)
+        ctx.needs_input_grad = tuple([isinstance(x, Operand) and x._node is not None for x in inputs])
+        with grad_mode(False):
+            if split:
+                output = _seen(cls, "forward", None)(*args)
+                _seen(cls, "setup_context", node)(ctx, args, output)
+            else:
+                output = _seen(cls, "forward", node)(ctx, *args, **kwargs)
+        return node.finish(inputs, output)
+
+
+class once_differentiable:  # torch's name
+    """Mark a `backward` that runs without recording (on `ctx.saved_tensors` in NumPy, say): a second derivative raises.
+
+    Stands under `@staticmethod`.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, ctx: Any, *grads: Any) -> Any:
+        with grad_mode(False):
+            return self.function(ctx, *grads)
+
+
+class _Final(CustomNode):
+    """Behind the gradients of what was marked with `once_differentiable`: backward through it is an error."""
+
+    def run(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        raise blame(
+            AutogradError(
+                f"trying to differentiate twice a function that was marked with @once_differentiable ({self.label}): write "
+                "its backward from operations on Tensors, and take the mark off."
+            )
+        )
+
+
+def _final(behind: FunctionNode, grads: tuple[Any, ...], found: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The gradients that a backward gave without recording, as something that cannot be differentiated again."""
+    sources = [g for g in grads if isinstance(g, Operand) and g._node is not None]
+    if LOCAL.depth:  # in a transform a constant would be a wrong second derivative without a word
+        sources += [wrap(None, edge) for edge in behind.edges]
+    if not LOCAL.grad or not sources:
+        return found
+    made = []
+    for g in found:
+        if isinstance(g, (Operand, np.ndarray, np.generic)):
+            node = _Final()
+            node.begin(tuple(sources), behind.label)
+            g = alias(g) if isinstance(g, Operand) else wrap(g)
+            (g._node,) = node.make((g,), several=False)
+        made.append(g)
+    return tuple(made)
+
+
+def _seen(holder: Any, name: str, node: Any) -> Any:
+    """A method of the user's as it runs now: inside a transform, rebuilt over its scope."""
+    if LOCAL.depth or (node is not None and node.inside):
+        return LOCAL.method_in_scope(holder, name, node is not None)
+    return getattr(holder, name)
+
+
+def _with_defaults(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
+
+
+def _as_tensor(output: Any) -> Any:
+    """An array that forward made (by SciPy, say) is an output like a Tensor."""
+    plain = isinstance(output, (np.ndarray, np.generic)) and output.dtype.kind in "biufc"
+    return wrap(output) if plain else output

@@ -1,0 +1,315 @@
+"""gradcheck and gradgradcheck: the gradients of a function against finite differences, as `torch.autograd` has them."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..backward import grad
+from ..custom import CustomNode
+from ..engine import run_backward
+from ..graph import Pick
+from ..modes import LOCAL
+from ..operand import wrap
+from ..site import blame
+from .differences import Array, GradcheckError, Jacobians, Part, as_tuple, combined, differentiable
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+def gradcheck(
+    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:  # fmt: skip
+    """Compare the gradients of `func(*inputs)` with central differences; True where all agree.
+
+    `inputs` is a Tensor or a tuple of them (and of what else `func` takes); each one that requires grad is checked, against
+    each floating-point or complex output that requires grad. Of a complex output the imaginary part and the real part are
+    checked, each as a real function; for a complex input z = x + iy the derivative is d/dx + i d/dy. Inputs are changed in
+    place while `func` runs and are as before afterwards. `fast_mode` compares one random projection of each Jacobian,
+    the same in every run; NumPy's random state is not touched. `nondet_tol` is how far two backwards may differ.
+    `check_batched_grad` compares `is_grads_batched=True` with a loop.
+
+    Raises GradcheckError (a RuntimeError) where they disagree, with both Jacobians and the place of the largest
+    difference, or gives False with `raise_exception=False`; ValueError where no input requires grad; AutogradError
+    for an input whose elements share memory; NotImplementedError for forward mode and for `masked`. What `func`
+    raises passes through. Warns about inputs that are not in double precision.
+
+    >>> import gradscribe as gs
+    >>> import numpy as np
+    >>> x = gs.tensor([1.0, 2.0], requires_grad=True)
+    >>> gs.autograd.gradcheck(lambda x: np.sin(x) * x, x)
+    True
+    >>> gs.autograd.gradcheck(lambda x: x * x.detach(), x, raise_exception=False)
+    False
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise blame(AssertionError("gradcheck has nothing to do: set check_forward_ad or check_backward_ad to True"))
+    if check_batched_grad and not check_backward_ad:
+        raise blame(AssertionError("check_batched_grad=True requires check_backward_ad to be True"))
+    if check_batched_forward_grad and not check_forward_ad:
+        raise blame(AssertionError("check_batched_forward_grad=True requires check_forward_ad to be True"))
+    _refuse(check_forward_ad, "check_forward_ad", masked)
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.fail("runs gradcheck")
+    check = _Check(func, as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes)
+    try:
+        outputs = check.parts()
+        (check.fast if fast_mode else check.slow)(outputs)
+        if outputs:
+            if check_batched_grad:
+                check.batched()
+            check.scaled_by_grad_output()
+            if check_undefined_grad:
+                check.undefined()
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
+    rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True,
+    nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
+    fast_mode: bool = False, masked: bool = False,
+) -> bool:  # fmt: skip
+    """Check the gradient of the gradient of `func`, with respect to `inputs` and to the gradients of its outputs.
+
+    `grad_outputs` has one Tensor for each output that requires grad. Without it they are drawn from [-1, 1), the same in
+    every run (NumPy's random state is not touched), not contiguous with `gen_non_contig_grad_outputs`. The other
+    arguments, and the errors, are those of `gradcheck`.
+
+    >>> import gradscribe as gs
+    >>> import numpy as np
+    >>> gs.autograd.gradgradcheck(np.sin, gs.tensor([1.0, 2.0], requires_grad=True))
+    True
+    """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise blame(AssertionError("gradgradcheck has nothing to do: set check_rev_over_rev to True"))
+    for name, asked in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
+        if asked and not check_rev_over_rev:
+            raise blame(AssertionError(f"{name}=True requires check_rev_over_rev to be True"))
+    _refuse(check_fwd_over_rev, "check_fwd_over_rev", masked)
+    given = as_tuple(inputs)
+    if grad_outputs is None:
+        rng = np.random.default_rng(0)
+        made = [_drawn(rng, o, gen_non_contig_grad_outputs) for o in differentiable(func(*given))]
+        cotangents = tuple(made)
+    else:
+        cotangents = as_tuple(grad_outputs)
+    count = len(given)
+
+    def gradient(*args: Any) -> tuple[Any, ...]:
+        wanted = differentiable(args[:count])
+        found = grad(
+            differentiable(func(*args[:count])), wanted, args[count:], create_graph=True, allow_unused=True
+        )  # fmt: skip
+        return tuple([g for g in found if g is not None])
+
+    return gradcheck(
+        gradient, given + cotangents, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad, fast_mode=fast_mode, masked=masked,
+    )  # fmt: skip
+
+
+class _Check(Jacobians):
+    """One call of gradcheck."""
+
+    def slow(self, parts: list[Part]) -> None:
+        """Compare whole Jacobians."""
+        if not parts:
+            for argument in self.arguments:
+                for index in np.ndindex(argument.array.shape):
+                    self.expect_zero(self.along(argument, index, 1.0, 1.0), 0.0)
+            return
+        numerical = [self.numerical(argument, parts) for argument in self.arguments]
+        for k, part in enumerate(parts):
+            for j, a in enumerate(self.analytical(part)):
+                if not np.allclose(a, numerical[j][k], self.rtol, self.atol):
+                    raise blame(GradcheckError(self.report(part, j, numerical[j][k], a)))
+
+    def fast(self, parts: list[Part]) -> None:
+        """Compare v'Ju for one random u of each input and one v of each output; where that fails, report as `slow` does."""
+        rng = np.random.default_rng(0)
+        us = [(_unit(rng, a.array.shape), _unit(rng, a.array.shape)) for a in self.arguments]
+        along = [self.along(a, ..., *u) for a, u in zip(self.arguments, us, strict=True)]
+        if not parts:
+            for one in along:
+                self.expect_zero(one, self.nondet_tol)
+        for part in parts:
+            v = _unit(rng, np.shape(part.output._value))
+            for j, g in enumerate(self.vjps(part, [v])):
+                (ur, ui), g = us[j], g[:, 0]
+                is_complex = self.arguments[j].array.dtype.kind == "c"
+                a = g.real @ ur.ravel() + (1j * (g.imag @ ui.ravel()) if is_complex else 0)
+                n = combined(part, *along[j]) @ v.ravel()
+                atol = self.atol * (ur.sum() + (ui.sum() if is_complex else 0)) * v.sum()
+                if not np.allclose(a, n, self.rtol, atol):
+                    (whole,) = self.numerical(self.arguments[j], [part])
+                    exact = self.analytical(part)[j]
+                    near = np.allclose(exact, whole, self.rtol, self.atol)
+                    raise blame(
+                        GradcheckError(
+                            self.report(part, j, whole, exact)
+                            + f"\nFast mode compared one random projection of them: numerical {n:.9g}, analytical {a:.9g}."
+                            + (" Each element by itself is within the tolerances: fast_mode=False passes." * near)
+                        )
+                    )
+
+    def expect_zero(self, along: tuple[list[Array], list[Array] | None], tolerance: float) -> None:
+        """Where no output requires grad, the function may not depend on its inputs."""
+        for derivatives in along:
+            for k, d in enumerate(derivatives or ()):
+                if (np.abs(d) > tolerance).any():
+                    raise blame(
+                        GradcheckError(
+                            "Numerical gradient for function expected to be zero, since no output requires grad, but "
+                            f"output {k} changes by {np.abs(d).max():.3g} per unit of an input. Something in the function "
+                            "leaves the graph: detach(), no_grad() or a plain array."
+                        )
+                    )
+
+    def report(self, part: Part, j: int, numerical: Array, analytical: Array) -> str:
+        """Both Jacobians, and where they differ most."""
+        argument = self.arguments[j]
+        apart = np.abs(analytical - numerical)
+        worst = int(np.argmax(np.where(np.isnan(apart), np.inf, apart)))
+        row, column = (int(k) for k in np.unravel_index(worst, apart.shape))
+        at_input = tuple(int(k) for k in np.unravel_index(row, argument.array.shape))
+        at_output = tuple(int(k) for k in np.unravel_index(column, np.shape(part.output._value)))
+        considered = f"While considering the {part.name} part of complex outputs only, " if part.name else ""
+        return (
+            f"{considered}Jacobian mismatch for output {part.number} with respect to input {j},\n"
+            f"numerical:\n{numerical}\nanalytical:\n{analytical}\n"
+            f"(a row for each element of the input, a column for each of the output)\n"
+            f"The largest difference is {apart[row, column]:.3g}: output {part.number} at {list(at_output)} by argument "
+            f"{argument.place} of the function at {list(at_input)} is {numerical[row, column]:.9g} numerically and "
+            f"{analytical[row, column]:.9g} by backward."
+        )
+
+    def batched(self) -> None:
+        """`is_grads_batched=True` gives what a loop gives."""
+        rng = np.random.default_rng(0)
+        for i, output in enumerate(self.outputs):
+            shape = (2, *np.shape(output._value))
+            seeds = rng.standard_normal(shape).astype(output.dtype)
+            options = {"retain_graph": True, "allow_unused": True}
+            whole = grad(output, self.tensors, wrap(seeds), is_grads_batched=True, **options)
+            for k in range(2):
+                alone = grad(output, self.tensors, wrap(np.array(seeds[k])), **options)
+                for j, (a, b) in enumerate(zip(whole, alone, strict=True)):
+                    one, other = 0 if a is None else a._value[k], 0 if b is None else b._value
+                    if not np.allclose(one, other):
+                        raise blame(
+                            GradcheckError(
+                                f"batched gradients of output {i} with respect to input {j} differ from those of a loop:\n"
+                                f"batched:\n{one}\nloop:\n{other}"
+                            )
+                        )
+
+    def scaled_by_grad_output(self) -> None:
+        """Cotangents of zero give gradients of zero."""
+        zeros = [wrap(np.zeros(np.shape(o._value), o.dtype)) for o in self.outputs]
+        for j, g in enumerate(grad(self.outputs, self.tensors, zeros, allow_unused=True)):
+            if g is not None and np.any(g._value != 0):
+                raise blame(
+                    GradcheckError(
+                        f"backward not multiplied by grad_output: the gradient of input {j} is not zero though those of "
+                        f"all outputs are:\n{g._value}"
+                    )
+                )
+
+    def undefined(self) -> None:
+        """A Function's backward that gets None for an output takes it as zeros.
+
+        Only a Function ever sees one: elsewhere this engine does not visit what has no gradient.
+        """
+        for left_out in [None, *range(len(self.outputs))] if len(self.outputs) > 1 else [None]:
+            outputs = differentiable(self.call())
+            roots = [
+                (o._node, None if left_out in (None, k) and _takes_none(o._node) else _zeros(o._node))
+                for k, o in enumerate(outputs)
+            ]
+            wanted = {t._node: None for t in self.tensors}
+            try:
+                found = run_backward(roots, wanted, retain_graph=False, create_graph=False)
+            except RuntimeError as error:
+                raise blame(
+                    GradcheckError(
+                        "Expected backward function to handle undefined output grads: with None for "
+                        f"{'all outputs' if left_out is None else f'output {left_out}'} it raised the error above. Take "
+                        "None as zeros, leave ctx.set_materialize_grads on, or pass check_undefined_grad=False."
+                    )
+                ) from error
+            for j, t in enumerate(self.tensors):
+                g = found.get(t._node)
+                if g is not None and np.any(g != 0):
+                    raise blame(
+                        GradcheckError(
+                            "Expected all input grads to be undefined or zero when all output grads are undefined or zero, "
+                            f"but the gradient of input {j} is:\n{g}"
+                        )
+                    )
+
+
+def _refuse(forward: bool, name: str, masked: bool | None) -> None:
+    """What has no meaning here, or not yet."""
+    if forward:
+        raise blame(
+            NotImplementedError(f"{name}=True: gradscribe has no forward mode yet; backward is checked without it.")
+        )
+    if masked:
+        raise blame(
+            NotImplementedError(
+                "masked=True is about what a sparse tensor does not store, and gradscribe has dense arrays alone: leave "
+                "it out."
+            )
+        )
+
+
+def _unit(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """A random direction of positive elements, of length one."""
+    drawn = np.asarray(rng.random(shape))
+    return drawn / np.linalg.norm(drawn) if drawn.size else drawn
+
+
+def _drawn(rng: np.random.Generator, output: Any, apart: bool) -> Any:
+    """A cotangent of an output; with `apart` every second element of its memory."""
+    shape = np.shape(output._value)
+    wide = (*shape[:-1], 2 * shape[-1]) if apart and shape else shape
+    drawn = np.asarray(rng.uniform(-1, 1, wide))
+    if output.dtype.kind == "c":
+        drawn = drawn + 1j * rng.uniform(-1, 1, wide)
+    memory = drawn.astype(output.dtype)
+    return wrap(memory[..., ::2] if apart and shape else memory).requires_grad_()
+
+
+def _takes_none(node: Any) -> bool:
+    maker = node.parent if type(node) is Pick else node
+    return isinstance(maker, CustomNode) and node.extra is None
+
+
+def _zeros(node: Any) -> Any:
+    zeros = np.zeros(node.shape, node.dtype)
+    return zeros if node.shape else zeros[()]
+
+
+class _Callable(types.ModuleType):
+    """This module under its own name: gs.autograd.gradcheck is called, and has GradcheckError too."""
+
+    def __call__(self, *args: Any, **options: Any) -> bool:
+        return gradcheck(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

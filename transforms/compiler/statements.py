@@ -1,0 +1,162 @@
+"""The statements of generated text: which call each computes, from which line of the user's, and which first goes wrong."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...runtime.ir import Call, Value, interpret
+from ...runtime.rules.control import GuardMissError
+from ...tracer.site import Site
+from .inputs import RUNTIME, Inputs
+from .naming import line_text
+
+if TYPE_CHECKING:
+    from .specialise import Entry, Specialisation
+
+__all__ = ["Statement", "failing_guard", "first_difference", "quoted", "statements"]
+
+
+class Statement(NamedTuple):
+    """One statement: its lines in the text, the call that it belongs to, the variables that hold that call's results."""
+
+    first: int
+    last: int
+    call: Call
+    names: dict[Value, str]
+
+
+def quoted(site: Site | None) -> str:
+    """`model.py:6: r = x @ w`; empty where nothing is known."""
+    text = "" if site is None else line_text(site)
+    return "" if site is None else f"{site}: {text}" if text else str(site)
+
+
+def statements(specialisation: Specialisation) -> list[Statement]:
+    """The statements of a text that belong to calls; none where text and graph do not fit together."""
+    from .emit import Emitter  # stands on gast, which is slow to load, and few texts are looked into
+
+    emitter = Emitter(specialisation.graph, specialisation.signature)  # as it wrote the text
+    emitter.function("f", "")
+    named = {v: tree.id for v, tree in emitter.trees.items() if hasattr(tree, "id")}
+    function: Any = ast.parse(specialisation.text).body[-1]
+    nodes = [body[k] for body, k in _flat(function.body)][1 + len(emitter.unpacking) : -1]
+    if len(nodes) != len(emitter.statements):
+        return []
+    return [
+        Statement(node.lineno, node.end_lineno or node.lineno, call, {v: named[v] for v in call.outs if v in named})
+        for node, (_, call) in zip(nodes, emitter.statements, strict=True)
+    ]
+
+
+def _flat(body: list[Any]) -> Iterator[tuple[list[Any], int]]:
+    """Each statement as its list and its place there, those under `with np.errstate` among them."""
+    for k, node in enumerate(body):
+        if isinstance(node, ast.With):
+            yield from _flat(node.body)
+        else:
+            yield body, k
+
+
+def _graph_inputs(entry: Entry, inputs: Inputs) -> list[Any]:
+    """The inputs of the graph for a call: copies of the arguments that are not static, and arrays from outside."""
+    own = [v for v in inputs.again().leaves if type(v) is np.ndarray or isinstance(v, RUNTIME)]
+    return [*own, *(copy.copy(path.read()) for _, path in entry.extras)]
+
+
+def failing_guard(entry: Entry, inputs: Inputs) -> tuple[Call, Any] | None:
+    """The guard within the text that fails for a call, and what it found; None where none does."""
+    graph, done = entry.specialisation.graph, 0
+
+    def seen(call: Call, results: tuple[Any, ...]) -> None:
+        nonlocal done
+        done += 1
+
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            interpret(graph, _graph_inputs(entry, inputs), seen)
+    except GuardMissError as miss:
+        return graph.calls[done], miss.args[0]
+    except Exception:  # an error of the user's, which is not what is asked for
+        return None
+    return None
+
+
+def first_difference(entry: Entry, inputs: Inputs) -> str:
+    """In words, the first statement whose value is not that of the eager operation; empty where all are the same."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _first_difference(entry, inputs)
+    except Exception:  # a broken text has many ways to fail, and the difference itself is reported already
+        return ""
+
+
+def _first_difference(entry: Entry, inputs: Inputs) -> str:
+    specialisation = entry.specialisation
+    expected: dict[Value, Any] = {}
+    for graph in (specialisation.graph, specialisation.raw):  # where both know a value, the recorded one counts
+        with contextlib.suppress(GuardMissError):
+            interpret(graph, _graph_inputs(entry, inputs), lambda c, r: expected.update(zip(c.outs, r, strict=True)))
+    known = statements(specialisation)
+    found = _values_of(entry, inputs, known)
+    for k, statement in enumerate(known):
+        if k not in found or (k + 1 < len(known) and known[k + 1].call is statement.call):
+            continue
+        for (v, name), value in zip(statement.names.items(), found[k], strict=True):
+            problem = None if v not in expected else _unlike(value, expected[v])
+            if problem is not None:
+                line = specialisation.text.splitlines()[statement.first - 1].strip()
+                origin = quoted(statement.call.site)
+                return (
+                    f"`{name}` is the first variable that differs, at line {statement.first} of the generated source, "
+                    f"`{line}`" + (f", from {origin}" if origin else "") + f": {problem}"
+                )
+    return ""
+
+
+def _values_of(entry: Entry, inputs: Inputs, known: list[Statement]) -> dict[int, list[Any]]:
+    """Copies of what each statement of the text computes in one run on copies of the arguments."""
+    found: dict[int, list[Any]] = {}
+
+    def look(k: int, *values: Any) -> None:
+        found[k] = [v.copy() if isinstance(v, np.ndarray) else v for v in values]
+
+    tree = ast.parse(entry.specialisation.text)
+    function: Any = tree.body[-1]
+    at = {node.first: k for k, node in enumerate(known)}
+    for body, place in reversed(list(_flat(function.body))):
+        k = at.get(body[place].lineno)
+        if k is not None and known[k].names and not isinstance(body[place], (ast.If, ast.Return)):
+            call = f"__look__({k}, {', '.join(known[k].names.values())})"
+            body.insert(place + 1, ast.parse(call).body[0])
+    space: dict[str, Any] = {"__look__": look}
+    exec(compile(ast.fix_missing_locations(tree), "<plan of a check>", "exec"), space)
+    args, kwargs = inputs.copied()
+    with contextlib.suppress(Exception):  # the statements before the one that raises are known
+        space[function.name](*args, **kwargs, **{name: copy.copy(path.read()) for name, path in entry.extras})
+    return found
+
+
+def _unlike(found: Any, expected: Any) -> str | None:
+    """How two values differ as numbers; a Python number may stand where NumPy would have its own."""
+    a, b = np.asarray(found), np.asarray(expected)
+    if a.shape != b.shape:
+        return f"shape {a.shape} compiled, {b.shape} eager"
+    if isinstance(found, np.ndarray) and isinstance(expected, np.ndarray) and a.dtype != b.dtype:
+        return f"{a.dtype} compiled, {b.dtype} eager"
+    equal = (a == b) & (np.signbit(a) == np.signbit(b)) if a.dtype.kind == b.dtype.kind == "f" else a == b
+    wrong = ~(equal | ((a != a) & (b != b)))
+    if not np.any(wrong):
+        return None
+    distance = np.where(wrong, np.abs(np.subtract(a, b, dtype=np.result_type(a, b, np.float64))), 0)
+    place = np.unravel_index(int(np.argmax(np.where(np.isnan(distance), np.inf, distance))), a.shape)
+    where = f" at {tuple(map(int, place))}" if a.ndim else ""
+    return f"{a[place]} compiled, {b[place]} eager{where}, a difference of {distance[place]:.3g}"

@@ -1,0 +1,373 @@
+"""gs.export: a function and its gradient as a module of their own, which imports NumPy alone."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import linecache
+import os
+import sys
+import tempfile
+import types
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..runtime.errors import CompileError, ShapeError, VerifyError
+from ..tracer.site import prune
+from .compiler.compiled import Compiled
+from .export_inputs import SMALL, Axes, array_text, described, example, free_sizes, leaves_of, reads_and_branches
+from .export_text import Piece, function_text, hint, module_text
+from .gradient import GradFunction
+from .source import Source
+from .trees import flatten
+from .vjp import JacobianFunction
+
+__all__ = ["differentiated", "export", "source_hash"]
+
+CONSTANT = 64  # entries: a larger array from outside stays a keyword argument of the exported functions
+STORED = 2000  # entries: so many may be written down where numbers from their range do not do
+
+
+class Captured(NamedTuple):
+    """A function at the arguments of the export."""
+
+    text: str
+    result: Any
+    arrays: dict[str, Any]  # read from outside, under the names that the text has for them
+    functions: list[types.FunctionType]  # of the user, that became part of it
+
+
+def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label: str) -> Captured:
+    """Generated source of `function`, checked against eager; CompileError where it has none."""
+    from .compiler.failure import Failure
+    from .compiler.specialise import Inputs, captured  # the compiler stands on gast, which is slow to load
+
+    inputs = Inputs(function, args, kwargs)
+    result, made = (None, inputs.refused) if inputs.refused is not None else captured(function, inputs)
+    if isinstance(made, Failure):
+        raise CompileError(f"gs.export: `{label}` cannot be exported, because it runs eagerly: {made}.")
+    if isinstance(made, Exception):
+        raise CompileError(f"gs.export: `{label}` could not be written as source ({made!r}).") from made
+    problem = made.first_check(result)
+    if problem is not None:
+        raise VerifyError(f"gs.export: `{label}` differs from eager ({problem}). Please report it.")
+    if made.entry.specialisation.rebuild is not None:
+        raise CompileError(
+            f"gs.export: `{label}` returns a tree of classes that a module that imports NumPy alone cannot know. "
+            "Use dicts, lists and tuples."
+        )
+    functions = [path[1] for path in made.reads if path[0] == "attribute" and path.name == "__code__"]
+    arrays = {name: path.read() for name, path in made.entry.extras}
+    return Captured(made.entry.specialisation.text, result, arrays, functions)
+
+
+def differentiated(function: Any, argnums: Any) -> tuple[Any, Any]:
+    """The plain function under gs.grad and gs.compile, and what of it is differentiated."""
+    while isinstance(function, Compiled):
+        function = function.function
+    if isinstance(function, GradFunction):
+        if function.has_aux:
+            raise TypeError("gs.export and gs.load take functions with one output: has_aux is not exported")
+        return differentiated(function.function, function.argnums)[0], function.argnums
+    return function, argnums
+
+
+def export(
+    function: Any, *args: Any, path: str | os.PathLike[str] | None = None, argnums: Any = 0,
+    hessian: bool = False, hvp: bool = False, jvp: bool = False, check: bool = True, **kwargs: Any,
+) -> Source:  # fmt: skip
+    """Write `function` and its gradient as a module that needs NumPy alone; its text.
+
+    `function(*args, **kwargs)` gives one real number. `argnums` is as for `gs.grad`, and taken from `gs.grad(f)` where
+    that is given. The module has `f`, `f_value_and_grad` and `f_grad`, and `f_hessian`, `f_hvp` and `f_jvp` where asked
+    for (of one array argument); they check their arguments, and run as a script it checks the gradient against finite
+    differences, as `gs.export` does itself unless `check=False`. Sizes that `function` does not depend on stay free;
+    numbers that it reads from outside are fixed, and arrays of more than 64 entries become keyword arguments.
+    Raises CompileError for what runs eagerly, with the line; VerifyError where the gradient fails that check.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> def f(x):
+    ...     return np.sum(x * x)
+    >>> text = gs.export(f, np.arange(3.0))
+    >>> "def f_value_and_grad(x: np.ndarray) -> tuple[np.float64, np.ndarray]:" in text
+    True
+    """
+    plain, argnums = differentiated(function, argnums)
+    try:
+        job = _Export(plain, argnums, args, kwargs)
+        text = job.text([w for w, wanted in (("hessian", hessian), ("hvp", hvp), ("jvp", jvp)) if wanted], check)
+    except Exception as error:
+        raise prune(error) from error.__cause__
+    if path is not None:
+        _write(Path(path), text)
+    return Source(text)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file as a whole, or not at all."""
+    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+class _Export:
+    """One export."""
+
+    def __init__(self, function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        from .compiler.signature import parameter_names
+
+        self.function, self.argnums = function, argnums
+        self.args, self.kwargs = args, kwargs
+        self.names = parameter_names(function, args, kwargs)
+        self.values = [*args, *kwargs.values()]
+        label = getattr(function, "__name__", type(function).__name__)
+        self.label = label if label.isidentifier() else "function"
+        self.places = self._places()
+
+    def _places(self) -> list[int]:
+        """Which arguments are differentiated, by their places."""
+        from .arguments import Arguments
+
+        places = Arguments(self.function, self.argnums, self.args, self.kwargs).places
+        return [p if isinstance(p, int) else self.names.index(p) for p in places]
+
+    def text(self, extra: list[str], check: bool) -> str:
+        """The module."""
+        options = {"argnums": self.argnums, "has_aux": False}
+        with_value = GradFunction(self.function, {**options, "with_value": True})
+        base = self._captured(with_value)
+        wrt = " and ".join(f"`{self.names[p]}`" for p in self.places)
+        several = isinstance(self.argnums, (tuple, list))
+        gradients = (
+            f"a tuple of the gradients with respect to {wrt}" if several else f"the gradient with respect to {wrt}"
+        )
+        name = self.label
+        made = {
+            name: (self.function, f"The value of `{name}`."),
+            f"{name}_value_and_grad": (with_value, f"The value of `{name}`, and {gradients}."),
+            f"{name}_grad": (GradFunction(self.function, {**options, "with_value": False}), f"{gradients}."),
+        }
+        captured = {n: base if f is with_value else self._captured(f) for n, (f, _) in made.items()}
+        purposes = {n: purpose[0].upper() + purpose[1:] for n, (_, purpose) in made.items()}
+        arrays = self._arrays(list(captured.values()))
+        pinned = any(map(reads_and_branches, base.functions))
+        free = {} if pinned else self._free(with_value, self.values, base, arrays)
+        tables: list[tuple[str, Any]] = [("_ARGUMENTS", self._described(self.values, arrays, Axes(free)))]
+        pieces = [Piece(n, c.text, purposes[n], "_ARGUMENTS", c.result) for n, c in captured.items()]
+        for what in extra:
+            piece, entries = self._extra(what, arrays, pinned)
+            known = tables[0][1]
+            if all(known.get(k, spec) == spec for k, spec in entries.items()):
+                known.update(entries)
+                pieces.append(piece)
+            else:
+                tables.append((f"_{what.upper()}_ARGUMENTS", entries))
+                pieces.append(piece._replace(expected=f"_{what.upper()}_ARGUMENTS"))
+        tables.append(("_PATHS", self._paths(several)))
+        render = _Rendered(self, pieces, tables, arrays, base, pinned)
+        text = render.text(SMALL)
+        problem = render.problem(text) if check else None
+        few = sum(np.size(leaf) for leaf in flatten(self.values)[0]) <= STORED
+        if problem is not None and few:
+            text = render.text(STORED)
+            problem = render.problem(text)
+        if problem is not None:
+            raise VerifyError(
+                f"gs.export: the module of `{name}` fails its own check: {problem}\nPass arguments at which `{name}` is "
+                f"smooth, with at most {STORED:,} entries, so that the module keeps them (or check=False)."
+            )
+        return text
+
+    def _captured(self, function: Any) -> Captured:
+        return capture(function, self.args, self.kwargs, self.label)
+
+    def _arrays(self, captured: list[Captured]) -> dict[str, Any]:
+        """The arrays from outside, one for each name."""
+        found: dict[str, Any] = {}
+        for name, array in (item for c in captured for item in c.arrays.items()):
+            if found.setdefault(name, array) is not array or name in (self.label, "example", "np"):
+                raise CompileError(f"gs.export: two things that `{self.label}` uses are called {name}; rename one")
+        return found
+
+    def _free(self, function: Any, values: list[Any], base: Captured, arrays: dict[str, Any]) -> dict[int, int]:
+        count = len(self.args) + len(values) - len(self.values)
+
+        def recapture(values: list[Any]) -> str | None:
+            try:
+                args, kwargs = tuple(values[:count]), dict(zip(self.kwargs, values[count:], strict=True))
+                with np.errstate(all="ignore"):
+                    return capture(function, args, kwargs, self.label).text
+            except np.linalg.LinAlgError:  # repeated rows: they tell nothing
+                return ""
+            except Exception:
+                return None
+
+        fixed = {s for array in arrays.values() for s in array.shape}
+        return free_sizes(values, fixed, recapture, base.text)
+
+    def _described(self, values: list[Any], arrays: dict[str, Any], axes: Axes, more: tuple[str, ...] = ()) -> Any:
+        n = len(self.args)
+        names = [*self.names[:n], *more, *self.names[n:]]
+        found = {name: described(value, name, axes) for name, value in zip(names, values, strict=True)}
+        large = {name: described(a, name, axes) for name, a in arrays.items() if a.size > CONSTANT}
+        return {**found, **large}
+
+    def _paths(self, several: bool) -> dict[str, Any]:
+        """For each leaf that is differentiated: its path in the arguments, and that in the gradient."""
+        found: dict[str, Any] = {}
+        for k, place in enumerate(self.places):
+            name = self.names[place]
+            for path, _ in leaves_of(self.values[place]):
+                shown = name + "".join(f"[{key!r}]" for key in path)
+                found[shown] = [(name, *path), ((k, *path) if several else path)]
+        return found
+
+    def _extra(self, what: str, arrays: dict[str, Any], pinned: bool) -> tuple[Piece, Any]:
+        """The Hessian, Hessian-vector or Jacobian-vector product."""
+        name = self.label
+        place, several = self.places[0], isinstance(self.argnums, (tuple, list))
+        value = self.values[place]
+        if several or type(value) is not np.ndarray or value.dtype.kind != "f":
+            raise ShapeError(
+                f"gs.export: {what}=True needs argnums to be one argument, and that an array of real numbers"
+            )
+        wrt, n = self.names[place], len(self.args)
+        values, more = self.values, tuple[str, ...]()
+        options = {"argnums": self.argnums, "has_aux": False}
+        gradient = GradFunction(self.function, {**options, "with_value": what == "jvp"})
+        if what == "hessian":
+            function: Any = JacobianFunction(gradient, {"argnums": self.argnums})
+            purpose = f"The Hessian of `{name}` with respect to `{wrt}`."
+        else:
+            v = next(v for v in ("v", "vector", "direction", "v_") if v not in self.names)
+            more = (v,)
+            values = [*self.args, value / (1 + np.abs(value)), *self.kwargs.values()]
+            function = self._product(what, gradient, v)
+            purpose = f"The Hessian of `{name}` with respect to `{wrt}`, times `{v}`."
+            if what == "hvp":
+                function = GradFunction(function, {**options, "with_value": False})
+            else:
+                purpose = f"The value of `{name}`, and its derivative as `{wrt}` moves along `{v}`."
+        args, kwargs = tuple(values[: n + len(more)]), self.kwargs
+        captured = capture(function, args, kwargs, f"{name} ({what})")
+        if any(arrays.get(k) is not a for k, a in captured.arrays.items()):
+            raise CompileError(f"gs.export: the {what} of `{name}` reads arrays from outside under other names")
+        free = {} if pinned else self._free(function, values, captured, arrays)
+        entries = self._described(values, arrays, Axes(free), more)
+        return Piece(f"{name}_{what}", captured.text, purpose, "_ARGUMENTS", captured.result), entries
+
+    def _product(self, what: str, gradient: Any, v: str) -> Any:
+        """A function of the user's arguments and of `v`, as if the user had written it."""
+        n = len(self.args)
+        given = ", ".join([*self.names[:n], *(f"{k}={k}" for k in self.names[n:])])
+        parameters = ", ".join([*self.names[:n], v, *(["*", *self.names[n:]] if self.kwargs else [])])
+        if what == "hvp":
+            body = f"    return np.sum(gradient({given}) * {v})\n"
+        else:
+            body = f"    value, gradient = value_and_grad({given})\n    return value, np.sum(gradient * {v})\n"
+        text = f"def {what}({parameters}):\n{body}"
+        filename = f"<gradscribe>/{what}.py"
+        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+        space: dict[str, Any] = {"__name__": "exported", "np": np, "gradient": gradient, "value_and_grad": gradient}
+        exec(compile(text, filename, "exec"), space)
+        return space[what]
+
+
+class _Rendered:
+    """What the text of the module is made of, but for the numbers of its example."""
+
+    def __init__(
+        self, job: _Export, pieces: list[Piece], tables: Any, arrays: dict[str, Any], base: Captured, pinned: bool
+    ) -> None:
+        self.job, self.pieces, self.tables, self.base, self.pinned = job, pieces, tables, base, pinned
+        self.small = {name: a for name, a in arrays.items() if a.size <= CONSTANT}
+        self.large = {name: a for name, a in arrays.items() if a.size > CONSTANT}
+
+    def text(self, limit: int) -> str:
+        """The module, with arrays of at most `limit` entries written down in its example."""
+        job = self.job
+        inputs = dict(zip(job.names, job.values, strict=True))
+        hints = {name: hint(value) for name, value in {**inputs, **self.large}.items()}
+        hints |= {v: "np.ndarray" for v in ("v", "vector", "direction", "v_") if v not in hints}
+        functions = [function_text(p, hints, set(self.small), job.label) for p in self.pieces]
+        wrt = tuple(job.names[p] for p in job.places)
+        made = {
+            "by": f"gradscribe {sys.modules[__name__.partition('.')[0]].__version__}",
+            "function": job.label,
+            "argnums": wrt if isinstance(job.argnums, (tuple, list)) else wrt[0],
+            "source": source_hash(self.base.functions),
+        }
+        constants = [_constant(name, a) for name, a in self.small.items()]
+        rows = "".join(f'        "{k}": {example(v, 12, limit)},\n' for k, v in {**inputs, **self.large}.items())
+        draws = "    rng = np.random.default_rng(0)\n" if "rng." in rows else ""
+        examples = (
+            'def example() -> dict[str, Any]:\n    """Arguments like those of the export: many numbers are drawn '
+            f'from their range."""\n{draws}    # fmt: off\n    return {{\n{rows}    }}\n    # fmt: on\n'
+        )
+        names = (job.label, f"{job.label}_value_and_grad")
+        sources = "\n\n".join(source_of(f) for f in self.base.functions)
+        return module_text(self.head(functions), made, sources, self.tables, constants, functions, examples, names)
+
+    def head(self, functions: list[str]) -> str:
+        """The docstring of the module."""
+        name = self.job.label
+        needs = "NumPy and scipy.special" if any("scipy.special." in f for f in functions) else "NumPy alone"
+        listed = "\n".join(f"    {p.name}: {p.purpose}" for p in self.pieces)
+        sizes = (
+            "\nSizes are those of the export, because the source reads sizes and branches."
+            if self.pinned else "\nNamed sizes are free, numbers are fixed; n>1 is a size of 2 or more."
+        )  # fmt: skip
+        return (
+            f"`{name}` and its gradient, written by gradscribe. This module needs {needs}.\n\n{listed}\n\n"
+            f"What the arguments must be stands in _ARGUMENTS.{sizes}\n"
+            "Run as a script, it checks the gradient against finite differences.\n"
+        )
+
+    def problem(self, text: str) -> str | None:
+        """What is wrong with the module: against eager at the arguments of the export, and by its own check."""
+        import contextlib
+        import io
+
+        space: dict[str, Any] = {"__name__": "exported"}
+        exec(compile(text, "<exported>", "exec"), space)
+        printed = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(printed), np.errstate(all="ignore"):
+                fine = space["check_gradient"]()
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        return None if fine else printed.getvalue().strip()
+
+
+def _constant(name: str, array: Any) -> str:
+    text = f"{name} = {array_text(array, 4)}"
+    return text if "\n" not in text and len(text) <= 88 else f"# fmt: off\n{text}\n# fmt: on"
+
+
+def source_of(function: types.FunctionType) -> str:
+    """The source of a function of the user."""
+    try:
+        return inspect.cleandoc("\n" + inspect.getsource(function))
+    except (OSError, TypeError):
+        return f"({function.__qualname__} has no source)"
+
+
+def source_hash(functions: list[types.FunctionType]) -> str:
+    """What tells whether the source of one of these functions has changed; comments and layout do not count."""
+    parts = []
+    for function in functions:
+        text = source_of(function)
+        try:
+            parts.append(ast.dump(ast.parse(text)))
+        except SyntaxError:  # a lambda in the middle of an expression
+            parts.append(text)
+    return "sha256:" + hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -1,0 +1,131 @@
+"""The functions that stand in every exported module: `gs.export` copies their source, which needs NumPy alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["PARTS"]
+
+
+def _check(expected: dict[str, Any], **arguments: Any) -> None:
+    """Raise TypeError or ValueError unless the arguments are as `expected` says."""
+    sizes: dict[str, int] = {}
+    for name, value in arguments.items():
+        _check_argument(name, value, expected[name], sizes)
+
+
+def _check_argument(name: str, value: Any, expected: Any, sizes: Any) -> None:
+    """Check one argument, or one part of it; `sizes` are those known so far."""
+    kind = type(value).__name__
+    if isinstance(expected, (dict, list, tuple)):
+        indices = range(len(expected))
+        keys = list(expected) if isinstance(expected, dict) else list(indices)
+        wanted = f"a {type(expected).__name__} with {keys}"
+        if type(value) is not type(expected) or len(value) != len(keys):
+            raise TypeError(f"{name} must be {wanted}, but is a {kind}: {value!r}")
+        if isinstance(value, dict) and set(value) != set(keys):
+            raise TypeError(f"{name} must be {wanted}, but has {list(value)}")
+        for key in keys:
+            _check_argument(f"{name}[{key!r}]", value[key], expected[key], sizes)
+        return
+    if expected.startswith("= "):
+        if isinstance(value, np.ndarray) or expected != f"= {value!r}":
+            wanted = f"{expected[2:]}, for which this was exported"
+            raise ValueError(f"{name} must be {wanted}, but is {value!r}: export again")
+        return
+    dtype, is_array, axes = expected.partition("[")
+    if not is_array:
+        if kind != dtype:
+            raise TypeError(f"{name} must be a {dtype}, but is a {kind}: {value!r}")
+        return
+    if type(value) is not np.ndarray:
+        raise TypeError(f"{name} must be an array {expected}, but is a {kind}")
+    given = f"{value.dtype}{list(value.shape)}"
+    if value.dtype != dtype:
+        wanted = f"{expected}, for which this was exported"
+        raise TypeError(f"{name} must be {wanted}, but is {given}: convert it")
+    names = axes[:-1].split(", ") if axes != "]" else []
+    fits = len(names) == value.ndim
+    for axis, size in zip(names, value.shape, strict=False):
+        size_name, _, least = axis.partition(">")
+        known = int(axis) if axis.isdigit() else sizes.setdefault(size_name, size)
+        fits = fits and size == known and size > int(least or 0)
+    if not fits:
+        known_sizes = ", ".join(f"{k} = {n}" for k, n in sizes.items())
+        wanted = f"{expected} where {known_sizes}" if known_sizes else expected
+        raise ValueError(f"{name} must be {wanted}, but is {given}")
+
+
+def _at(tree: Any, path: tuple[Any, ...]) -> Any:
+    """The leaf of a tree that lies at `path`."""
+    for key in path:
+        tree = tree[key]
+    return tree
+
+
+def _replaced(tree: Any, path: tuple[Any, ...], leaf: Any) -> Any:
+    """A copy of a tree with another leaf at `path`."""
+    if not path:
+        return leaf
+    keys = tree if isinstance(tree, dict) else range(len(tree))
+    items = {k: tree[k] for k in keys}
+    items[path[0]] = _replaced(items[path[0]], path[1:], leaf)
+    return items if isinstance(tree, dict) else type(tree)(items.values())
+
+
+def _moved(leaf: Any, by: Any) -> Any:
+    """A leaf plus `by`, of its own type."""
+    moved = np.asarray(leaf + by).astype(np.asarray(leaf).dtype)
+    return moved if isinstance(leaf, np.ndarray) else type(leaf)(moved)
+
+
+def _nearness(row: tuple[float, float, float]) -> tuple[bool, float]:
+    """A key that puts slopes first which agree, and among them the nearest."""
+    excess, expected, found = row
+    return not excess <= 0, abs(expected - found)
+
+
+def _slopes(function: Any, arguments: dict[str, Any], path: Any, gradient: Any) -> Any:
+    """By how much slopes are too far apart, as the gradient and as differences say."""
+    leaf = _at(arguments, path)
+    x, rng, rows = np.asarray(leaf), np.random.default_rng(1), []
+    eps = np.finfo(x.dtype).eps
+    for k in range(min(x.size, 16)):
+        v = rng.normal(size=x.size) if x.size > 16 else np.eye(x.size)[k]
+        v = np.reshape(v / np.linalg.norm(v), x.shape)
+        for unit in (1, 1j) if x.dtype.kind == "c" else (1,):
+            products = np.real(np.conj(gradient) * v * unit)
+            expected, scale = np.sum(products), np.linalg.norm(products)
+            tried = []
+            for shorter in (1, 32, 1024):
+                step = eps ** (1 / 3) * max(1, np.abs(x).max()) / shorter
+                ends = []
+                for h in (step, -step):
+                    moved = _replaced(arguments, path, _moved(leaf, h * unit * v))
+                    ends.append(np.asarray(function(**moved)))
+                found = (float(ends[0]) - float(ends[1])) / (2 * step)
+                coarse = max(eps, np.finfo(ends[0].dtype).eps)
+                noise = 30 * coarse * np.max(np.abs(ends)) / step
+                allowed = coarse**0.4 * max(abs(found), scale) + noise
+                tried.append((abs(expected - found) - allowed, expected, found))
+            rows.append(min(tried, key=_nearness))
+    return np.reshape(rows, (-1, 3)).T
+
+
+def _check_gradient(function: Any, arguments: Any, paths: Any, gradient: Any) -> bool:
+    """Print how near the gradient is to finite differences; whether it is near enough."""
+    agree = True
+    for name, (path, place) in paths.items():
+        slopes = _slopes(function, arguments, path, _at(gradient, place))
+        excess, expected, found = slopes
+        near = bool(np.all(excess <= 0))
+        apart = np.max(np.abs(expected - found), initial=0.0)
+        verdict = "agree with" if near else "DIFFER from"
+        print(f"{name}: {len(found)} slopes {verdict} finite differences: {apart:.1e}")
+        agree = agree and near
+    return agree
+
+
+PARTS = (_check, _check_argument, _at, _replaced, _moved, _nearness, _slopes, _check_gradient)
