@@ -177,13 +177,24 @@ class Layer:
     def __init__(self) -> None:
         self.w = np.array([1.0, 2.0, 3.0])
         self.kept: list[Any] = []
+        self._set: Any = None
         self.by_name: dict[str, Any] = {}
         self.peer: Any = None
+
+    @property
+    def set(self) -> Any:
+        return self._set
+
+    @set.setter
+    def set(self, value: Any) -> None:
+        self._set = value
 
     def forward(self, a: Any) -> Any:
         self.given = a
         self.hidden = np.tanh(a * self.w)
         self.both = (self.hidden, [a, self])
+        self.set = self.hidden
+        object.__setattr__(self, "past", self.hidden)
         self.kept.append(self.hidden)
         self.by_name["h"] = self.hidden
         REGISTRY.append(self)
@@ -207,7 +218,7 @@ def test_what_is_stored_is_the_users() -> None:
         assert one.both[1][0] is A
         assert one.both[1][1] is one is one.peer
         assert type(one.hidden) is np.ndarray is type(one.both[0])
-        assert one.kept[0] is one.hidden is one.by_name["h"]
+        assert one.kept[0] is one.hidden is one.by_name["h"] is one.set is one.past
     assert [one is other for one, other in zip(REGISTRY, (layer, plain), strict=True)] == [True, True]
     np.testing.assert_array_equal(layer.hidden, plain.hidden)
 
@@ -221,3 +232,24 @@ def test_gradients_through_what_is_stored() -> None:
 
     found = follows(layer.loss, (back, (A,)), (back, (A * 2,)))
     assert "stores the attribute `given`" in found.warned[0]
+
+
+def test_stores_that_go_past_attribute_access() -> None:
+    class Frozen:
+        n = 0.0
+
+        def loss(self, a: Any) -> Any:
+            object.__setattr__(self, "n", self.n + 1.0)
+            return np.sum(a) * self.n
+
+        def reads(self, a: Any) -> Any:
+            return np.sum(a) * object.__getattribute__(self, "n")
+
+    one, plain = Frozen(), Frozen()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compiled, reads = gs.compile(one.loss), gs.compile(one.reads)
+        for _ in range(4):
+            assert compiled(A) == plain.loss(A)
+            assert reads(A) == plain.reads(A)
+    assert len(caught) == 2

@@ -229,7 +229,7 @@ def test_options_that_look_at_the_passes_go_past_the_cache(cache, written, tmp_p
     assert texts(cache) == []
 
 
-def test_functions_without_source_and_ops_of_the_users_are_not_kept(cache, written):
+def test_functions_without_source_are_not_kept(cache, written):
     space: dict[str, Any] = {"np": np}
     exec("def loss(x):\n    return np.sum(x * x)", space)
     assert source(space["loss"]) == source(space["loss"])
@@ -412,6 +412,19 @@ def test_a_hit_loads_neither_gast_nor_astunparse_nor_optree(cache, tmp_path):
     assert first.startswith("[] ['astunparse', 'gast'] ")
     assert second == first.replace("['astunparse', 'gast']", "[]")
     assert len(texts(cache)) == 1
+
+
+def test_ops_of_the_users_own_are_not_kept(cache, tmp_path):
+    (tmp_path / "model.py").write_text(
+        "import numpy as np, gradscribe as gs\n"
+        "def twice(x):\n    return x * 2.0\n"
+        "gs.op(twice, 'x', gs.Kind.elementwise)\n"
+        "gs.rule(twice, x=lambda g: g * 2.0)\n"
+        "def loss(w, x):\n    return np.sum(twice(w) * x)\n"
+    )
+    program = PROGRAM.replace("FOLDER", repr(str(tmp_path)))
+    assert "[2. 4. 6.]" in python(program)
+    assert texts(cache) == []
 
 
 def test_the_default_is_the_users_cache_folder(tmp_path):

@@ -29,6 +29,7 @@ _STORES = {
     "STORE_GLOBAL": "writes the global `{}`", "DELETE_GLOBAL": "deletes the global `{}`",
     "STORE_ATTR": "stores the attribute `{}`", "DELETE_ATTR": "deletes the attribute `{}`",
 }  # fmt: skip
+_PAST_ATTRIBUTES = ("__setattr__", "__delattr__", "__getattribute__")  # called on `object`, which no handle notices
 _VALUE_EXITS = frozenset(["bool", "int", "float", "complex", "index", "item"])
 _EXIT_WORDS = {
     "format": "formats a traced value as text", "repr": "prints a traced value", "tolist": "takes a traced value as a list",
@@ -228,7 +229,7 @@ class Capture:
                 continue
             before: Any = None  # the name that was loaded last
             for i in dis.get_instructions(code):
-                words = _STORES.get(i.opname) or ("defines a class" if i.opname == "LOAD_BUILD_CLASS" else None)
+                words = _STORES.get(i.opname) or ("uses `{}`" if i.argval in _PAST_ATTRIBUTES else None) or ("defines a class" if i.opname == "LOAD_BUILD_CLASS" else None)
                 if i.opname == "STORE_ATTR" and code in self.contexts and before == code.co_varnames[0]:
                     words = None
                 before = i.argval[-1] if isinstance(i.argval, tuple) and i.argval else i.argval

@@ -52,7 +52,7 @@ class Instances:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.over = False
-        self._handles: dict[int, tuple[Any, Any]] = {}  # of the object: the object, its handle
+        self._handles: dict[int, tuple[Any, Any, dict[str, Any]]] = {}  # the object, its handle, what it had at first
         self._real: dict[int, Any] = {}  # of the handle: the object
         self._words: dict[int, str] = {}
         self.stored: list[tuple[Any, str]] = []  # attributes that the code stored: the object, the name
@@ -150,16 +150,17 @@ class Instances:
             else:
                 container[:] = [self.plain(v) for v in copy]
         for obj, name in self.stored:
-            own = getattr(obj, "__dict__", {})
-            if name in own:
-                own[name] = self.plain(own[name])
-            elif hasattr(member(type(obj), name), "__get__"):
+            if isinstance(member(type(obj), name), types.MemberDescriptorType):
                 setattr(obj, name, self.plain(getattr(obj, name)))
-        for obj, handle in self._handles.values():
+        for obj, handle, had in self._handles.values():
+            own = getattr(obj, "__dict__", {})
+            for name, value in list(own.items()):
+                if had.get(name, ABSENT) is not value:
+                    self.capture.fail(f"stores the attribute `{name}`")
+                    own[name] = self.plain(value)
             slots = any(vars(owner).get("__slots__") for owner in type(obj).__mro__)
             if hasattr(obj, "__dict__") and not slots and not isinstance(obj, types.SimpleNamespace):
                 object.__setattr__(handle, "__class__", type(obj))
-                object.__setattr__(handle, "__dict__", vars(obj))
 
     # instances
     def handle(self, obj: Any, words: str = "self") -> Any:
@@ -172,7 +173,7 @@ class Instances:
         self._words[id(obj)] = words
         self.capture.reads[Path(("attribute", obj, "__class__"), words=f"{words}.__class__")] = type(obj)
         made = _handle(self, obj)
-        self._handles[id(obj)] = (obj, made)
+        self._handles[id(obj)] = (obj, made, dict(getattr(obj, "__dict__", {})))
         self._real[id(made)] = obj
         return made
 
@@ -288,8 +289,14 @@ def _handle(instances: Instances, obj: Any) -> Any:
         if self is not handle:
             return cls.__setattr__(self, name, value)  # type: ignore[no-any-return]
         instances.capture.fail(f"stores the attribute `{name}`")
-        setattr(obj, name, value)
-        instances.stored.append((obj, name))
+        found = member(cls, name)
+        if isinstance(found, property) and is_user_function(found.fset):
+            instances.capture.scope.rebuild(found.fset)(self, value)
+        elif type(member(cls, "__setattr__")) is types.FunctionType:
+            setattr(obj, name, instances.plain(value))
+        else:
+            setattr(obj, name, value)
+            instances.stored.append((obj, name))
         return None
 
     def delete(self: Any, name: str) -> None:
@@ -327,4 +334,6 @@ def _handle(instances: Instances, obj: Any) -> Any:
     below = type(cls)(cls.__name__, (cls,), space)
     new = types.SimpleNamespace.__new__ if isinstance(obj, types.SimpleNamespace) else object.__new__
     handle = new(below)
+    if hasattr(obj, "__dict__") and not isinstance(obj, types.SimpleNamespace):
+        object.__setattr__(handle, "__dict__", vars(obj))
     return handle
