@@ -13,6 +13,7 @@ import difflib
 import io
 import linecache
 import re
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -80,10 +81,13 @@ def main(arguments: list[str]) -> int:
     """Check them all; the exit status is 1 where one differs."""
     write = "--write" in arguments
     paths = [Path(a).resolve() for a in arguments if a != "--write"] or DOCUMENTS
+    if len(paths) > 1:
+        own = [[sys.executable, __file__, *(["--write"] if write else []), str(path)] for path in paths]
+        return max(subprocess.run(command, check=False).returncode for command in own)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # for what the examples write
         problems = [problem for path in paths if (problem := check(path, write))]
-    print("\n".join(problems))
     if problems:
+        print("\n".join(problems))
         print("\nIf that is what it should print: python tests/documents.py --write")
     return int(bool(problems))
 

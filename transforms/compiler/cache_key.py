@@ -171,7 +171,7 @@ def _is_known(op: Op) -> bool:
     """Whether an op is NumPy's, SciPy's or ours, so that the versions say what it does."""
     fn: Any = op.fn
     if isinstance(fn, np.ufunc):
-        return getattr(np, fn.__name__, None) is fn or op.path.startswith("scipy.special.")
+        return any(getattr(home, fn.__name__, None) is fn for home in (np, sys.modules.get("scipy.special")))
     return str(getattr(fn, "__module__", None) or "numpy").partition(".")[0] in _HOMES
 
 

@@ -229,7 +229,11 @@ class Capture:
                 continue
             before: Any = None  # the name that was loaded last
             for i in dis.get_instructions(code):
-                words = _STORES.get(i.opname) or ("uses `{}`" if i.argval in _PAST_ATTRIBUTES else None) or ("defines a class" if i.opname == "LOAD_BUILD_CLASS" else None)
+                words = (
+                    _STORES.get(i.opname)
+                    or ("uses `{}`" if i.argval in _PAST_ATTRIBUTES else None)
+                    or ("defines a class" if i.opname == "LOAD_BUILD_CLASS" else None)
+                )
                 if i.opname == "STORE_ATTR" and code in self.contexts and before == code.co_varnames[0]:
                     words = None
                 before = i.argval[-1] if isinstance(i.argval, tuple) and i.argval else i.argval
