@@ -348,3 +348,25 @@ def test_nothing_of_the_capture_stays() -> None:
     gs.compile(model.loss)(A)
     gc.collect()
     assert Base.__subclasses__() == [Derived]
+
+
+def test_another_class_with_other_properties_and_special_methods() -> None:
+    class One:
+        @property
+        def p(self) -> Any:
+            return 2.0
+
+        def __len__(self) -> int:
+            return 3
+
+    class Two(One):
+        @property
+        def p(self) -> Any:
+            return 5.0
+
+        def __len__(self) -> int:
+            return 7
+
+    one = One()
+    compiled_through(lambda a: np.sum(a) * one.p, put(one, __class__=One), put(one, __class__=Two))
+    compiled_through(lambda a: np.sum(a) * len(one), put(one, __class__=One), put(one, __class__=Two))

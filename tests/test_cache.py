@@ -102,6 +102,16 @@ def test_a_second_compile_takes_the_text_from_the_cache(cache, written, tmp_path
     assert first in texts(cache)[0].read_text(encoding="utf-8")
 
 
+def test_a_function_that_python_has_warmed_up_hits(cache, written, tmp_path):
+    text = LOSS.replace("return np.sum(h * x)", "return np.sum(h[1:] * x[:-1]) + h[0] * len(x)")
+    first = source(module(tmp_path / "model.py", text))
+    loss = module(tmp_path / "model.py", text)
+    for _ in range(100):
+        gs.grad(loss)(X)
+    assert source(loss) == first
+    assert len(written) == 1
+
+
 def test_what_a_hit_gives_can_be_looked_at_as_ever(cache, written, tmp_path):
     loss = module(tmp_path / "model.py", LOSS)
     fresh, kept = gs.compile(gs.grad(loss)), gs.compile(gs.grad(loss))

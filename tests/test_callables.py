@@ -39,6 +39,9 @@ def test_partials() -> None:
     compiled_through(functools.partial(model.loss), put(model, k=2.0), put(model, k=3.0), put(model, w=x(1)))
     compiled_through(functools.partial(f, model.w, k=4.0), None)
     compiled_through(lambda a: bound(a) + 1, lambda: bound.keywords.update(k=2.0), lambda: bound.keywords.update(k=5.0))
+    open_ended = functools.partial(lambda a, **rest: np.sum(a) * (1 + len(rest)) + sum(rest.values()), k=1.0)
+    more = lambda: open_ended.keywords.update(other=2.0)
+    compiled_through(open_ended, lambda: open_ended.keywords.pop("other", None), more)
     params = {"w": w}
     compiled_through(
         functools.partial(lambda p, a: np.sum(p["w"] * a), params),

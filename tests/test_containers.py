@@ -135,3 +135,22 @@ def test_explain_says_the_path() -> None:
     said = str(gs.explain(compiled))
     assert "self.layers[0].w" in said
     assert "self.params['b']" in said
+
+
+def test_long_lists_run_eagerly() -> None:
+    table = [float(k) for k in range(2000)]
+    compiled = gs.compile(lambda a: np.sum(a) * table[7])
+    with pytest.warns(gs.EagerWarning, match="test_containers.py.*reads `table`, a list"):
+        assert compiled(A) == np.sum(A) * 7.0
+    table[7] = 8.0
+    assert compiled(A) == np.sum(A) * 8.0
+
+
+def test_one_list_under_two_names() -> None:
+    shared, other = [x(1, 2, 3), 2.0], [x(4, 5, 6), 3.0]
+    holder = types.SimpleNamespace(a=shared, b=shared)
+
+    def f(a: Any) -> Any:
+        return np.sum(a * holder.a[0]) * holder.b[1] * (2.0 if holder.a is holder.b else 1.0)
+
+    compiled_through(f, put(holder, a=shared, b=shared), put(holder, b=other), put(holder, a=other))

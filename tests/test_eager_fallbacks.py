@@ -79,8 +79,6 @@ def same(found: Any, expected: Any) -> None:
 TOTAL = 0.0
 COUNTS: dict[str, int] = {}
 HISTORY: list[Any] = []
-WEIGHTS = [0.5, 2.0]
-TABLE = {"scale": 3.0}
 
 
 @falls_back("writes in place into an array that it was given")
@@ -210,16 +208,6 @@ def random_imported_within(x):
 @falls_back("unknown origin")
 def frombuffer(x):
     return np.sum(x * np.frombuffer(b"\x00" * 24))  # <-
-
-
-@falls_back("overlap", args=lambda: (lambda a: (a[:3], a[1:]))(np.arange(4.0)))
-def overlapping_arguments(x, y):  # <-
-    return np.sum(x * y)
-
-
-@falls_back("overlap", args=lambda: (lambda a: (a, a))(np.arange(4.0)))
-def the_same_array_twice(x, y):  # <-
-    return np.sum(x * y)
 
 
 # Effects -------------------------------------------------------------------------------------------------------------

@@ -273,5 +273,7 @@ def test_a_constant_makes_no_node() -> None:
     assert y.is_leaf
     with gs.no_grad():
         assert (gs.tensor([1.0, 2.0]).sum() * [1.0, 2.0]).tolist() == [3.0, 6.0]
-    lists = gs.compile(gs.grad(lambda v: np.dot([v[0], v[1]], [1.0, 2.0]) * np.sum(v * [1.0, 2.0])), verify="first calls")
+    lists = gs.compile(
+        gs.grad(lambda v: np.dot([v[0], v[1]], [1.0, 2.0]) * np.sum(v * [1.0, 2.0])), verify="first calls"
+    )
     np.testing.assert_array_equal(lists(np.array([1.0, 2.0])), [10.0, 20.0])

@@ -98,7 +98,9 @@ def test_pytorchs_keyword_names_and_forms() -> None:
         t.add(1).mul(2).sub(t).div(2).pow(2).neg().abs().detach().numpy(), np.abs(-((((A + 1) * 2 - A) / 2) ** 2))
     )
     np.testing.assert_array_equal(t.matmul(A.T).detach().numpy(), A @ A.T)
-    np.testing.assert_allclose(t.sin().exp().tanh().sigmoid().detach().numpy(), 1 / (1 + np.exp(-np.tanh(np.exp(np.sin(A))))))
+    np.testing.assert_allclose(
+        t.sin().exp().tanh().sigmoid().detach().numpy(), 1 / (1 + np.exp(-np.tanh(np.exp(np.sin(A)))))
+    )
     np.testing.assert_array_equal(t.where(A > 0, 0.0).detach().numpy(), np.where(A > 0, A, 0.0))
 
 

@@ -29,7 +29,9 @@ def may_write(target: Any, how: str) -> None:
     """Raise where NumPy would not write, or where the write would reach another argument of the transform."""
     view = getattr(target, "_view", None)
     base = target if view is None else view.base
-    if LOCAL.recorder is not None and (getattr(base, "_caller", None) is not None or getattr(base, "_ir", None) is None):
+    if LOCAL.recorder is not None and (
+        getattr(base, "_caller", None) is not None or getattr(base, "_ir", None) is None
+    ):
         LOCAL.recorder.fail(f"writes in place into an array that it was given (`{how}`)")
     if (
         view is not None and base._value.flags.writeable and not target._value.flags.writeable

@@ -287,7 +287,7 @@ class Tensor(Operators):
         if self._node is None:
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
-            raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors: use register_hook")
+            raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors: register_hook")
         return RemovableHandle(extra_of(self._node).accumulated, hook)
 
     # exits

@@ -139,7 +139,8 @@ class _Page:
             return "-"
         _, name, spans = self.codes.get(id(site.code)) or self._code(site.code)
         k = site.offset // 2
-        return f"{name}:{site.offset}:{site.line}:{spans[k] if k < len(spans) else ''}"
+        span = spans[k] if k < len(spans) else site.offset
+        return f"{name}:{site.line}:{span}"  # not by its offset, which moves within an instruction when Python warms up
 
     def _code(self, code: types.CodeType) -> tuple[types.CodeType, str, list[Any]]:
         made = self.codes[id(code)] = (code, f"code{len(self.codes)}", list(code.co_positions()))

@@ -265,12 +265,14 @@ class Capture:
 
     def see(self, value: Any, path: Path) -> Any:
         """What the code gets for a value read at `path`."""
+        known = self._tensors.get(path)
+        if known is not None:
+            if known._caller is value:
+                return known
+            self.fail(f"reads `{path.words}`, which changes meanwhile")
         if self.failed is not None:
             seen = self._instances.seen(value, path)
             return self.scope.stand_in(value, path) if seen is value else seen
-        known = self._tensors.get(path)
-        if known is not None:
-            return known
         kind = type(value)
         if kind is np.ndarray and value.dtype.kind in "biufc" and value.dtype.isnative:
             tensor = self.new_input(value, path.name)

@@ -33,17 +33,10 @@ class Inputs:
         self.leaves, self.structure = flatten_row(tuple(self.values))
         reason = _receiver(function)
         self.refused = None if reason is None else Failure(reason, definition(function))
-        arrays: list[Any] = []
         for leaf in self.leaves:
             reason = self._reason(leaf)
             if reason is not None and self.refused is None:
                 self.refused = Failure(reason, definition(function))
-            if type(leaf) is np.ndarray:
-                if any(np.may_share_memory(leaf, other) for other in arrays) and self.refused is None:
-                    self.refused = Failure(
-                        "was called with array arguments that overlap in memory", definition(function)
-                    )
-                arrays.append(leaf)
         self.key = (self.structure, len(args), tuple(kwargs), signature_key(self.leaves))
 
     @staticmethod
@@ -67,8 +60,9 @@ class Inputs:
         return f"was called with a {type(leaf).__name__}, which compile does not look into"
 
     def copied(self) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments again, arrays copied with the strides that they have."""
-        leaves = [_strided_copy(v) if type(v) is np.ndarray else v for v in self.leaves]
+        """The arguments again, arrays copied with the strides and overlaps that they have."""
+        copies = iter(_copies([v for v in self.leaves if type(v) is np.ndarray]))
+        leaves = [next(copies) if type(v) is np.ndarray else v for v in self.leaves]
         values = list(unflatten(self.structure, leaves))
         n = len(self.args)
         return values[:n], dict(zip(self.kwargs, values[n:], strict=True))
@@ -107,15 +101,34 @@ def untransformed(function: Any) -> Any:
     return function
 
 
-def _strided_copy(array: Any) -> Any:
-    """A copy with the same strides: a contiguous one would change the bits of a matmul."""
-    if array.flags.c_contiguous:
-        return array.copy()
-    if not array.size:
-        return array
-    low, high = np.lib.array_utils.byte_bounds(array)
-    memory = np.empty(high - low, np.uint8)
-    offset = array.__array_interface__["data"][0] - low
-    made = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
-    made[...] = array
+def _copies(arrays: list[Any]) -> list[Any]:
+    """Copies with the same strides, those of overlapping arrays in one memory: either tells in the bits of a matmul."""
+    made: list[Any] = [None] * len(arrays)
+    for k, array in enumerate(arrays):
+        if made[k] is None:
+            group = [j for j in range(k, len(arrays)) if made[j] is None and _touches(arrays, k, j)]
+            alone = len(group) == 1 and array.flags.c_contiguous
+            for j, copied in zip(group, [array.copy()] if alone else _in_one([arrays[j] for j in group]), strict=True):
+                made[j] = copied
+    return made
+
+
+def _touches(arrays: list[Any], k: int, j: int) -> bool:
+    """Whether array `j` overlaps with `k`, or with what lies between them in the list and overlaps with it."""
+    return k == j or any(
+        np.may_share_memory(arrays[i], arrays[j]) for i in range(k, j) if i == k or _touches(arrays, k, i)
+    )
+
+
+def _in_one(arrays: list[Any]) -> list[Any]:
+    """Copies of arrays in one memory, each at its place."""
+    bounds = [np.lib.array_utils.byte_bounds(a) for a in arrays]
+    low = min(b[0] for b in bounds)
+    memory = np.empty(max(b[1] for b in bounds) - low, np.uint8)
+    made = []
+    for array in arrays:
+        offset = array.__array_interface__["data"][0] - low
+        copied = np.ndarray(array.shape, array.dtype, memory, offset, array.strides) if array.size else array
+        copied[...] = array
+        made.append(copied)
     return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import builtins
+import contextlib
 import functools
 import sys
 import types
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Instances", "watchable"]
 
-MANY = 1000  # elements of a list or dict, beyond which guards on each would cost too much
+MANY = 1000  # elements of lists and dicts, beyond which guards on each would cost too much
 
 _BASES = frozenset([object, abc.ABC, typing.Generic, typing.Protocol, types.SimpleNamespace])
 _METACLASSES = (type, abc.ABCMeta, type(typing.Protocol))
@@ -52,16 +53,20 @@ class Instances:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.over = False
+        self._elements = 0
         self._handles: dict[int, tuple[Any, Any, dict[str, Any]]] = {}  # the object, its handle, what it had at first
         self._real: dict[int, Any] = {}  # of the handle: the object
         self._words: dict[int, str] = {}
         self.stored: list[tuple[Any, str]] = []  # attributes that the code stored: the object, the name
+        self._containers: dict[int, Any] = {}  # of the copy: the container
         self._copies: dict[int, tuple[Any, Any, list[Any], Path]] = {}  # the container, its copy, what that began with
 
     def seen(self, value: Any, path: Path) -> Any:
         """What stands for an instance, a bound method, a partial or a container; `value` itself where none of these."""
         kind = type(value)
         known = self._copies.get(id(value))
+        if id(value) in self._containers:
+            return value
         if known is not None:
             self.capture.reads.setdefault(Path(("id", path, "")), value)
             return known[1]
@@ -100,13 +105,15 @@ class Instances:
         capture = self.capture
         keys: list[Any] = list(value) if type(value) is dict else list(range(len(value)))
         named = isinstance(value, tuple) and type(value) is not tuple
-        if len(keys) > MANY or not all(map(is_constant, keys)) or (named and not hasattr(type(value), "_fields")):
+        self._elements += len(keys)
+        if self._elements > MANY or not all(map(is_constant, keys)) or (named and not hasattr(type(value), "_fields")):
             return value
         capture.reads[Path(("id", path, ""))] = value
         capture.reads[Path(("keys", value, ""), words=path.words, parent=path)] = tuple(keys)
         copy: Any = [] if type(value) is not dict else {}
         if not isinstance(value, tuple):
             self._copies[id(value)] = (value, copy, [], path)
+            self._containers[id(copy)] = value
         for k in keys:
             element = capture.see(value[k], Path(("item", value, k), words=f"{path.words}[{k!r}]", parent=path))
             if type(copy) is dict:
@@ -116,6 +123,7 @@ class Instances:
         if isinstance(value, tuple):
             copy = type(value)._make(copy) if named else tuple(copy)  # type: ignore[attr-defined]
             self._copies[id(value)] = (value, copy, [], path)
+            self._containers[id(copy)] = value
         self._copies[id(value)][2].extend(_contents(copy))
         return copy
 
@@ -126,14 +134,17 @@ class Instances:
         if isinstance(value, Operand):
             caller = getattr(value, "_caller", None)
             return caller if caller is not None else value if value._node is not None else value._value
-        for container, copy, _, _ in self._copies.values():
-            if copy is value:
-                return container
+        if id(value) in self._containers:
+            return self._containers[id(value)]
         if type(value) is list:
             value[:] = map(self.plain, value)
         elif type(value) is dict:
             value.update({k: self.plain(v) for k, v in value.items()})
         return tuple(map(self.plain, value)) if type(value) is tuple else value
+
+    def stands(self, value: Any) -> bool:
+        """Whether a value is a handle or a copy, which no object of the user's may hold."""
+        return id(value) in self._real or id(value) in self._containers
 
     def settle(self) -> None:
         """The run is over: what it did to copies happens to the user's containers, and handles become their objects."""
@@ -157,10 +168,12 @@ class Instances:
             for name, value in list(own.items()):
                 if had.get(name, ABSENT) is not value:
                     self.capture.fail(f"stores the attribute `{name}`")
-                    own[name] = self.plain(value)
+                    if (plain := self.plain(value)) is not value:
+                        own[name] = plain
             slots = any(vars(owner).get("__slots__") for owner in type(obj).__mro__)
             if hasattr(obj, "__dict__") and not slots and not isinstance(obj, types.SimpleNamespace):
-                object.__setattr__(handle, "__class__", type(obj))
+                with contextlib.suppress(TypeError):  # of another layout: it goes on standing for the object
+                    object.__setattr__(handle, "__class__", type(obj))
 
     # instances
     def handle(self, obj: Any, words: str = "self") -> Any:
@@ -295,7 +308,7 @@ def _handle(instances: Instances, obj: Any) -> Any:
         elif type(member(cls, "__setattr__")) is types.FunctionType:
             setattr(obj, name, instances.plain(value))
         else:
-            setattr(obj, name, value)
+            setattr(obj, name, instances.plain(value) if instances.stands(value) else value)
             instances.stored.append((obj, name))
         return None
 
