@@ -39,12 +39,13 @@ def type_of(value: Any) -> Type:
 class Value:
     """One value of a graph: its type, and what a reader would call it."""
 
-    __slots__ = ("cotangent_of", "name", "sites", "type")
+    __slots__ = ("cotangent_of", "name", "over", "sites", "type")
 
     def __init__(self, type: Type, name: str | None = None) -> None:
         self.type = type
         self.name = name  # as given: of an input
         self.cotangent_of: Value | None = None  # the forward value that this is the cotangent of
+        self.over: Value | None = None  # the earlier value that the user's code wrote this over (`y += x`)
         self.sites: tuple[Any, ...] = ()  # where the user's code made it, and the calls that led there
 
     def __repr__(self) -> str:

@@ -200,3 +200,31 @@ def test_a_view_made_in_no_grad_cannot_be_written_outside_inside_a_transform() -
     for run in (gs.grad(f), gs.compile(gs.grad(f))):
         with pytest.raises(gs.AutogradError, match="A view was created in no_grad mode"):
             run(X)
+
+
+def test_an_augmented_assignment_stays_one() -> None:
+    def f(x: Any) -> Any:
+        total = np.zeros(4)
+        for k in range(3):
+            total += np.sin(x * k)
+        total *= 2.0
+        return np.sum(total * x)
+
+    text = gs.source(gs.value_and_grad(f), X)
+    assert text.count("    total += np.sin(") == 3
+    assert "    total *= 2.0" in text
+    assert "total_2" not in text
+
+
+def test_an_augmented_assignment_of_what_is_read_again_makes_a_new_array() -> None:
+    def f(x: Any) -> Any:
+        y = np.exp(x)
+        z = y * 1.0
+        y += x
+        return np.sum(y * z) + np.sum(np.tanh(y))
+
+    compiled = gs.compile(gs.value_and_grad(f), verify="first calls")
+    for x in (X, X + 1):
+        found, expected = compiled(x), gs.value_and_grad(f)(x)
+        assert found[0] == expected[0]
+        np.testing.assert_array_equal(found[1], expected[1])

@@ -111,4 +111,6 @@ def _recorded_as(tensor: Any, new: Any) -> None:
         found = getattr(new, "_ir", None)
         if found is None:
             LOCAL.recorder.fail("writes an array of unknown origin")
+        else:
+            found.over = getattr(tensor, "_ir", None)
         tensor._ir = found

@@ -13,13 +13,13 @@ def convolution_by_hand_value_and_grad(kernel, signal, target):
     response = np.zeros(t)
     # golden_functions.py:158: response += kernel[k] * signal[k : k + n]
     t_2 = signal[0:t]
-    response_2 = response + kernel[0] * t_2
+    response += kernel[0] * t_2
     t_3 = signal[1 : 1 + t]
-    response_3 = response_2 + kernel[1] * t_3
+    response += kernel[1] * t_3
     t_4 = signal[2 : 2 + t]
-    response_4 = response_3 + kernel[2] * t_4
+    response += kernel[2] * t_4
     # golden_functions.py:159: return np.sum((response - target) ** 2)
-    t_5 = response_4 - target
+    t_5 = response - target
     out = np.sum(t_5**2)
 
     # backward

@@ -125,7 +125,9 @@ class _Page:
             if v.cotangent_of is not None and v.cotangent_of not in self.numbers:
                 order.append(v.cotangent_of)
             of = "" if v.cotangent_of is None else self.value(v.cotangent_of)
-            lines.append(f"{self.value(v)} {self.type(v.type)} {v.name!r} {of} {' '.join(map(self.site, v.sites))}")
+            over = self.value(v.over) if v.over in self.numbers else ""
+            sites = " ".join(map(self.site, v.sites))
+            lines.append(f"{self.value(v)} {self.type(v.type)} {v.name!r} {of} over {over} {sites}")
         return lines
 
     def type(self, type: Type) -> str:

@@ -1,4 +1,4 @@
-"""Which calls may write their result over an argument that nobody reads again: large arrays are not allocated twice."""
+"""Which calls may write their result over an argument that nobody reads again: if it is large, or the user does so."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ def reused(graph: Graph) -> dict[Call, Value]:
     last: dict[Value, Call] = {}
     shown = set(values_in(graph.outputs))  # and what others may be views of
     for call in graph.calls:
+        if call.op.path in _OF_SHAPES:
+            continue
         for v in call.reads:
             last[v] = call
             if not makes_new_memory(call):
@@ -36,8 +38,9 @@ def reused(graph: Graph) -> dict[Call, Value]:
             continue
         (out,) = call.outs
         for v in call.reads:
-            own = v in maker and v not in shown and makes_new_memory(maker[v]) and last[v] is call
-            if own and v.type == out.type and _is_large(v) and sum(r is v for r in call.reads) == 1:
+            own = v in maker and v not in shown and last[v] is call and is_fresh(maker[v])
+            worth = out.over is v or math.prod(v.type.shape) * v.type.dtype.itemsize >= LARGE
+            if own and worth and v.type == out.type and _is_dense(v) and sum(r is v for r in call.reads) == 1:
                 found[call] = v
                 break
     return found
@@ -60,12 +63,20 @@ def makes_new_memory(call: Call) -> bool:
 
 
 _MAY_BE_VIEWS = frozenset(["np.einsum", "np.nan_to_num"])
+_OF_SHAPES = frozenset(["shape", "size", "count"])
+_FILLED = frozenset(["np.zeros", "np.ones", "np.full", "np.empty", "np.zeros_like", "np.ones_like", "np.full_like"])
+_WRITTEN = frozenset(["place", "scatter", "index_set", "index_add", "index_add_at"])
 
 
-def _is_large(v: Value) -> bool:
-    """Whether an array is worth it, and dense. Not complex ones: their products differ in the last bit over themselves."""
+def is_fresh(call: Call) -> bool:
+    """Whether what a call gives lies in memory of its own."""
+    return makes_new_memory(call) or call.op.path in _FILLED or call.op.name in _WRITTEN
+
+
+def _is_dense(v: Value) -> bool:
+    """Whether an array has no gaps. Not complex ones: their products differ in the last bit over themselves."""
     kind, dtype, shape, strides = v.type
-    if kind != "array" or dtype.kind == "c" or math.prod(shape) * dtype.itemsize < LARGE:
+    if kind != "array" or dtype.kind == "c":
         return False
     steps = [dtype.itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape))]
     turned = [dtype.itemsize * math.prod(shape[:k]) for k in range(len(shape))]
