@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -50,6 +51,41 @@ def runs_of(function: Callable[..., Any]) -> Iterator[list[int]]:
         yield count
     finally:
         sys.setprofile(before)
+
+
+THREADS = 4
+
+
+@contextmanager
+def frequent_switches() -> Iterator[None]:
+    """Python switches threads as often as it can, so that what is not guarded is caught."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def at_once(work: Callable[[int], Any], count: int = THREADS) -> list[Any]:
+    """What `work(k)` gives in that many threads, which start together."""
+    gate = threading.Barrier(count)
+    results: list[Any] = [None] * count
+
+    def run(k: int) -> None:
+        gate.wait()
+        try:
+            results[k] = work(k)
+        except BaseException as error:  # whatever it is, the test looks at it
+            results[k] = error
+
+    threads = [threading.Thread(target=run, args=(k,), daemon=True) for k in range(count)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+    assert not any(t.is_alive() for t in threads), "a thread hangs"
+    return results
 
 
 def close(found: Any, expected: Any) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,38 +11,13 @@ import pytest
 
 import gradscribe as gs
 
-from programs import leaf
-
-THREADS = 4
+from programs import THREADS, at_once, frequent_switches, leaf
 
 
 @pytest.fixture(autouse=True)
 def _threads_interrupt_each_other() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-def at_once(work: Callable[[int], Any], count: int = THREADS) -> list[Any]:
-    """What `work(k)` gives in that many threads, which start together."""
-    gate = threading.Barrier(count)
-    results: list[Any] = [None] * count
-
-    def run(k: int) -> None:
-        gate.wait()
-        try:
-            results[k] = work(k)
-        except BaseException as error:  # whatever it is, the test looks at it
-            results[k] = error
-
-    threads = [threading.Thread(target=run, args=(k,), daemon=True) for k in range(count)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join(60)
-    assert not any(t.is_alive() for t in threads), "a thread hangs"
-    return results
+    with frequent_switches():
+        yield
 
 
 def helper(x: Any, k: Any) -> Any:

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-THREADS = 4
+from programs import THREADS, at_once, frequent_switches
 
 
 @pytest.fixture(autouse=True)
 def _threads_interrupt_each_other() -> Iterator[None]:
-    """Python switches threads as often as it can, so that what is not guarded is caught."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
+    with frequent_switches():
+        yield
 
 
-def at_once(work: Callable[[int], None], count: int = THREADS) -> list[BaseException]:
-    """Run `work(k)` in that many threads, which start together; the errors that came out of them."""
-    gate = threading.Barrier(count)
-    errors: list[BaseException] = []
-
-    def run(k: int) -> None:
-        gate.wait()
-        try:
-            work(k)
-        except BaseException as error:  # whatever it is, the test looks at it
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(k,), daemon=True) for k in range(count)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join(60)
-    assert not any(t.is_alive() for t in threads), "a thread hangs"
-    return errors
+def errors_of(work: Callable[[int], None], count: int = THREADS) -> list[BaseException]:
+    """Run `work(k)` in that many threads at once; the errors that came out of them."""
+    return [found for found in at_once(work, count) if isinstance(found, BaseException)]
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (50, 40)])
@@ -52,7 +31,7 @@ def test_backward_from_several_threads_gives_the_exact_sum(torch: Any, numbers: 
         for _ in range(times):
             (x * (k + 1.0) + x * 2.0).sum().backward()
 
-    assert at_once(work) == []
+    assert errors_of(work) == []
     expected = times * sum(k + 1.0 + 2.0 for k in range(THREADS))
     np.testing.assert_array_equal(numbers(x.grad), np.full(shape, expected))
 
@@ -61,7 +40,7 @@ def test_the_first_gradients_of_leaves_meet(torch: Any, numbers: Any) -> None:
     for _ in range(20):
         leaves = [torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(100)]
         outputs = [sum([(x * (k + 1.0)).sum() for x in leaves], torch.tensor(0.0)) for k in range(THREADS)]
-        assert at_once(lambda k, outputs=outputs: outputs[k].backward()) == []  # type: ignore[misc]
+        assert errors_of(lambda k, outputs=outputs: outputs[k].backward()) == []  # type: ignore[misc]
         np.testing.assert_array_equal([numbers(x.grad) for x in leaves], np.full((100, 2), 10.0))
 
 
@@ -72,7 +51,7 @@ def test_large_gradients_meet(torch: Any, numbers: Any) -> None:
         for _ in range(10):
             (x * (k + 1.0)).sum().backward()
 
-    assert at_once(work) == []
+    assert errors_of(work) == []
     np.testing.assert_array_equal(numbers(x.grad), np.full((300, 500), 100.0))
 
 
@@ -83,7 +62,7 @@ def test_backward_with_inputs_from_several_threads(torch: Any, numbers: Any) -> 
         for _ in range(5):
             sum([(x * (k + 1.0)).sum() for x in leaves], torch.tensor(0.0)).backward(inputs=leaves)
 
-    assert at_once(work) == []
+    assert errors_of(work) == []
     np.testing.assert_array_equal([numbers(x.grad) for x in leaves], np.full((100, 2), 50.0))
 
 
@@ -92,7 +71,7 @@ def test_graphs_that_share_their_beginning(torch: Any, numbers: Any) -> None:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         shared = x * 3.0  # saves nothing that the other thread's backward would free
         outputs = [(shared + float(k)).sum() for k in range(THREADS)]
-        assert at_once(lambda k, outputs=outputs: outputs[k].backward(retain_graph=True)) == []  # type: ignore[misc]
+        assert errors_of(lambda k, outputs=outputs: outputs[k].backward(retain_graph=True)) == []  # type: ignore[misc]
         np.testing.assert_array_equal(numbers(x.grad), [12.0, 12.0])
 
 
@@ -105,7 +84,7 @@ def test_the_same_graph_with_retain_graph(torch: Any, numbers: Any) -> None:
         for _ in range(times):
             y.backward(retain_graph=True)
 
-    assert at_once(work) == []
+    assert errors_of(work) == []
     np.testing.assert_array_equal(numbers(x.grad), times * THREADS * 3.0 * np.array([1.0, 4.0, 9.0]))
 
 
@@ -120,7 +99,7 @@ def test_autograd_grad_in_several_threads(torch: Any, numbers: Any) -> None:
             (h,) = torch.autograd.grad(g.sum(), x, retain_graph=True)
             found.append((numbers(g).tolist(), numbers(h).tolist()))
 
-    assert at_once(work) == []
+    assert errors_of(work) == []
     assert found == [([3.0, 12.0, 27.0], [6.0, 12.0, 18.0])] * (20 * THREADS)
     assert x.grad is None
 
@@ -132,7 +111,7 @@ def test_the_same_graph_without_retain_graph_is_an_error_or_right(torch: Any, nu
         for _ in range(9):
             y = y * y
         total = y.sum()
-        errors = at_once(lambda _, total=total: total.backward(), 2)  # type: ignore[misc]
+        errors = errors_of(lambda _, total=total: total.backward(), 2)  # type: ignore[misc]
         assert len(errors) < 2
         for error in errors:
             assert isinstance(error, RuntimeError)
@@ -145,7 +124,7 @@ def test_leaf_hooks_run_once_for_each_backward(torch: Any, numbers: Any) -> None
     x = torch.tensor([1.0], requires_grad=True)
     seen: list[float] = []
     x.register_hook(lambda g: seen.append(numbers(g).item()))
-    assert at_once(lambda k: [(x * (k + 1.0)).sum().backward() for _ in range(20)]) == []  # type: ignore[arg-type,return-value]
+    assert errors_of(lambda k: [(x * (k + 1.0)).sum().backward() for _ in range(20)]) == []  # type: ignore[arg-type,return-value]
     assert sorted(seen) == sorted([k + 1.0 for k in range(THREADS)] * 20)
 
 
@@ -166,7 +145,7 @@ def test_grad_mode_belongs_to_a_thread(torch: Any) -> None:
 
     x = torch.tensor([1.0], requires_grad=True)
     with torch.no_grad():
-        assert at_once(work) == []  # a new thread begins with grad mode on
+        assert errors_of(work) == []  # a new thread begins with grad mode on
         assert not torch.is_grad_enabled()
     assert seen == dict.fromkeys(range(THREADS), True)
 
@@ -174,7 +153,7 @@ def test_grad_mode_belongs_to_a_thread(torch: Any) -> None:
 def test_inference_mode_belongs_to_a_thread(torch: Any) -> None:
     seen = []
     with torch.inference_mode():
-        assert at_once(lambda _: seen.append(torch.is_inference_mode_enabled()), 1) == []
+        assert errors_of(lambda _: seen.append(torch.is_inference_mode_enabled()), 1) == []
         assert torch.is_inference_mode_enabled()
     assert seen == [False]
 
@@ -227,7 +206,7 @@ def test_backward_inside_a_functions_backward(torch: Any, numbers: Any, threads:
             return ctx.x.grad * g
 
     x = torch.tensor([2.0, 3.0], requires_grad=True)
-    assert at_once(lambda _: [(Inner.apply(x) * 5.0).backward() for _ in range(10)], threads) == []  # type: ignore[arg-type,return-value]
+    assert errors_of(lambda _: [(Inner.apply(x) * 5.0).backward() for _ in range(10)], threads) == []  # type: ignore[arg-type,return-value]
     np.testing.assert_array_equal(numbers(x.grad), 10 * threads * np.array([20.0, 30.0]))
 
 
@@ -295,7 +274,7 @@ def test_errors_inside_come_out_unchanged(torch: Any, threads: int) -> None:
             modes.append(torch.is_grad_enabled())
 
     modes: list[bool] = []
-    errors = at_once(work, threads)
+    errors = errors_of(work, threads)
     assert [(type(e), e.args) for e in errors] == [(Mine, ("mine",))] * threads
     assert modes == [True] * threads
     (x * 3.0).sum().backward()  # nothing is left locked
@@ -312,7 +291,7 @@ def test_an_error_in_a_post_accumulate_hook_leaves_nothing_locked(torch: Any, nu
     with pytest.raises(Mine, match="mine"):
         (x * 2.0).sum().backward()
     handle.remove()
-    assert at_once(lambda _: (x * 2.0).sum().backward(), 2) == []
+    assert errors_of(lambda _: (x * 2.0).sum().backward(), 2) == []
     assert numbers(x.grad).item() == 6.0
 
 
