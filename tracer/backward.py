@@ -87,7 +87,7 @@ def seed_of(output: Any, gradient: Any, k: int = 0) -> Any:
         )
     if found != node.dtype:
         given = given.astype(node.dtype)
-    return np.conj(given) if node.dtype.kind == "c" else given
+    return outward(given)
 
 
 def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...], tensors: bool) -> list[tuple[Any, Any]]:

@@ -10,13 +10,14 @@ import numpy as np
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from ..runtime.ops import Plan
 from ..runtime.registry import require
+from .cotangents import outward
 from .dispatch import apply
 from .graph import NUMBER, Node, Pick, meta_of, next_sequence
 from .modes import LOCAL
 from .operand import Operand, wrap
 from .site import blame, user_site
 
-__all__ = ["CustomNode", "outward"]
+__all__ = ["CustomNode"]
 
 
 class CustomNode(Node):
@@ -180,8 +181,3 @@ class CustomNode(Node):
         if tensors and not isinstance(found, Operand):
             found = wrap(found)
         return outward(found if tensors else value)
-
-
-def outward(g: Any) -> Any:
-    """From the transpose that rules make to PyTorch's convention of complex gradients, or back."""
-    return np.conj(g) if g.dtype.kind == "c" else g

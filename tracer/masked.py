@@ -10,7 +10,7 @@ from ..runtime.errors import GradientLossError
 from ..runtime.ops import Op, Vjp
 from . import dispatch, storage
 from .modes import LOCAL
-from .operand import Operand, wrap
+from .operand import Operand
 from .site import blame
 
 __all__ = ["apply_masked", "apply_out", "with_words"]
@@ -79,7 +79,7 @@ def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         )
     if isinstance(out, Operand) and not LOCAL.depth and any(a is out for a in args):
         storage.may_write(out, f"{op.path}(..., out=x)", *args)
-        before = wrap(np.array(out._value), out._node)  # what the op saves must not change with the write
+        before = storage.snapshot(out)
         args = tuple([before if a is out else a for a in args])
     result = dispatch.apply(
         _masked(op), (*args, out, where), {k: v for k, v in words.items() if k in ("dtype", "casting")}

@@ -22,7 +22,7 @@ from .operand import Operand, is_inference, wrap
 from .site import blame
 from .views import CUSTOM, custom_view, index_of, is_what_stands_there, live_views, set_stale
 
-__all__ = ["count_write", "go_on", "may_write", "replace_data", "set_item", "update", "write"]
+__all__ = ["count_write", "go_on", "may_write", "replace_data", "set_item", "snapshot", "update", "write"]
 
 
 def may_write(target: Any, how: str, *sources: Any) -> bool:
@@ -56,20 +56,17 @@ def may_write(target: Any, how: str, *sources: Any) -> bool:
         if view.made:
             raise blame(AutogradError(_forbidden(view)))
         if target._node is not None and view.base.is_leaf:
-            raise blame(
-                AutogradError(
-                    f"a view of a leaf Variable that requires grad is being used in an in-place operation (`{how}`). "
-                    "Write under gs.no_grad(), or into a copy (x.clone())."
-                )
-            )
+            raise blame(_of_a_leaf("a view of a leaf", how))
     if type(target._node) is AccumulateGrad:
-        raise blame(
-            AutogradError(
-                f"a leaf Variable that requires grad is being used in an in-place operation (`{how}`). "
-                "Write under gs.no_grad(), or into a copy (x.clone())."
-            )
-        )
+        raise blame(_of_a_leaf("a leaf", how))
     return True
+
+
+def _of_a_leaf(what: str, how: str) -> AutogradError:
+    return AutogradError(
+        f"{what} Variable that requires grad is being used in an in-place operation (`{how}`). "
+        "Write under gs.no_grad(), or into a copy (x.clone())."
+    )
 
 
 def _read_only(value: np.ndarray[Any, Any]) -> str:
@@ -99,10 +96,13 @@ def _forbidden(view: Any) -> str:
 def update(target: Any, compute: Callable[[Any], Any], how: str, *sources: Any) -> Any:
     """Write `compute(target)` into `target`, and give `target`; `sources` are what else it is computed from."""
     tracked = may_write(target, how, *sources)
-    # what the computation saves of the target must not change with the write
-    before = wrap(np.array(target._value), target._node) if tracked else target
-    _commit(target, compute(before), how)
+    _commit(target, compute(snapshot(target) if tracked else target), how)
     return target
+
+
+def snapshot(target: Any) -> Any:
+    """The Tensor as it is before a write: what a computation saves of this does not change with it."""
+    return wrap(np.array(target._value), target._node)
 
 
 def write(target: Any, new: Any, how: str) -> None:

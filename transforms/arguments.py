@@ -9,6 +9,7 @@ import numpy as np
 
 from ..runtime.errors import DtypeError
 from ..runtime.registry import require
+from ..tracer.cotangents import outward
 from ..tracer.dispatch import apply
 from ..tracer.graph import AccumulateGrad, Node
 from ..tracer.modes import LOCAL
@@ -172,8 +173,7 @@ class Finisher:
         if g is None:
             shape, dtype = np.shape(value), np.result_type(value)
             g = apply(require(np.zeros), (shape, dtype), {}) if self.as_tensors else np.zeros(shape, dtype)
-        if g.dtype.kind == "c":
-            g = np.conj(g)
+        g = outward(g)
         array = g._value if isinstance(g, Operand) else g
         if type(value) is np.ndarray and type(array) is not np.ndarray:
             g = np.asarray(g) if not isinstance(g, Operand) else apply(require(np.asarray), (g,), {})
