@@ -15,7 +15,7 @@ for library in ("OPENBLAS", "OMP", "MKL"):  # one thread each, or whatever else 
 sys.path.append(str(Path(__file__).parent))
 
 import numpy as np  # noqa: E402
-from timing import interleaved, is_tiny, per_call, report  # noqa: E402
+from timing import check_and_time, is_tiny  # noqa: E402
 
 import gradscribe as gs  # noqa: E402
 
@@ -137,28 +137,6 @@ def network(sizes: tuple[int, ...], batch: int, dtype: Any) -> tuple[Layers, Arr
     return p, rng.normal(size=(batch, sizes[0])).astype(dtype), y
 
 
-def close(found: Any, expected: Any) -> bool:
-    """Whether two results agree to rounding."""
-    if isinstance(expected, dict):
-        return all(close(found[k], expected[k]) for k in expected)
-    if isinstance(expected, tuple):
-        return all(map(close, found, expected))
-    tolerance = 1e-3 if expected.dtype == np.float32 else 1e-8
-    return np.shape(found) == np.shape(expected) and np.allclose(found, expected, rtol=tolerance, atol=tolerance)
-
-
-def run(what: str, compiled: Any, by_hand: Any, args: tuple[Any, ...], rounds: int, repeats: int) -> None:
-    """Check that both give the same, and time them."""
-    for _ in range(2):  # the second call has other inputs, so that what is left to check is checked
-        assert close(compiled(*args), by_hand(*args)), what
-        x = min(1, len(args) - 1)
-        args = (*args[:x], args[x] * 1.0000001, *args[x + 1 :])
-    ours, theirs = interleaved(
-        rounds, per_call(lambda: compiled(*args), repeats), per_call(lambda: by_hand(*args), repeats)
-    )
-    report(what, ours, theirs, ("compiled", "by hand"))
-
-
 def report_memory(what: str, compiled: Any, by_hand: Any, args: tuple[Any, ...]) -> None:
     """The peak of what NumPy allocates, compiled over by hand."""
     peaks = []
@@ -177,18 +155,18 @@ if __name__ == "__main__":
     for dtype in (np.float64, np.float32):
         args = network(sizes, batch, dtype)
         for loss, by_hand in ((classifier, classifier_by_hand), (regression, regression_by_hand)):
-            run(
+            check_and_time(
                 f"{loss.__name__} {dtype.__name__}", gs.compile(gs.value_and_grad(loss)), by_hand, args, rounds, repeats
             )
     size, rounds = (10, 2) if is_tiny() else (10**6, 20)
     for dtype in (np.float64, np.float32):
         args = tuple(np.random.default_rng(2).uniform(0.1, 1, (2, size)).astype(dtype))
-        run(f"elementwise {dtype.__name__}", gs.compile(elementwise), elementwise, args, rounds, 1)
+        check_and_time(f"elementwise {dtype.__name__}", gs.compile(elementwise), elementwise, args, rounds, 1)
         report_memory(f"elementwise {dtype.__name__}", gs.compile(elementwise), elementwise, args)
     rounds, repeats = (2, 1) if is_tiny() else (150, 200)
     x = np.random.default_rng(1).normal(size=n)
-    run("rosenbrock gradient", gs.compile(gs.grad(rosenbrock)), rosenbrock_by_hand, (x,), rounds, repeats)
-    run(
+    check_and_time("rosenbrock gradient", gs.compile(gs.grad(rosenbrock)), rosenbrock_by_hand, (x,), rounds, repeats)
+    check_and_time(
         "rosenbrock value and gradient",
         gs.compile(gs.value_and_grad(rosenbrock)),
         rosenbrock_value_by_hand,

@@ -6,9 +6,11 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["Times", "interleaved", "is_tiny", "per_call", "report"]
+import numpy as np
+
+__all__ = ["Times", "check_and_time", "close", "interleaved", "is_tiny", "per_call", "report"]
 
 
 class Times(NamedTuple):
@@ -69,6 +71,28 @@ def report(what: str, ours: Times, theirs: Times, names: tuple[str, str]) -> Non
     print(
         f"{what}: ratio                    min {ours.least / theirs.least:>8.3f}   median {ours.median / theirs.median:>8.3f}"
     )
+
+
+def close(found: Any, expected: Any) -> bool:
+    """Whether two results agree to rounding."""
+    if isinstance(expected, dict):
+        return all(close(found[k], expected[k]) for k in expected)
+    if isinstance(expected, tuple):
+        return all(map(close, found, expected))
+    tolerance = 1e-3 if expected.dtype == np.float32 else 1e-8
+    return np.shape(found) == np.shape(expected) and np.allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def check_and_time(what: str, compiled: Any, by_hand: Any, args: tuple[Any, ...], rounds: int, repeats: int) -> None:
+    """Check that compiled and by hand give the same, and time them."""
+    for _ in range(2):  # the second call has other inputs, so that what is left to check is checked
+        assert close(compiled(*args), by_hand(*args)), what
+        x = min(1, len(args) - 1)
+        args = (*args[:x], args[x] * 1.0000001, *args[x + 1 :])
+    ours, theirs = interleaved(
+        rounds, per_call(lambda: compiled(*args), repeats), per_call(lambda: by_hand(*args), repeats)
+    )
+    report(what, ours, theirs, ("compiled", "by hand"))
 
 
 if __name__ == "__main__":

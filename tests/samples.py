@@ -13,7 +13,7 @@ from scipy import special
 from gradscribe.runtime import lookup, ops
 from gradscribe.runtime.ops import shape_of
 from gradscribe.runtime.rules.control import count_of, guard, size_of
-from gradscribe.runtime.rules.elementwise import astype, sigmoid
+from gradscribe.runtime.rules.elementwise import astype, logistic, sigmoid
 from gradscribe.runtime.rules.special import polygamma, zeta
 from gradscribe.runtime.rules.support import recurrence
 from gradscribe.tracer.dispatch import apply, has_tensor
@@ -203,6 +203,7 @@ TRIGONOMETRY = [
     unary(np.cosh, complex=True),
     unary(np.tanh, complex=True),
     unary(sigmoid, complex=True),
+    unary(logistic),
     unary(np.arcsinh, complex=True),
     unary(np.arccosh, (1.2, 3.0), complex=True, edge=(1.0,)),
     unary(np.arctanh, INSIDE, complex=True, edge=(-1.0, 1.0)),
@@ -215,7 +216,9 @@ TRIGONOMETRY = [
 
 CHOICES = [
     Sample(
-        np.where, (((3, 4), (4,)), ((), (3, 1)), ((2, 3, 2), ())), complex=True,
+        np.where,
+        (((3, 4), (4,)), ((), (3, 1)), ((2, 3, 2), ())),
+        complex=True,
         call=lambda x, y: np.where(COLUMN, x, y),
     ),
     binary(np.maximum),
@@ -231,11 +234,15 @@ CHOICES = [
     Sample(np.clip, (((3, 4), (4,)), ((2, 1), (1, 3))), call=lambda x, high: np.clip(x, None, high)),
     binary(np.heaviside, kinks=(0.0,), order=1),
     Sample(np.heaviside, (((4,),), ((),)), call=lambda y: np.heaviside(np.array([0.0, 1.0, -1.0, 0.0]), y)),
-    *([
-        Sample(np.clip, (((3, 4), (4,)),), call=lambda x, low: np.clip(x, min=low)),
-        Sample(np.clip, (((3, 4), (4,)),), call=lambda x, high: np.clip(x, max=high)),
-        Sample(np.clip, (((3, 4), (4,), (3, 1)),), call=lambda x, low, high: np.clip(x, min=low, max=high)),
-    ] if NEWER else []),
+    *(
+        [
+            Sample(np.clip, (((3, 4), (4,)),), call=lambda x, low: np.clip(x, min=low)),
+            Sample(np.clip, (((3, 4), (4,)),), call=lambda x, high: np.clip(x, max=high)),
+            Sample(np.clip, (((3, 4), (4,), (3, 1)),), call=lambda x, low, high: np.clip(x, min=low, max=high)),
+        ]
+        if NEWER
+        else []
+    ),
     unary(np.nan_to_num, kwargs=({}, {"nan": 1.0, "posinf": 2.0, "neginf": 3.0})),
     unary(np.real, complex=True),
     unary(np.imag, complex=True),

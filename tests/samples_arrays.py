@@ -252,6 +252,26 @@ CREATION = [
         Sample(f, shapes=((),), call=lambda f=f: f(3), differentiable=False)
         for f in (np.arange, np.eye, np.identity, np.tri)
     ],
+    *[
+        Sample(f, shapes=((),), call=lambda f=f: f(4), differentiable=False)
+        for f in (np.tril_indices, np.triu_indices, np.diag_indices, np.bartlett, np.blackman, np.hamming, np.hanning)
+    ],
+    Sample(np.kaiser, shapes=((),), call=lambda: np.kaiser(4, 5.0), differentiable=False),
+    *[
+        Sample(f, shapes=((),), call=lambda f=f: f(5, 0.5), differentiable=False)
+        for f in (np.fft.fftfreq, np.fft.rfftfreq)
+    ],
+    Sample(
+        np.logspace,
+        shapes=(((), ()), (V, V)),
+        kwargs=({"num": 5}, {"num": 4, "endpoint": False, "base": 2.0, "axis": -1}),
+    ),
+    Sample(
+        np.geomspace,
+        shapes=(((), ()), (V, V)),
+        domain=(0.5, 2.0),
+        kwargs=({"num": 5}, {"num": 4, "endpoint": False, "axis": -1}),
+    ),
     Sample(np.empty, shapes=((),), call=lambda: np.empty((0, 3)), differentiable=False),
 ]
 

@@ -31,6 +31,9 @@ from gradscribe.transforms.compiler.verify import verify
 EACH = sorted(set(PASSES), key=lambda run: run.__name__)
 
 
+ODD = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan])
+
+
 class Builder:
     """Writes a graph down while it runs it, so that every value has the type that NumPy gives it."""
 
@@ -254,6 +257,36 @@ def test_a_sum_over_every_axis_in_the_backward_part_names_none() -> None:
     after = identities(graph)
     assert [call.args[1] for call in after.calls] == [None, None, 0, None, (0,), (0, 1)]
     same(graph, after, b.concrete)
+
+
+def test_a_choice_that_can_go_one_way_only_is_none() -> None:
+    b = Builder(ODD)
+    never = b.add(operator.and_, np.False_, b.add(operator.eq, b.inputs[0], 0.0))
+    graph = b.gives(b.add(np.exp, b.add(np.where, never, 0, b.add(operator.sub, b.inputs[0], 1.0))))
+    after = dead_code(identities(graph))
+    assert "np.where" not in paths(after)
+    same(graph, after, b.concrete)
+
+
+def test_a_choice_that_can_go_both_ways_is_left() -> None:
+    b = Builder(ODD)
+    x = b.inputs[0]
+    nought = b.add(operator.eq, x, 0.0)
+    never = b.add(operator.and_, np.False_, nought)
+    for condition, other in (
+        (b.add(operator.and_, np.True_, nought), b.add(np.exp, x)), (never, 1.0), (never, b.add(np.sum, x)),
+    ):  # fmt: skip
+        graph = b.gives(b.add(np.exp, b.add(np.where, condition, 0, other)))
+        assert "np.where" in paths(identities(graph))
+        same(graph, identities(graph), b.concrete)
+
+
+def test_nought_taken_away_is_left_out() -> None:
+    b = Builder(ODD)
+    for nought in (0.0, -0.0, 0):
+        graph = b.gives(b.add(np.exp, b.add(operator.sub, b.inputs[0], nought)))
+        assert ("np.subtract" in paths(identities(graph))) == (str(nought) != "0.0")
+        same(graph, identities(graph), b.concrete)
 
 
 def test_nought_added_to_a_size_is_left_out() -> None:

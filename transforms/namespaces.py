@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import re
 import sys
 import types
@@ -154,7 +155,8 @@ def _refused(path: str, fn: Any, why: str = "whose result differs from call to c
 
 _CREATION = (
     "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity", "zeros_like", "ones_like", "empty_like",
-    "full_like", "tri", "indices",
+    "full_like", "tri", "indices", "tril_indices", "triu_indices", "diag_indices", "logspace", "geomspace", "bartlett",
+    "blackman", "hamming", "hanning", "kaiser", "fft.fftfreq", "fft.rfftfreq",
 )  # fmt: skip
 _FILES = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "save", "savez", "savetxt")
 _SETTINGS = ("errstate", "seterr", "geterr", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions")
@@ -175,9 +177,8 @@ def _by_identity() -> dict[int, Any]:
         id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"),
         id(isinstance): _isinstance, id(type): _type, id(len): _len,
     }  # fmt: skip
-    for name in _CREATION:
-        if lookup(getattr(np, name)) is not None:
-            found[id(getattr(np, name))] = _creation(getattr(np, name))
+    for made in map(operator.attrgetter, _CREATION):
+        found[id(made(np))] = _creation(made(np))
     for name, np_name in _MATH.items():
         np_fn = {"log": _log, "hypot": _hypot}.get(name) or getattr(np, np_name)
         found[id(getattr(math, name))] = _math(getattr(math, name), np_fn)

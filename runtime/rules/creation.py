@@ -23,6 +23,17 @@ undifferentiable(np.identity, "n, dtype=None", creation)
 undifferentiable(np.tri, "N, M=None, k=0, dtype=float", creation)
 undifferentiable(np.indices, "dimensions, dtype=int, sparse=False", creation)
 
+for _triangle in (np.tril_indices, np.triu_indices):
+    undifferentiable(_triangle, "n, k=0, m=None", creation, n_out=2)
+undifferentiable(np.diag_indices, "n, ndim=2", creation, n_out=None)
+
+for _window in (np.bartlett, np.blackman, np.hamming, np.hanning):
+    undifferentiable(_window, "M", creation)
+undifferentiable(np.kaiser, "M, beta", creation)
+
+for _frequencies in (np.fft.fftfreq, np.fft.rfftfreq):
+    undifferentiable(_frequencies, "n, d=1.0, device=None", creation)
+
 op(np.full, "shape, fill_value, dtype=None, order='C'", creation)
 rule(np.full, fill_value=lambda g: g)
 
@@ -43,9 +54,14 @@ for _laid in (np.ascontiguousarray, np.asfortranarray):
 op(np.linspace, "start, stop, num=50, endpoint=True, *, dtype=None, axis=0", creation)
 rule(
     np.linspace,
-    start=lambda g, num, endpoint, axis: np.sum(g, axis=axis) - ramp_sum(g, num, endpoint, axis),
+    start=lambda g, num, endpoint, axis: _falling(g, num, endpoint, axis),
     stop=lambda g, num, endpoint, axis: ramp_sum(g, num, endpoint, axis),
 )
+
+
+def _falling(g: Any, num: Any, endpoint: Any, axis: Any) -> Any:
+    """The sum of `g` along an axis, weighted by a ramp from 1 to 0."""
+    return np.sum(g, axis=axis) - ramp_sum(g, num, endpoint, axis)
 
 
 @primitive("x, num, endpoint, axis", Kind.linear)
@@ -55,3 +71,17 @@ def ramp_sum(x: Any, num: Any, endpoint: Any, axis: Any) -> Any:
 
 
 rule(ramp_sum, x=lambda g, num, endpoint, axis: np.linspace(np.zeros_like(g), g, num, endpoint, axis=axis))
+
+op(np.logspace, "start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0", creation)
+rule(
+    np.logspace,
+    start=lambda g, out, num, endpoint, base, axis: _falling(g * out * np.log(base).astype(g.dtype), num, endpoint, axis),
+    stop=lambda g, out, num, endpoint, base, axis: ramp_sum(g * out * np.log(base).astype(g.dtype), num, endpoint, axis),
+)
+
+op(np.geomspace, "start, stop, num=50, endpoint=True, dtype=None, axis=0", creation)
+rule(
+    np.geomspace,
+    start=lambda g, out, start, num, endpoint, axis: _falling(g * out, num, endpoint, axis) / start,
+    stop=lambda g, out, stop, num, endpoint, axis: ramp_sum(g * out, num, endpoint, axis) / stop,
+)

@@ -13,7 +13,7 @@ from ..ops import Kind
 from ..registry import infix, op, primitive, rule, undifferentiable
 from .support import (
     angle_back,
-    below,
+    apart,
     clip_back,
     clip_x,
     either,
@@ -126,10 +126,19 @@ op(np.log1p, "x", elementwise)
 rule(np.log1p, x=lambda g, x: g / (x + 1))
 
 op(np.logaddexp, "x, y", elementwise)
-rule(np.logaddexp, x=lambda g, x, out: g * np.exp(below(x, out)), y=lambda g, y, out: g * np.exp(below(y, out)))
+rule(np.logaddexp, x=lambda g, x, y: g * logistic(apart(x, y)), y=lambda g, x, y: g * logistic(apart(y, x)))
 
 op(np.logaddexp2, "x, y", elementwise)
-rule(np.logaddexp2, x=lambda g, x, out: g * np.exp2(below(x, out)), y=lambda g, y, out: g * np.exp2(below(y, out)))
+rule(np.logaddexp2, x=lambda g, x, y: g * logistic(LN2 * apart(x, y)), y=lambda g, x, y: g * logistic(LN2 * apart(y, x)))
+
+
+@primitive("x", elementwise)
+def logistic(x: Any) -> Any:
+    """1 / (1 + exp(-x)), right to the last places in either tail; the exponential may overflow, to a zero."""
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+rule(logistic, x=lambda g, x, out: g * (out * logistic(-x)))
 
 # Trigonometry.
 

@@ -130,9 +130,9 @@ def is_given(value: Any) -> bool:
     return value is not None and value is not np._NoValue
 
 
-def below(x: Any, out: Any) -> Any:
-    """`x - out` for an `out` that is no smaller: zero where both are inf, -inf where both are -inf."""
-    return np.where(out == -np.inf, out, np.where(x == out, 0, x - out))
+def apart(x: Any, y: Any) -> Any:
+    """`x - y`, and zero also where both are the same infinity."""
+    return np.where(np.isinf(y) & (x == y), 0, x - y)  # where y is a number, source keeps the difference alone
 
 
 def clip_x(g: Any, x: Any, lower: Any, upper: Any) -> Any:

@@ -1,8 +1,9 @@
 """Identities that are exact: what changes no bit, no dtype and no memory that the caller sees.
 
 `x * 1` and `x / 1` keep every real float (also -0.0, infinities and NaN; a complex infinity they do not);
+`x - 0.0` keeps them, too;
 `x + 0` is left alone, since it loses -0.0, but for sizes. A transpose of a transpose is the array. A sum over every axis
-needs no `axis`.
+needs no `axis`. `np.where(np.False_ & condition, a, b)` is `b`, where that has the dtype and shape of the result.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ def identities(graph: Graph) -> Graph:
     """The graph without multiplications and divisions by one, and without conversions to what a value already is."""
     outside = seen_from_outside(graph)
     turned: dict[Value, Value] = {}  # what np.transpose gave -> of what
+    never: set[Value] = set()  # conditions that no element meets
 
     def step(call: Call) -> Any:
         out = call.outs[0]
@@ -32,7 +34,12 @@ def identities(graph: Graph) -> Graph:
             if call.args[0] in turned and turned[call.args[0]].type == out.type:
                 return ("is", (turned[call.args[0]],))
             turned[out] = call.args[0]
-        same = _same_as(call)
+        if call.op.path == "np.bitwise_and" and out.type.dtype == bool and any(x is np.False_ for x in call.args[:2]):
+            never.add(out)
+        if call.op.path == "np.where" and isinstance(call.args[0], Value) and call.args[0] in never:
+            same = call.args[2] if isinstance(call.args[2], Value) else None
+        else:
+            same = _same_as(call)
         if same is None or same.type != out.type:
             return None
         return ("is", (same,))
@@ -59,7 +66,7 @@ def _over_all(call: Call) -> list[Call] | None:
 def _same_as(call: Call) -> Value | None:
     """The argument that a call returns unchanged."""
     name, args = call.op.title, call.args
-    if name in ("Mul", "Div") and call.outs[0].type.dtype.kind == "c":
+    if name in ("Mul", "Div", "Sub") and call.outs[0].type.dtype.kind == "c":
         return None
     if name == "Add" and call.outs[0].type.kind == "python" and call.outs[0].type.dtype.kind == "i":
         x, y = args[:2]
@@ -71,7 +78,8 @@ def _same_as(call: Call) -> Value | None:
         if _is_one(x) and isinstance(y, Value):
             return y
     elif (
-        (name == "Div" and _is_one(args[1]) and isinstance(args[0], Value))
+        (name == "Sub" and type(args[1]) is float and str(args[1]) == "0.0" and isinstance(args[0], Value))
+        or (name == "Div" and _is_one(args[1]) and isinstance(args[0], Value))
         or (
             call.op.path == "np.broadcast_to"
             and isinstance(args[0], Value)
