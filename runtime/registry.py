@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -98,19 +99,20 @@ def lookup(fn: Any) -> Op | None:
         found = _by_function.get(fn)
     except TypeError:  # unhashable callables are nobody's op
         return None
-    if found is None and "scipy.special" in sys.modules and "special" not in _loaded:
-        load_scipy()
-        return lookup(fn)
-    return found
+    return _by_function.get(fn) if found is None and _load_late() else found
 
 
+_LATE = {"scipy.special": "special", "numpy.fft": "fft"}  # modules that are slow to import, and where their rules are
 _loaded: set[str] = set()
 
 
-def load_scipy() -> None:
-    """Register SciPy's ops; called when somebody has imported SciPy, which is slow to import."""
-    _loaded.add("special")
-    from .rules import special  # noqa: F401
+def _load_late() -> bool:
+    """Register the ops of modules that somebody has imported by now; whether there were any."""
+    new = [module for module in _LATE if module in sys.modules and module not in _loaded]
+    for module in new:
+        _loaded.add(module)
+        importlib.import_module(f".rules.{_LATE[module]}", __package__)
+    return bool(new)
 
 
 def require(fn: Any) -> Op:
@@ -123,6 +125,7 @@ def require(fn: Any) -> Op:
 
 def ops() -> tuple[Op, ...]:
     """Every registered op, in order of registration."""
+    _load_late()
     return tuple(_by_function.values())
 
 

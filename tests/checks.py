@@ -302,7 +302,7 @@ def variants(case: Case, edges: bool = True) -> Iterator[tuple[str, list[list[An
         yield "single", single
     if case.sample.complex:
         yield "complex", [case.sample.draw(rng, case.shapes, np.complex128) for _ in range(2)]
-    for label, shape in (("0-d", ()), ("empty", (0,))):
+    for label, shape in (("0-d", ()), *[("empty", (0,))] * case.sample.empty):
         if edges and set(case.shapes) != {shape}:
             yield label, [case.sample.draw(rng, (shape,) * len(case.shapes)) for _ in range(2)]
 

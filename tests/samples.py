@@ -12,6 +12,7 @@ from scipy import special
 
 from gradscribe.runtime import lookup, ops
 from gradscribe.runtime.ops import shape_of
+from gradscribe.runtime.rules import fft
 from gradscribe.runtime.rules.control import count_of, guard, size_of
 from gradscribe.runtime.rules.elementwise import astype, logistic, sigmoid
 from gradscribe.runtime.rules.special import polygamma, zeta
@@ -46,6 +47,8 @@ class Sample:
     eager: str = ""  # why the compiler leaves it to eager mode
     scoped: bool = False  # whether NumPy hands it no bare Tensors, so that it needs a function under a transform
     edge: tuple[float, ...] = ()  # special points of this op, besides 0, inf, nan and the like
+
+    empty: bool = True  # whether an empty array may be tried: np.fft.irfft(x, 3) then gives what lay in memory
 
     @property
     def name(self) -> str:
@@ -140,6 +143,10 @@ def by_function(samples: Iterable[Sample]) -> dict[Any, list[Sample]]:
 
 
 POLYGAMMA, LOGSUMEXP = dispatched(special.polygamma), dispatched(special.logsumexp)
+ONE_AXIS: Options = ({}, {"axis": 0}, {"n": 4}, {"n": 7, "norm": "ortho"}, {"n": 3, "axis": 0, "norm": "forward"})
+SEVERAL_AXES: Options = (
+    {}, {"axes": (0, 1), "norm": "ortho"}, {"s": (3, 5), "axes": (-1, -2)}, {"s": (5, 2), "axes": (0, -1), "norm": "forward"}
+)  # fmt: skip
 POSITIVE, WIDE, UNIT, INSIDE = (0.3, 2.5), (-3.0, 3.0), (0.1, 0.9), (-0.9, 0.9)
 MASK = np.array([[True, False, True, True], [False, True, True, False], [True, True, False, True]])
 COLUMN = np.array([[True], [False], [True]])
@@ -368,8 +375,18 @@ CONTROL = [
     Sample(guard, (((3, 4),), ((),)), call=lambda x: x * 2 if np.sum(x) < 1e3 else x * 3),
 ]
 
+FOURIER = [
+    *[Sample(f, ((),), call=lambda f=f: f(5, 0.5), differentiable=False) for f in (np.fft.fftfreq, np.fft.rfftfreq)],
+    *[Sample(f, (((4, 3),), ((5,),)), ({}, {"axes": 0}), complex=True) for f in (np.fft.fftshift, np.fft.ifftshift)],
+    *[Sample(f, (((4, 5),), ((6, 3),)), ONE_AXIS, complex=f not in (np.fft.rfft, np.fft.ihfft), empty=False)
+      for f in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.ihfft, np.fft.irfft, np.fft.hfft)],
+    *[Sample(f, (((2, 3, 4),), ((4, 3),)), SEVERAL_AXES, complex=f not in (np.fft.rfft2, np.fft.rfftn))
+      for f in (np.fft.fft2, np.fft.ifft2, np.fft.fftn, np.fft.ifftn, np.fft.rfft2, np.fft.rfftn, np.fft.irfft2, np.fft.irfftn)],
+    Sample(fft.doubled, (((3, 4),),), call=lambda x: fft.doubled(x, (slice(1),)), complex=True),
+]  # fmt: skip
+
 ROWS = [
     *ARITHMETIC, *SIZES, *EXPONENTIALS, *TRIGONOMETRY, *CHOICES, *STEPS, *QUESTIONS, *REDUCTIONS, *SPECIAL,
-    *CONTROL,
+    *CONTROL, *FOURIER,
 ]  # fmt: skip
 SAMPLES: dict[Any, list[Sample]] = by_function(ROWS)

@@ -257,10 +257,6 @@ CREATION = [
         for f in (np.tril_indices, np.triu_indices, np.diag_indices, np.bartlett, np.blackman, np.hamming, np.hanning)
     ],
     Sample(np.kaiser, shapes=((),), call=lambda: np.kaiser(4, 5.0), differentiable=False),
-    *[
-        Sample(f, shapes=((),), call=lambda f=f: f(5, 0.5), differentiable=False)
-        for f in (np.fft.fftfreq, np.fft.rfftfreq)
-    ],
     Sample(
         np.logspace,
         shapes=(((), ()), (V, V)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 import re
 import sys
 import types
@@ -17,7 +16,7 @@ from ..runtime.registry import lookup, ops, require
 from ..runtime.rules.elementwise import astype
 from ..tracer.dispatch import apply, has_tensor, stack_nested
 from ..tracer.modes import LOCAL
-from ..tracer.operand import Operand, wrap
+from ..tracer.operand import Operand, levels_of, wrap
 
 __all__ = ["ScopedModule", "op_of_the_user", "replacement"]
 
@@ -78,6 +77,8 @@ def _math(fn: Callable[..., Any], np_fn: Callable[..., Any]) -> Callable[..., An
     def call(*args: Any) -> Any:
         if not any(isinstance(a, Operand) for a in args):
             return fn(*args)
+        if any(levels_of(a) for a in args):  # no error of one example can be raised for all: NumPy's nan instead
+            return apply(require(float), (np_fn(*args),), {})
         try:
             fn(*[float(a._value) if isinstance(a, Operand) else a for a in args])  # math's own errors
         except (ValueError, OverflowError, ZeroDivisionError):
@@ -156,7 +157,7 @@ def _refused(path: str, fn: Any, why: str = "whose result differs from call to c
 _CREATION = (
     "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity", "zeros_like", "ones_like", "empty_like",
     "full_like", "tri", "indices", "tril_indices", "triu_indices", "diag_indices", "logspace", "geomspace", "bartlett",
-    "blackman", "hamming", "hanning", "kaiser", "fft.fftfreq", "fft.rfftfreq",
+    "blackman", "hamming", "hanning", "kaiser",
 )  # fmt: skip
 _FILES = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "save", "savez", "savetxt")
 _SETTINGS = ("errstate", "seterr", "geterr", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions")
@@ -177,8 +178,8 @@ def _by_identity() -> dict[int, Any]:
         id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"),
         id(isinstance): _isinstance, id(type): _type, id(len): _len,
     }  # fmt: skip
-    for made in map(operator.attrgetter, _CREATION):
-        found[id(made(np))] = _creation(made(np))
+    for name in _CREATION:
+        found[id(getattr(np, name))] = _creation(getattr(np, name))
     for name, np_name in _MATH.items():
         np_fn = {"log": _log, "hypot": _hypot}.get(name) or getattr(np, np_name)
         found[id(getattr(math, name))] = _math(getattr(math, name), np_fn)
@@ -216,6 +217,8 @@ def replacement(value: Any) -> Any:
         if id(value) not in _scipy_seen:
             _scipy_seen[id(value)] = _through_apply(value) if lookup(value) is not None else value
         return _scipy_seen[id(value)]
+    if module == "numpy.fft" and getattr(value, "__name__", None) in ("fftfreq", "rfftfreq"):
+        return _creation(value)
     owner = getattr(value, "__self__", None)
     if owner is not None and _draws(owner):
         return _refused(f"{type(owner).__name__}.{value.__name__}", value)

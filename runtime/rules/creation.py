@@ -31,9 +31,6 @@ for _window in (np.bartlett, np.blackman, np.hamming, np.hanning):
     undifferentiable(_window, "M", creation)
 undifferentiable(np.kaiser, "M, beta", creation)
 
-for _frequencies in (np.fft.fftfreq, np.fft.rfftfreq):
-    undifferentiable(_frequencies, "n, d=1.0, device=None", creation)
-
 op(np.full, "shape, fill_value, dtype=None, order='C'", creation)
 rule(np.full, fill_value=lambda g: g)
 
