@@ -13,7 +13,9 @@ import numpy as np
 from .errors import NoRuleError
 from .ops import Kind, Op, Vjp
 
-__all__ = ["infix", "lookup", "op", "ops", "primitive", "require", "rule", "undifferentiable"]
+__all__ = [
+    "composed", "composition", "compositions", "infix", "lookup", "op", "ops", "primitive", "require", "rule", "undifferentiable",
+]  # fmt: skip
 
 _by_function: dict[Any, Op] = {}
 
@@ -127,6 +129,24 @@ def ops() -> tuple[Op, ...]:
     """Every registered op, in order of registration."""
     _load_late()
     return tuple(_by_function.values())
+
+
+_compositions: dict[Any, Callable[..., Any]] = {}
+
+
+def composed(fn: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: what NumPy's `fn` is of Tensors, in terms of functions that are ops."""
+    return lambda body: _compositions.setdefault(fn, body)
+
+
+def composition(fn: Any) -> Callable[..., Any] | None:
+    """What a function that is no op is composed of; None where we know nothing of it."""
+    return _compositions.get(fn)
+
+
+def compositions() -> tuple[Callable[..., Any], ...]:
+    """Every function that is composed of ops, in order of registration."""
+    return tuple(_compositions)
 
 
 def primitive(

@@ -375,6 +375,37 @@ CONTROL = [
     Sample(guard, (((3, 4),), ((),)), call=lambda x: x * 2 if np.sum(x) < 1e3 else x * 3),
 ]
 
+MODES: Options = ({}, {"mode": "full"}, {"mode": "same"}, {"mode": "valid"})
+CONVOLUTIONS = [
+    Sample(np.convolve, (((5,), (3,)), ((2,), (6,)), ((4,), (4,)), ((1,), (3,))), MODES, complex=True),
+    Sample(np.convolve, (((), (3,)), ((4,), ()))),
+    Sample(np.correlate, (((5,), (3,)), ((2,), (6,)), ((4,), (5,)), ((3,), (1,))), MODES, complex=True),
+]
+
+RANKS: Options = ({}, {"axis": 0}, {"axis": (1, 0), "keepdims": True}, {"axis": -1, "keepdims": True})
+QUANTILES = [
+    Sample(np.median, (((3, 4),), ((2, 3, 5),)), RANKS),
+    Sample(np.median, (((5,),),)),
+    *[
+        Sample(f, (((3, 4),), ((2, 5, 3),)), RANKS, call=lambda x, f=f, c=c, **k: f(x, 0.3 * c, **k))
+        for f, c in ((np.quantile, 1), (np.percentile, 100))
+    ],
+    *[
+        Sample(
+            f,
+            (((5,),), ((4, 2),)),
+            (
+                {"axis": 0},
+                {"axis": 0, "method": "lower"},
+                {"axis": 0, "method": "higher"},
+                {"axis": 0, "method": "midpoint"},
+            ),
+            call=lambda x, f=f, c=c, **k: f(x, [0.0, 0.35 * c, 1.0 * c], **k),
+        )
+        for f, c in ((np.quantile, 1), (np.percentile, 100))
+    ],
+]
+
 FOURIER = [
     *[Sample(f, ((),), call=lambda f=f: f(5, 0.5), differentiable=False) for f in (np.fft.fftfreq, np.fft.rfftfreq)],
     *[Sample(f, (((4, 3),), ((5,),)), ({}, {"axes": 0}), complex=True) for f in (np.fft.fftshift, np.fft.ifftshift)],
@@ -387,6 +418,6 @@ FOURIER = [
 
 ROWS = [
     *ARITHMETIC, *SIZES, *EXPONENTIALS, *TRIGONOMETRY, *CHOICES, *STEPS, *QUESTIONS, *REDUCTIONS, *SPECIAL,
-    *CONTROL, *FOURIER,
+    *CONTROL, *CONVOLUTIONS, *QUANTILES, *FOURIER,
 ]  # fmt: skip
 SAMPLES: dict[Any, list[Sample]] = by_function(ROWS)

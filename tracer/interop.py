@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import NoRuleError
-from ..runtime.registry import lookup, path_of, require
+from ..runtime.registry import composition, lookup, path_of, require
 from . import writers
 from .dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, unwrap
 from .exits import leave
@@ -70,7 +70,7 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
         if func is np.where and len(args) == 1 and not kwargs:
             op = require(np.nonzero)
         return apply(op, args, kwargs)
-    special = _SPECIAL.get(func) or writers.WRITERS.get(func)
+    special = composition(func) or _SPECIAL.get(func) or writers.WRITERS.get(func)
     if special is not None:
         return special(*args, **kwargs)
     return _without_rule(func, path_of(func), args, kwargs)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.registry import lookup, ops, require
+from ..runtime.registry import compositions, lookup, ops, require
 from ..runtime.rules.elementwise import astype
 from ..tracer.dispatch import apply, has_tensor, stack_nested
 from ..tracer.modes import LOCAL
@@ -85,11 +85,14 @@ def _math(fn: Callable[..., Any], np_fn: Callable[..., Any]) -> Callable[..., An
             if LOCAL.recorder is not None:
                 LOCAL.recorder.fail(f"goes on after an error of math.{fn.__name__}")
             raise
+        outside = _OUTSIDE.get(fn.__name__) if LOCAL.recorder is not None and len(args) == 1 else None
+        if outside is not None:  # noticed before NumPy warns
+            LOCAL.recorder.leave(outside(args[0]), "bool")
         doubles = [
             apply(require(float), (a,), {}) if isinstance(a, Operand) and a.dtype != np.float64 else a for a in args
         ]
         made = apply(require(float), (np_fn(*doubles),), {})  # a Python number, and so weak
-        if LOCAL.recorder is not None and fn.__name__ not in _TOTAL:
+        if LOCAL.recorder is not None and fn.__name__ not in _TOTAL and outside is None:
             LOCAL.recorder.leave(np.isfinite(made), "bool")  # where math raises, NumPy gives inf or nan
         return made
 
@@ -161,6 +164,10 @@ _CREATION = (
 )  # fmt: skip
 _FILES = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "save", "savez", "savetxt")
 _SETTINGS = ("errstate", "seterr", "geterr", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions")
+_OUTSIDE: dict[str, Callable[[Any], Any]] = {  # where math raises, and NumPy warns
+    **dict.fromkeys(["sin", "cos", "tan"], np.isinf), **dict.fromkeys(["log", "log2", "log10"], lambda x: x <= 0),
+    **dict.fromkeys(["asin", "acos"], lambda x: abs(x) > 1), "sqrt": lambda x: x < 0, "log1p": lambda x: x <= -1,
+}  # fmt: skip
 _TOTAL = frozenset(["atan", "tanh", "atan2", "fabs", "hypot"])  # of math: what never raises
 _MATH = {
     "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh",
@@ -176,7 +183,8 @@ def _by_identity() -> dict[int, Any]:
         id(np.array): _array, id(np.asarray): _asarray, id(np.asanyarray): _asarray,
         id(np.ascontiguousarray): _laid_out(np.ascontiguousarray, "c_contiguous"),
         id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"),
-        id(isinstance): _isinstance, id(type): _type, id(len): _len,
+        id(isinstance): _isinstance, id(type): _type, id(len): _len, id(hasattr): _hasattr, id(getattr): _getattr,
+        id(np.isscalar): _isscalar,
     }  # fmt: skip
     for name in _CREATION:
         found[id(getattr(np, name))] = _creation(getattr(np, name))
@@ -186,6 +194,9 @@ def _by_identity() -> dict[int, Any]:
     for op in ops():
         if hasattr(op.fn, "_implementation") and not re.search(r"\[|\*\w", op.signature):  # no sequence of arrays
             found.setdefault(id(op.fn), _stacking(op.fn))
+    for fn in compositions():
+        if fn not in (np.select, np.choose, np.block):  # of sequences of arrays
+            found[id(fn)] = _stacking(fn)
     for name in _SETTINGS:
         found[id(getattr(np, name))] = _refused(
             f"np.{name}", getattr(np, name), "a setting that its source would not follow"
@@ -245,6 +256,23 @@ def _type(*args: Any, **options: Any) -> Any:
             LOCAL.recorder.fail(f"takes the class of a {type(args[0]).__name__}")
         return args[0].__class__
     return type(*args, **options)
+
+
+def _hasattr(obj: Any, name: str) -> bool:
+    """A Tensor has the attributes of its value."""
+    return hasattr(obj, name) and (not isinstance(obj, Operand) or hasattr(obj._value, name))
+
+
+def _getattr(obj: Any, name: str, *default: Any) -> Any:
+    """A number that is traced has no attributes of arrays."""
+    if default and isinstance(obj, Operand) and not hasattr(obj._value, name):
+        return default[0]
+    return getattr(obj, name, *default)
+
+
+def _isscalar(obj: Any) -> bool:
+    """A Tensor is a scalar where its value is one."""
+    return np.isscalar(obj._value if isinstance(obj, Operand) else obj)
 
 
 def _len(obj: Any) -> int:

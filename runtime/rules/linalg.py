@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import infix, op, rule
+from ..registry import infix, op, primitive, rule
 from . import decompositions, norms  # noqa: F401  # the rest of np.linalg
 from .contraction import (
     adjoint,
@@ -38,6 +38,29 @@ rule(
     x=lambda g, y, x_shape: matmul_x(g, y, len(x_shape)),
     y=lambda g, x, y_shape: matmul_y(g, x, len(y_shape)),
 )
+
+@primitive("x, w", opaque)  # not bilinear: of a tangent of `w` each row is its own
+def shared_matmul(x: Any, w: Any) -> Any:
+    """`x @ w` for each example along the first axis, where `w` holds the same matrix (or vector) for all of them."""
+    return x @ w[0]
+
+
+rule(shared_matmul, x=lambda g, w: shared_x(g, w), w=lambda g, x, w_shape: shared_w(g, x, len(w_shape)))
+
+
+def shared_x(g: Any, w: Any) -> Any:
+    """The cotangent of what is multiplied by what all examples share."""
+    if np.ndim(w) == 3:
+        return shared_matmul(g, np.swapaxes(w, 1, 2))
+    return np.expand_dims(g, -1) * (w if np.ndim(g) == 1 else np.expand_dims(w, 1))
+
+
+def shared_w(g: Any, x: Any, ndim: int) -> Any:
+    """The cotangent of what all examples share: one for each of them."""
+    if np.ndim(x) == 2:
+        return np.expand_dims(x, -1) * np.expand_dims(g, -2) if ndim == 3 else np.expand_dims(g, -1) * x
+    return np.swapaxes(x, 1, 2) @ g if ndim == 3 else (np.swapaxes(x, 1, 2) @ np.expand_dims(g, -1))[..., 0]
+
 
 op(np.dot, "x, y", bilinear)
 rule(

@@ -1,0 +1,62 @@
+"""np.convolve and np.correlate: their transposes are convolutions with the other vector reversed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ops import Kind
+from ..registry import op, rule
+
+
+def widened(g: Any, few: Any, mode: str, back_to_front: bool) -> Any:
+    """The cotangent of a full convolution of which `mode` kept a part; the shorter vector has `few` numbers."""
+    if mode == "full":
+        return g
+    before, behind = (few - 1, few - 1) if mode == "valid" else ((few - 1) // 2, few // 2)
+    return np.pad(g, (behind, before) if back_to_front else (before, behind))
+
+
+def length(shape: Any) -> Any:
+    """How many numbers a vector has, or a number."""
+    return shape[0] if shape else 1
+
+
+def other(x: Any) -> Any:
+    """A vector as the transposes convolve with it."""
+    return np.flip(np.atleast_1d(x))
+
+
+def turned(y: Any) -> Any:
+    """What a correlation convolves with: the second vector reversed and conjugated."""
+    return np.conj(other(y)) if y.dtype.kind == "c" else other(y)
+
+
+def full_g(g: Any, x_shape: Any, y_shape: Any, mode: str, correlated: bool = False) -> Any:
+    """The cotangent of all that both vectors have in common; NumPy correlates a shorter first vector back to front."""
+    n, m = length(x_shape), length(y_shape)
+    return widened(g, min(n, m), mode, correlated and n < m)
+
+
+op(np.convolve, "x, y, mode='full'", Kind.bilinear)
+rule(
+    np.convolve,
+    x=lambda g, y, mode, x_shape, y_shape: np.reshape(
+        np.convolve(full_g(g, x_shape, y_shape, mode), other(y), "valid"), x_shape
+    ),
+    y=lambda g, x, mode, x_shape, y_shape: np.reshape(
+        np.convolve(full_g(g, x_shape, y_shape, mode), other(x), "valid"), y_shape
+    ),
+)
+
+op(np.correlate, "x, y, mode='valid'", Kind.bilinear)
+rule(
+    np.correlate,
+    x=lambda g, y, mode, x_shape, y_shape: np.convolve(
+        full_g(g, x_shape, y_shape, mode, correlated=True), other(turned(y)), "valid"
+    ),
+    y=lambda g, x, mode, x_shape, y_shape: turned(
+        np.convolve(full_g(g, x_shape, y_shape, mode, correlated=True), other(x), "valid")
+    ),
+)
