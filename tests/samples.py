@@ -367,6 +367,47 @@ SPECIAL = [
     Sample(special.log_softmax, (((3, 4),), ((2, 3, 1),)), ({}, {"axis": -1}), call=dispatched(special.log_softmax)),
 ]  # fmt: skip
 
+
+def fixed(fn: Any, *first: Any, domain: Domain = POSITIVE, **options: Any) -> Sample:
+    """A sample of a function of one array whose first arguments are numbers."""
+    return Sample(fn, domain=domain, call=lambda x: fn(*first, x), **options)
+
+
+LAMBERTW = dispatched(special.lambertw)
+INTEGRALS = [
+    *[unary(f, POSITIVE) for f in (special.exp1, special.expi, special.spence)],
+    *[unary(f, POSITIVE, call=lambda x, f=f: np.stack(f(x)))
+      for f in (special.sici, special.shichi, special.fresnel, special.airy)],
+    unary(special.k0e, POSITIVE), unary(special.k1e, POSITIVE),
+    *[unary(f) for f in (special.erfi, special.wofz, special.wrightomega, special.exprel)],
+    unary(special.exprel, (-0.02, 0.02)), fixed(special.expn, 3), binary(special.owens_t),
+    unary(special.ellipk, UNIT), unary(special.ellipkm1, UNIT), unary(special.ellipe, UNIT),
+    unary(special.ndtri_exp, (-3.0, -0.2)),
+    *[Sample(f, domain=WIDE, call=lambda x, f=f: f(x, 0.4)) for f in (special.ellipkinc, special.ellipeinc)],
+    unary(special.lambertw, POSITIVE, call=LAMBERTW),
+    *[fixed(f, 1.7) for f in (special.gammainc, special.gammaincc, special.kv, special.kve, special.hyp0f1)],
+    *[fixed(f, 1.7, domain=UNIT) for f in (special.gammaincinv, special.gammainccinv)],
+    *[fixed(f, 1.7, 2.2, domain=UNIT)
+      for f in (special.betainc, special.betaincc, special.betaincinv, special.betainccinv)],
+    *[fixed(f, 1.7, 2.2, domain=UNIT, finite=True) for f in (special.hyp1f1, special.hyperu)],  # SciPy does not return from 1e300
+    *[fixed(f, 3.0) for f in (special.chdtr, special.chdtrc, special.pdtr, special.stdtr)],
+    fixed(special.stdtrit, 3.0, domain=UNIT), fixed(special.hyp2f1, 0.7, 1.2, 2.5, domain=(-0.9, 0.5), finite=True),
+    Sample(special.gdtr, BINARY, domain=POSITIVE, call=lambda a, x: special.gdtr(a, 1.7, x)),
+    binary(special.binom, (3.2, 5.0), (0.3, 2.5)), binary(special.poch, POSITIVE), binary(special.powm1, POSITIVE, WIDE),
+    unary(special.gammasgn, differentiable=False, order=0, domain=POSITIVE),
+    binary(special.huber, (0.4, 0.6), (0.8, 2.0), order=1), binary(special.huber, (1.4, 1.6), (-1.0, 1.0), order=1),
+    binary(special.pseudo_huber, POSITIVE, WIDE), binary(special.boxcox, POSITIVE, POSITIVE),
+    *[Sample(f, domain=POSITIVE, call=lambda x, f=f: f(x, 0.6))
+      for f in (special.inv_boxcox, special.boxcox1p, special.inv_boxcox1p)],
+    *[unary(f, (10.0, 80.0)) for f in (special.sindg, special.cosdg, special.tandg, special.cotdg)],
+    *[fixed(f, 2) for f in (special.kn, special.yn)],
+    *[fixed(f, n, domain=INSIDE) for n in (0, 1, 4)
+      for f in (special.eval_legendre, special.eval_chebyt, special.eval_chebyu, special.eval_hermite, special.eval_hermitenorm,
+                special.eval_laguerre)],
+    *[fixed(f, n, 0.7, domain=INSIDE) for n in (0, 3) for f in (special.eval_genlaguerre, special.eval_gegenbauer)],
+    *[fixed(special.eval_jacobi, n, 0.7, 1.1, domain=INSIDE) for n in (0, 3)],
+]  # fmt: skip
+
 CONTROL = [
     Sample(float, (((),),), call=lambda x: math.sin(x), scoped=True, finite=True),
     unary(shape_of, call=lambda x: np.zeros(np.shape(x)) + x),
@@ -418,6 +459,6 @@ FOURIER = [
 
 ROWS = [
     *ARITHMETIC, *SIZES, *EXPONENTIALS, *TRIGONOMETRY, *CHOICES, *STEPS, *QUESTIONS, *REDUCTIONS, *SPECIAL,
-    *CONTROL, *CONVOLUTIONS, *QUANTILES, *FOURIER,
+    *CONTROL, *INTEGRALS, *CONVOLUTIONS, *QUANTILES, *FOURIER,
 ]  # fmt: skip
 SAMPLES: dict[Any, list[Sample]] = by_function(ROWS)

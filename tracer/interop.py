@@ -33,7 +33,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         op = lookup(ufunc)
         if op is None:
             return _without_rule(ufunc, path_of(ufunc), inputs, kwargs)
-        if not kwargs:
+        if not kwargs and op.n_out == 1:
             if len(inputs) == 1:
                 return apply1(op, inputs[0])
             if len(inputs) == 2:

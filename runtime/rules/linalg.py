@@ -39,6 +39,7 @@ rule(
     y=lambda g, x, y_shape: matmul_y(g, x, len(y_shape)),
 )
 
+
 @primitive("x, w", opaque)  # not bilinear: of a tangent of `w` each row is its own
 def shared_matmul(x: Any, w: Any) -> Any:
     """`x @ w` for each example along the first axis, where `w` holds the same matrix (or vector) for all of them."""

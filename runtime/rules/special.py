@@ -11,6 +11,7 @@ from scipy import special
 
 from ..ops import Kind
 from ..registry import op, primitive, rule
+from . import special_integrals  # noqa: F401  (its ops are registered with these)
 from .support import keep_axes
 
 elementwise = Kind.elementwise
@@ -44,31 +45,31 @@ op(special.log_expit, "x", elementwise)
 rule(special.log_expit, x=lambda g, x: g * special.expit(-x))
 
 op(special.erf, "x", elementwise)
-rule(special.erf, x=lambda g, x: g * (2 / ROOT_PI * np.exp(-x ** 2)))
+rule(special.erf, x=lambda g, x: g * (2 / ROOT_PI * np.exp(-(x**2))))
 
 op(special.erfc, "x", elementwise)
-rule(special.erfc, x=lambda g, x: g * (-2 / ROOT_PI * np.exp(-x ** 2)))
+rule(special.erfc, x=lambda g, x: g * (-2 / ROOT_PI * np.exp(-(x**2))))
 
 op(special.erfcx, "x", elementwise)
 rule(special.erfcx, x=lambda g, x, out: g * (2 * x * out - 2 / ROOT_PI))
 
 op(special.erfinv, "x", elementwise)
-rule(special.erfinv, x=lambda g, out: g * (ROOT_PI / 2 * np.exp(out ** 2)))
+rule(special.erfinv, x=lambda g, out: g * (ROOT_PI / 2 * np.exp(out**2)))
 
 op(special.erfcinv, "x", elementwise)
-rule(special.erfcinv, x=lambda g, out: g * (-ROOT_PI / 2 * np.exp(out ** 2)))
+rule(special.erfcinv, x=lambda g, out: g * (-ROOT_PI / 2 * np.exp(out**2)))
 
 op(special.dawsn, "x", elementwise)
 rule(special.dawsn, x=lambda g, x, out: g * (1 - 2 * x * out))
 
 op(special.ndtr, "x", elementwise)
-rule(special.ndtr, x=lambda g, x: g * (np.exp(-x ** 2 / 2) / ROOT_TAU))
+rule(special.ndtr, x=lambda g, x: g * (np.exp(-(x**2) / 2) / ROOT_TAU))
 
 op(special.ndtri, "x", elementwise)
-rule(special.ndtri, x=lambda g, out: g * (ROOT_TAU * np.exp(out ** 2 / 2)))
+rule(special.ndtri, x=lambda g, out: g * (ROOT_TAU * np.exp(out**2 / 2)))
 
 op(special.log_ndtr, "x", elementwise)
-rule(special.log_ndtr, x=lambda g, x, out: g * (np.exp(-x ** 2 / 2 - out) / ROOT_TAU))
+rule(special.log_ndtr, x=lambda g, x, out: g * (np.exp(-(x**2) / 2 - out) / ROOT_TAU))
 
 # Gamma and its kin.
 
@@ -144,7 +145,7 @@ op(special.cosm1, "x", elementwise)
 rule(special.cosm1, x=lambda g, x: -g * np.sin(x))
 
 op(special.cbrt, "x", elementwise)
-rule(special.cbrt, x=lambda g, out: g / (3 * out ** 2))
+rule(special.cbrt, x=lambda g, out: g / (3 * out**2))
 
 # Bessel functions; their orders are not differentiable here.
 
