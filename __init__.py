@@ -36,18 +36,22 @@ if TYPE_CHECKING:
     from .transforms.custom_vjp import custom_vjp
     from .transforms.explain import explain
     from .transforms.export import export
+    from .transforms.forward import jvp
     from .transforms.load import load
+    from .transforms.second_order import hessian, hvp
     from .transforms.source import source
     from .transforms.vjp import jacobian, vjp
+    from .transforms.vmap import vmap
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AutogradError", "CompileError", "DtypeError", "EagerWarning", "GradientLossError", "Kind", "NoRuleError",
     "ShapeError", "Tensor", "VerifyError", "autograd", "checkpoint", "compare", "compile", "custom_vjp", "enable_grad",
-    "explain", "export", "grad",
+    "explain", "export", "grad", "hessian", "hvp",
     "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
-    "jacobian", "load", "no_grad", "op", "rule", "set_grad_enabled", "source", "tensor", "testing", "value_and_grad", "vjp",
+    "jacobian", "jvp", "load", "no_grad", "op", "rule", "set_grad_enabled", "source", "tensor", "testing", "value_and_grad",
+    "vjp", "vmap",
 ]  # fmt: skip
 
 sys.modules[f"{__name__}.autograd"] = autograd  # so that `import gradscribe.autograd` works
@@ -60,7 +64,10 @@ _LATER = {
     "load": "transforms.load",
     "is_anomaly_check_nan_enabled": "tracer.autograd.anomaly_mode",
     "is_anomaly_enabled": "tracer.autograd.anomaly_mode",
-    "jacobian": "transforms.vjp", "source": "transforms.source", "testing": "transforms.testing", "vjp": "transforms.vjp",
+    "hessian": "transforms.second_order", "hvp": "transforms.second_order",
+    "jacobian": "transforms.vjp", "jvp": "transforms.forward", "source": "transforms.source",
+    "testing": "transforms.testing", "vjp": "transforms.vjp",
+    "vmap": "transforms.vmap",
 }  # fmt: skip
 
 

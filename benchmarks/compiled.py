@@ -1,9 +1,14 @@
-"""Compiled functions and gradients over the same written by hand in straight NumPy."""
+"""Compiled functions and gradients over the same written by hand in straight NumPy.
+
+Each workload runs in a process of its own, since an allocator remembers: what a process has freed before decides whether
+the large arrays of the next workload are fresh memory, which costs more than to compute them. `--together` runs all in one.
+"""
 
 from __future__ import annotations
 
 import itertools
 import os
+import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -149,28 +154,45 @@ def report_memory(what: str, compiled: Any, by_hand: Any, args: tuple[Any, ...])
     print(f"{what}: peak memory {peaks[0] / peaks[1]:.2f} of by hand")
 
 
+def networks(dtype: Any) -> None:
+    """The value and gradient of both networks."""
+    sizes, batch = ((7, 5, 4, 3), 6) if is_tiny() else ((784, 256, 128, 10), 128)
+    args = network(sizes, batch, dtype)
+    for loss, by_hand in ((classifier, classifier_by_hand), (regression, regression_by_hand)):
+        what = f"{loss.__name__} {dtype.__name__}"
+        check_and_time(what, gs.compile(gs.value_and_grad(loss)), by_hand, args, *((2, 1) if is_tiny() else (150, 3)))
+
+
+def chains(dtype: Any) -> None:
+    """The elementwise chain, its time and its memory."""
+    args = tuple(np.random.default_rng(2).uniform(0.1, 1, (2, 10 if is_tiny() else 10**6)).astype(dtype))
+    what = f"elementwise {dtype.__name__}"
+    check_and_time(what, gs.compile(elementwise), elementwise, args, 2 if is_tiny() else 40, 1)
+    report_memory(what, gs.compile(elementwise), elementwise, args)
+
+
+def valleys() -> None:
+    """The gradient of the valley, and its value and gradient."""
+    x = np.random.default_rng(1).normal(size=10 if is_tiny() else 1000)
+    effort = (2, 1) if is_tiny() else (150, 200)
+    check_and_time("rosenbrock gradient", gs.compile(gs.grad(rosenbrock)), rosenbrock_by_hand, (x,), *effort)
+    compiled = gs.compile(gs.value_and_grad(rosenbrock))
+    check_and_time("rosenbrock value and gradient", compiled, rosenbrock_value_by_hand, (x,), *effort)
+
+
+WORKLOADS: dict[str, Callable[[], None]] = {
+    "networks-float64": lambda: networks(np.float64),
+    "networks-float32": lambda: networks(np.float32),
+    "elementwise-float64": lambda: chains(np.float64),
+    "elementwise-float32": lambda: chains(np.float32),
+    "rosenbrock": valleys,
+}
+
 if __name__ == "__main__":
-    sizes, batch, n = ((7, 5, 4, 3), 6, 10) if is_tiny() else ((784, 256, 128, 10), 128, 1000)
-    rounds, repeats = (2, 1) if is_tiny() else (150, 3)
-    for dtype in (np.float64, np.float32):
-        args = network(sizes, batch, dtype)
-        for loss, by_hand in ((classifier, classifier_by_hand), (regression, regression_by_hand)):
-            check_and_time(
-                f"{loss.__name__} {dtype.__name__}", gs.compile(gs.value_and_grad(loss)), by_hand, args, rounds, repeats
-            )
-    size, rounds = (10, 2) if is_tiny() else (10**6, 20)
-    for dtype in (np.float64, np.float32):
-        args = tuple(np.random.default_rng(2).uniform(0.1, 1, (2, size)).astype(dtype))
-        check_and_time(f"elementwise {dtype.__name__}", gs.compile(elementwise), elementwise, args, rounds, 1)
-        report_memory(f"elementwise {dtype.__name__}", gs.compile(elementwise), elementwise, args)
-    rounds, repeats = (2, 1) if is_tiny() else (150, 200)
-    x = np.random.default_rng(1).normal(size=n)
-    check_and_time("rosenbrock gradient", gs.compile(gs.grad(rosenbrock)), rosenbrock_by_hand, (x,), rounds, repeats)
-    check_and_time(
-        "rosenbrock value and gradient",
-        gs.compile(gs.value_and_grad(rosenbrock)),
-        rosenbrock_value_by_hand,
-        (x,),
-        rounds,
-        repeats,
-    )
+    asked = [name for name in sys.argv[1:] if name in WORKLOADS]
+    if asked or is_tiny() or "--together" in sys.argv:
+        for name in asked or WORKLOADS:
+            WORKLOADS[name]()
+    else:
+        for name in WORKLOADS:
+            subprocess.run([sys.executable, __file__, name], check=True)

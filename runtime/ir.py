@@ -58,16 +58,16 @@ class Call:
     __slots__ = ("args", "backward", "op", "outs", "quiet", "reads", "site")
 
     def __init__(
-        self, op: Op, args: tuple[Any, ...], outs: tuple[Value, ...], site: Any = None, backward: bool = False,
-        quiet: bool = False,
+        self, op: Op, args: tuple[Any, ...], outs: tuple[Value, ...], site: Any = None, backward: bool | str = False,
+        quiet: bool | str = False,
     ) -> None:  # fmt: skip
         self.op = op
         self.args = args
         self.reads = tuple(values_in(args))
         self.outs = outs
         self.site = site  # the line of the user's code that this call belongs to
-        self.backward = backward  # made by a VJP rule
-        self.quiet = quiet  # runs with NumPy's warnings off
+        self.backward = backward  # made by a VJP rule; "tangents" in forward mode
+        self.quiet = bool(quiet)  # runs with NumPy's warnings off
 
     def with_args(self, args: tuple[Any, ...]) -> Call:
         """The same call of other arguments."""

@@ -80,13 +80,15 @@ class Op:
     """A NumPy function that gradscribe knows: how to call it, print it and differentiate it."""
 
     __slots__ = (
-        "__weakref__", "_params", "bind", "consuming", "derived", "fn", "infix", "inline", "kind", "may_raise", "n_out", "name",
+        "__weakref__", "_params", "bind", "consuming", "derived", "effect", "fn", "infix", "inline", "kind", "may_raise", "n_out",
+        "name",
         "path",        "plans", "signature", "title", "vjps",
     )  # fmt: skip
 
     def __init__(
         self, fn: Callable[..., Any], signature: str, kind: Kind, *, path: str, n_out: int | None = 1,
-        infix: str | None = None, inline: bool = False, may_raise: bool = False, title: str | None = None,
+        infix: str | None = None, inline: bool = False, may_raise: bool = False, effect: bool = False,
+        title: str | None = None,
         vjps: dict[str, Vjp | None] | None = None,
     ) -> None:  # fmt: skip
         self.fn = fn
@@ -99,6 +101,7 @@ class Op:
         self.inline = inline
         self.consuming: Callable[..., Any] | None = None  # the body that may write into its first argument
         self.may_raise = may_raise
+        self.effect = effect  # changes what can be seen from outside, and so keeps its place among others that do
         self.title = title or "".join(w[:1].upper() + w[1:] for w in fn.__name__.split("_") if w)
         self.vjps: dict[str, Vjp | None] = {} if vjps is None else vjps
         self._params: tuple[Param, ...] | None = None

@@ -31,16 +31,26 @@ def path_of(fn: Any) -> str:
 
 def op(
     fn: Callable[..., Any], signature: str, kind: Kind, *, n_out: int | None = 1, path: str | None = None,
-    inline: bool = False, may_raise: bool = False, title: str | None = None,
+    inline: bool = False, may_raise: bool = False, effect: bool = False, title: str | None = None,
 ) -> Op:  # fmt: skip
     """Register `fn` as an op with its own signature (`"x, axis=None"`, `"[xs], axis=0"`, `"subscripts, *xs"`).
 
     `n_out` is the number of results (None: it depends on the arguments). `inline` marks a function of
     ours that generated source spells out by its body. `may_raise` marks an op that can raise on
-    values alone, and so is never dropped. `title` is the name in `grad_fn` where it is not the function's own.
+    values alone, and so is never dropped. `effect` marks one that draws, prints or
+    writes: such calls are never dropped, merged or moved past each other. `title` is the name in `grad_fn` where it is
+    not the function's own.
     """
     made = Op(
-        fn, signature, kind, path=path or path_of(fn), n_out=n_out, inline=inline, may_raise=may_raise, title=title
+        fn,
+        signature,
+        kind,
+        path=path or path_of(fn),
+        n_out=n_out,
+        inline=inline,
+        may_raise=may_raise,
+        effect=effect,
+        title=title,
     )
     _by_function[fn] = made
     return made
@@ -104,7 +114,10 @@ def lookup(fn: Any) -> Op | None:
     return _by_function.get(fn) if found is None and _load_late() else found
 
 
-_LATE = {"scipy.special": "special", "numpy.fft": "fft"}  # modules that are slow to import, and where their rules are
+_LATE = {  # modules that are slow to import, and where their rules are
+    "scipy.special": ("special", "special_integrals"),
+    "numpy.fft": ("fft",),
+}
 _loaded: set[str] = set()
 
 
@@ -113,7 +126,8 @@ def _load_late() -> bool:
     new = [module for module in _LATE if module in sys.modules and module not in _loaded]
     for module in new:
         _loaded.add(module)
-        importlib.import_module(f".rules.{_LATE[module]}", __package__)
+        for rules in _LATE[module]:
+            importlib.import_module(f".rules.{rules}", __package__)
     return bool(new)
 
 

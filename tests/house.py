@@ -24,7 +24,7 @@ LAYERS[FACE] = set(LAYERS)
 # free: that is how what is optional, or slow to import, is imported.
 FOREIGN: dict[str, set[str]] = {layer: {"numpy"} for layer in LAYERS}
 FOREIGN["transforms"] = {"numpy", "gast", "astunparse", "optree"}
-FOREIGN["runtime.rules.special"] = {"numpy", "scipy"}
+FOREIGN["runtime.rules.special"] = FOREIGN["runtime.rules.special_integrals"] = {"numpy", "scipy"}
 
 
 class Import(NamedTuple):

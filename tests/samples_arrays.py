@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradscribe.runtime.rules import creation, differences, indexing, shaping, support
+from gradscribe.runtime.rules import creation, differences, indexing, linalg, shaping, support
 
 from samples import Sample, dispatched
 
@@ -35,6 +35,11 @@ def ramp(x: Any) -> Any:
 def kw(*options: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     """The keyword cases, after the one without any."""
     return ({}, *options)
+
+
+def shared(x: Any, w: Any) -> Any:
+    """`x @ w` for each of three examples, with a copy of `w` for each."""
+    return linalg.shared_matmul(x, np.broadcast_to(w, (3, *w.shape)))
 
 
 VIEWS = [
@@ -275,6 +280,10 @@ PRODUCTS = [
     Sample(np.matmul, shapes=((M, V), ((3,), M), (V, V), (M, (4, 2))), complex=True),
     Sample(np.matmul, shapes=((T, (4, 2)), (M, (2, 4, 5)), ((2, 1, 3, 4), (5, 4, 2)), (T, V), ((3,), T)), complex=True),
     Sample(operator.matmul, shapes=((M, (4, 2)), (M, V))),
+    *[
+        Sample(linalg.shared_matmul, shapes=(shapes,), call=shared, complex=True)
+        for shapes in ((M, V), (M, (4, 2)), ((3, 2, 4), V), ((3, 2, 4), (4, 2)))
+    ],
     Sample(
         np.dot,
         shapes=(((), M), (V, V), (M, V), (V, (4, 2)), (M, (4, 2)), (T, (5, 4, 2)), (V, (5, 4, 2)), (T, V)),

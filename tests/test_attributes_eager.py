@@ -82,13 +82,6 @@ class Odd:
     def by_class(self, a: Any) -> Any:
         return np.sum(a) * self.made()
 
-    @functools.cached_property
-    def cached(self) -> Any:
-        return self.k * 2
-
-    def reads_cached(self, a: Any) -> Any:
-        return np.sum(a) * self.cached
-
     @functools.lru_cache  # noqa: B019
     def memo(self) -> Any:
         return 3.0

@@ -204,7 +204,7 @@ def door(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     passed: list[str] = []
     real = exits.leave
 
-    def leave(tensor: Any, how: str) -> Any:
+    def leave(tensor: Any, how: str, spec: str = "") -> Any:
         passed.append(how)
         return real(tensor, how)
 
@@ -271,7 +271,7 @@ def test_exits_while_capturing_are_told_to_the_recorder() -> None:
     told: list[str] = []
 
     class Recorder:
-        def leave(self, tensor: Any, how: str) -> None:
+        def leave(self, tensor: Any, how: str, spec: str) -> None:
             told.append(how)
 
         def shape(self, tensor: Any) -> Any:

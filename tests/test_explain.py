@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -82,7 +83,7 @@ def test_sizes_that_share_a_source_are_one_specialisation() -> None:
     (one,) = gs.explain(compiled).specialisations
     assert len(one.signatures) == 9
     assert one.hits == 9
-    assert "and 3 more" in str(gs.explain(compiled))
+    assert "a: float64[n] for n = 1, 2, 3, 4, 5, 6, ... (9 in all)" in str(gs.explain(compiled))
 
 
 def last_miss(compiled: Any) -> Any:
@@ -139,7 +140,7 @@ def test_cells_attributes_and_trees() -> None:
 
 def test_what_runs_eagerly_why_and_how_often() -> None:
     def prints(x: Any) -> Any:
-        print("x")  # <-
+        open(os.devnull).close()  # <-
         return np.sum(x)
 
     compiled = gs.compile(prints)
@@ -149,9 +150,9 @@ def test_what_runs_eagerly_why_and_how_often() -> None:
     found = gs.explain(compiled)
     (why,) = found.eager
     assert (why.calls, str(why.site)) == (2, line(prints, "# <-"))
-    assert "print" in why.reason
+    assert "open" in why.reason
     assert "outside the function" in why.change
-    assert f"{line(prints, '# <-')}: it calls `print`" in str(found)
+    assert f"{line(prints, '# <-')}: it calls `io.open`" in str(found)
     assert "(2 calls)" in str(found)
 
 

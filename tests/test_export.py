@@ -83,8 +83,8 @@ def cross_entropy(w, x, labels):
     return -np.mean(logp[np.arange(len(labels)), labels])
 
 
-def prints(x):
-    print(x)
+def packs(x):
+    x.tobytes()
     return np.sum(x)
 
 
@@ -311,7 +311,7 @@ def test_small_arrays_from_outside_are_constants_and_large_ones_keyword_argument
 def test_hessian_and_products() -> None:
     x, v = rng.normal(size=5), rng.normal(size=5)
     module = exported(rosenbrock, x, hessian=True, hvp=True, jvp=True)
-    hessian = gs.jacobian(gs.grad(rosenbrock))(x)
+    hessian = gs.hessian(rosenbrock)(x)
     assert_same(module["rosenbrock_hessian"](x), hessian)
     np.testing.assert_allclose(module["rosenbrock_hvp"](x, v), hessian @ v, rtol=1e-12)
     value, slope = module["rosenbrock_jvp"](x, v)
@@ -319,8 +319,7 @@ def test_hessian_and_products() -> None:
     np.testing.assert_allclose(slope, gs.grad(rosenbrock)(x) @ v, rtol=1e-12)
     y, u = rng.normal(size=9), rng.normal(size=9)
     np.testing.assert_allclose(module["rosenbrock_hvp"](y, u), gs.jacobian(gs.grad(rosenbrock))(y) @ u, rtol=1e-12)
-    with pytest.raises(ValueError, match=re.escape("float64[5]")):
-        module["rosenbrock_hessian"](y)
+    assert_same(module["rosenbrock_hessian"](y), gs.hessian(rosenbrock)(y))
     with pytest.raises(ValueError, match=re.escape("v must be float64[n] where n = 9")):
         module["rosenbrock_hvp"](y, v)
 
@@ -350,11 +349,11 @@ def test_a_transform_says_what_is_differentiated() -> None:
 
 
 def test_what_runs_eagerly_is_refused_with_its_line() -> None:
-    line = prints.__code__.co_firstlineno + 1
+    line = packs.__code__.co_firstlineno + 1
     with pytest.raises(
-        gs.CompileError, match=rf"`prints` cannot be exported, because it runs eagerly: test_export.py:{line}:"
+        gs.CompileError, match=rf"`packs` cannot be exported, because it runs eagerly: test_export.py:{line}:"
     ):
-        gs.export(prints, W)
+        gs.export(packs, W)
 
 
 @dataclasses.dataclass
@@ -406,7 +405,7 @@ def test_a_file_is_written_as_a_whole_and_is_a_script(tmp_path: Path) -> None:
     gs.export(offset, W, path=path)
     first = path.read_text(encoding="utf-8")
     with pytest.raises(gs.CompileError):
-        gs.export(prints, W, path=path)
+        gs.export(packs, W, path=path)
     assert path.read_text(encoding="utf-8") == first
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
     assert_same(runpy.run_path(str(path))["offset_grad"](W), gs.grad(offset)(W))

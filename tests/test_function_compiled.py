@@ -320,7 +320,7 @@ def test_an_array_is_a_gradient_too() -> None:
 
 
 def test_what_does_not_exist_yet_says_what_to_do() -> None:
-    with pytest.raises(NotImplementedError, match=r"no forward mode yet.*gs.jacobian"):
+    with pytest.raises(NotImplementedError, match=r"never called in gradscribe: gs.jvp"):
         Cube.jvp(None)
-    with pytest.raises(NotImplementedError, match=r"no batching yet.*np.stack"):
+    with pytest.raises(NotImplementedError, match=r"under gs.vmap its forward"):
         Cube.vmap(None, None)

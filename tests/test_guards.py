@@ -417,9 +417,16 @@ def test_an_argument_that_is_written_while_it_overlaps_runs_eagerly() -> None:
         a[0] = 1.0
         return np.sum(a * b)
 
-    both = np.arange(3.0)
-    with pytest.raises(gs.AutogradError, match="shares memory with another argument"):
-        gs.compile(f)(both, both)
+    both, expected = np.arange(3.0), np.arange(3.0)
+    with pytest.warns(gs.EagerWarning, match="writes into memory that several of its arguments share"):
+        found = gs.compile(f)(both, both)
+    assert found == f(expected, expected)
+    np.testing.assert_array_equal(both, expected)
+    with (
+        pytest.warns(gs.EagerWarning, match="share"),
+        pytest.raises(gs.AutogradError, match="shares memory with another argument"),
+    ):
+        gs.compile(gs.grad(f))(both, both)
 
 
 def test_grad_mode_and_inference_mode() -> None:

@@ -99,7 +99,7 @@ def test_it_is_called_like_the_transform_that_it_is_loaded_for(path: Path) -> No
 
 def test_a_right_edit_is_taken(path: Path) -> None:
     edited(path, "np.tanh(x @ w)", "np.tanh(np.dot(x, w))")
-    edited(path, "(1 - t**2)", "((1 - t) * (1 + t))")
+    edited(path, "(1.0 - t**2)", "((1 - t) * (1 + t))")
     loaded = gs.load(path, loss)
     np.testing.assert_allclose(gs.grad(loaded)(W, X, Y), gs.grad(loss)(W, X, Y), rtol=1e-12)
 
@@ -108,7 +108,7 @@ def test_a_right_edit_is_taken(path: Path) -> None:
 def test_a_wrong_edit_is_named(path: Path, where: str) -> None:
     text = path.read_text(encoding="utf-8")
     head, definition, rest = text.partition(f"def {where}(")
-    path.write_text(head + definition + rest.replace("(1 - t**2)", "(1 - t)", 1), encoding="utf-8")
+    path.write_text(head + definition + rest.replace("(1.0 - t**2)", "(1.0 - t)", 1), encoding="utf-8")
     with pytest.raises(gs.VerifyError) as caught:
         gs.load(path, loss)
     message = str(caught.value)

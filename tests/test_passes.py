@@ -17,14 +17,17 @@ from gradscribe.runtime.ops import MISSING
 from gradscribe.runtime.registry import require
 from gradscribe.runtime.rules.control import count_of, guard, size_of
 from gradscribe.runtime.rules.indexing import index_add, place
+from gradscribe.runtime.rules.linalg import shared_matmul
 from gradscribe.transforms.compiler import reuse
 from gradscribe.transforms.compiler.passes import PASSES, optimise
 from gradscribe.transforms.compiler.passes.cse import common_subexpressions
 from gradscribe.transforms.compiler.passes.dead_code import dead_code
 from gradscribe.transforms.compiler.passes.folding import fold_constants
 from gradscribe.transforms.compiler.passes.identities import identities
+from gradscribe.transforms.compiler.passes.placing import placing
 from gradscribe.transforms.compiler.passes.scaling import scaling
 from gradscribe.transforms.compiler.passes.shapes import shapes
+from gradscribe.transforms.compiler.passes.sharing import sharing
 from gradscribe.transforms.compiler.passes.spreading import spreading
 from gradscribe.transforms.compiler.verify import verify
 
@@ -338,6 +341,33 @@ def test_dead_slices_go_whatever_bounds_them() -> None:
     assert paths(dead_code(b.gives(kept))) == ["np.sin", "operator.getitem"]
 
 
+def test_what_is_placed_and_added_to_is_added_first() -> None:
+    b = Builder(A[0], A[1])
+    v, w = b.inputs
+    index = slice(1, None)
+    first = b.add(place, v, index, (4,), np.dtype(float))
+    second = b.add(index_add, first, index, w)
+    third = b.add(index_add, second, slice(None, -1), w)
+    before = b.gives(third)
+    after = placing(before.copy())
+    assert paths(after) == ["np.add", before.calls[0].op.path, before.calls[1].op.path]
+    edges = np.array([-0.0, np.inf, np.nan])
+    for inputs in (b.concrete, [edges, edges[::-1].copy()], [-np.zeros(3), -np.zeros(3)]):
+        same(before, after, inputs)
+
+
+@pytest.mark.parametrize("other", ["place", "shape", "use", "dtype"])
+def test_what_is_added_elsewhere_or_read_before_is_left(other: str) -> None:
+    b = Builder(A[0], A[1], A[1].astype(np.float32))
+    v, w, narrow = b.inputs
+    first = b.add(place, v, slice(1, None), (4,), np.dtype(float))
+    addend = narrow if other == "dtype" else 2.0 if other == "shape" else w
+    second = b.add(index_add, first, slice(None, -1) if other == "place" else slice(1, None), addend)
+    outputs = [second, b.add(np.sin, first)] if other == "use" else [second]
+    before = b.gives(*outputs)
+    assert paths(placing(before.copy())) == paths(before)
+
+
 def test_scaling() -> None:
     b = Builder(A)
     x = b.inputs[0]
@@ -372,6 +402,17 @@ def test_shapes_are_read_from_arguments() -> None:
     found = dead_code(shapes(graph))
     assert [c.op.path for c in found.calls if c.op.path in ("size", "count")] == ["count"]
     assert next(c for c in found.calls if c.op.path == "count").args == (b.inputs[0],)
+    same(graph, found, b.concrete)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_products_with_what_all_examples_share(turned: bool) -> None:
+    w = np.arange(12.0).reshape(4, 3)[:, ::-1] if turned else np.linspace(0.0, 1.0, 12).reshape(3, 4)
+    b = Builder(np.arange(6.0).reshape(2, 3) / 7, w)
+    whole = b.add(np.broadcast_to, b.inputs[1], (2, *w.shape))
+    graph = b.gives(b.add(shared_matmul, b.inputs[0], b.add(np.swapaxes, whole, 1, 2) if turned else whole))
+    found = dead_code(sharing(graph))
+    assert paths(found) == (["np.transpose", "np.matmul"] if turned else ["np.matmul"])
     same(graph, found, b.concrete)
 
 

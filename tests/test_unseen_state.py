@@ -121,26 +121,12 @@ def dispatched(v: Any) -> Any:
     return v * SCALE
 
 
-def attributed(a: Any) -> Any:
-    try:
-        return a * attributed.k  # type: ignore[attr-defined]
-    except AttributeError:
-        return a
-
-
-def _attribute(value: Any) -> Setup:
-    return lambda: attributed.__dict__.pop("k", None) if value == 2.0 else setattr(attributed, "k", value)
-
-
 UNSEEN: dict[str, tuple[Any, tuple[Any, ...], Callable[[Any], Setup]]] = {
     "np.vectorize": (lambda a: np.sum(a) * float(VECTORIZED(1.0)), (x(),), _scale),
     "np.frompyfunc": (lambda a: np.sum(a) * FROM_PYTHON(1.0), (x(),), _scale),
     "a polynomial": (lambda a: np.sum(a) * POLYNOMIAL(1.0), (x(),), _item(POLYNOMIAL.coef, 0)),
     "an attribute of a number": (lambda a: np.sum(a) * NUMBER.bias, (x(),), _set(NUMBER, "bias")),
     "a class variable": (lambda p: np.sum(p.w) * p.scale, (WithClassVariable(x()),), _set(WithClassVariable, "scale")),
-    "a class variable of its own": (
-        lambda a: np.sum(WithClassVariable(a).w) * WithClassVariable.scale, (x(),), _set(WithClassVariable, "scale")
-    ),
     "an inherited method": (lambda p: np.sum(p.twice()), (Inherits(x()),), _scale),
     "a special method": (lambda p: np.sum(p[0]), (Indexed(x()),), _scale),
     "a cached property": (lambda p: np.sum(p.twice), (Computed(x()),), _scale),
@@ -150,7 +136,6 @@ UNSEEN: dict[str, tuple[Any, tuple[Any, ...], Callable[[Any], Setup]]] = {
     "a method of an array": (lambda a: np.sum(a) * DOT(np.ones(3)), (x(),), _item(TABLE, 0)),
     "lru_cache": (lambda a: np.sum(a) * cached(1.0), (x(),), _uncached),
     "singledispatch": (lambda a: np.sum(a) * dispatched(1.0), (x(),), _scale),
-    "an attribute of a function": (lambda a: np.sum(attributed(a)), (x(),), _attribute),
     "globals()": (lambda a: np.sum(a) * globals().get("SCALE"), (x(),), _scale),
     "eval": (lambda a: np.sum(a) * eval("SCALE"), (x(),), _scale),
     "vars": (lambda a: np.sum(a) * vars(MODEL)["k"], (x(),), _set(MODEL, "k")),

@@ -15,7 +15,7 @@ from .engine import apply_node, run_backward
 from .exits import warn_at_user
 from .graph import AccumulateGrad, GradientEdge, Node, edge_of
 from .modes import LOCAL, grad_mode
-from .operand import Operand, alias, wrap
+from .operand import Operand, alias, levels_of, plain_shape, wrap
 from .site import blame
 
 __all__ = ["backward", "grad", "may_be_grad"]
@@ -70,10 +70,14 @@ def seed_of(output: Any, gradient: Any, k: int = 0) -> Any:
             )
         return np.ones(shape, node.dtype) if shape else node.dtype.type(1)
     given = gradient if isinstance(gradient, Operand) else wrap(np.asarray(gradient))
-    if np.shape(given._value) != shape:
+    if isinstance(gradient, (int, float, complex)):  # a number is a literal, an array would need an origin
+        given = wrap(given._value[()])
+    if LOCAL.levels:
+        given = LOCAL.levels[-1].shown(given, levels_of(output))
+    if plain_shape(given) != shape:
         raise blame(
             ShapeError(
-                f"Mismatch in shape: grad_output[{k}] has a shape of {np.shape(given._value)} and "
+                f"Mismatch in shape: grad_output[{k}] has a shape of {plain_shape(given)} and "
                 f"output[{k}] has a shape of {shape}."
             )
         )

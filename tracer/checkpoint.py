@@ -12,8 +12,9 @@ import numpy as np
 
 from ..runtime.errors import AutogradError
 from .graph import AccumulateGrad, meta_of, next_sequence
+from .levels import under
 from .modes import LOCAL, grad_mode, recording
-from .operand import Operand, alias, wrap
+from .operand import Operand, alias, follow, wrap
 from .randomness import GENERATORS, as_drawn, random_states
 from .saved import saved_tensors_hooks
 from .site import blame
@@ -95,6 +96,7 @@ class _Frame:
         self.random: list[tuple[Any, Any]] = []
         self.context, self.compares, self.early_stop = context, compares, early_stop
         self.depth = LOCAL.depth, LOCAL.differentiating
+        self.levels = LOCAL.levels
         self.holders: list[weakref.ref[_Holder]] = []
         self.metas: list[Any] = []
         self.complete = False  # whether the function has returned: backward may run inside it
@@ -135,7 +137,13 @@ class _Frame:
 
         args, kwargs = _replaced(self.arguments, _Argument, _once(lambda argument: argument.tensor(self.name())))
         mode = contextlib.ExitStack()
-        for part in (contextlib.suppress(_Stop), as_drawn(self.random), recording(None), _depth(*self.depth)):
+        for part in (
+            contextlib.suppress(_Stop),
+            as_drawn(self.random),
+            recording(None),
+            _depth(*self.depth),
+            under(self.levels),
+        ):
             mode.enter_context(part)
         with mode, self.context, grad_mode(True), saved_tensors_hooks(pack, lambda tensor: tensor):
             self.function(*args, **kwargs)
@@ -193,8 +201,11 @@ class _Argument:
         if self.unpack is None:
             _check_unwritten(found._value, self.stamp, name)
         if type(self.node) is AccumulateGrad and self.node.variable._value is found._value:
-            return self.node.variable  # the very leaf
-        return wrap(found._value, self.node)
+            made = self.node.variable  # the very leaf
+        else:
+            made = wrap(found._value, self.node)
+        follow(made, found)
+        return made
 
 
 def _check_unwritten(value: Any, stamp: int, name: str) -> None:

@@ -12,7 +12,7 @@ from ..runtime.ops import Saved
 from .custom import CustomNode
 from .graph import AccumulateGrad, Pick
 from .modes import LOCAL
-from .operand import Operand, alias, is_inference, wrap
+from .operand import Operand, alias, cover, is_inference, levels_of, wrap
 from .saved import Packed
 from .site import blame
 from .versions import check_entry
@@ -107,7 +107,7 @@ class FunctionCtx:
 class _Kept:
     """One saved Tensor: its value and where it stands in the graph, never the Tensor itself (an output holds the node)."""
 
-    __slots__ = ("edge", "place", "unpack", "value")
+    __slots__ = ("edge", "hides", "place", "unpack", "value")
 
     def __init__(self, tensor: Any, edge: Any, place: int) -> None:
         if is_inference(tensor):
@@ -119,6 +119,7 @@ class _Kept:
             )
         value = alias(tensor) if isinstance(tensor, Operand) else wrap(tensor)
         self.edge, self.place = edge, place  # of an output its number, of an input -2 less its number, else -1
+        self.hides = levels_of(tensor)
         hooks = LOCAL.packing[-1] if LOCAL.packing else None
         self.value: Any = value if hooks is None else Packed(value._value, edge, hooks)
 
@@ -128,11 +129,14 @@ class _Kept:
         spec = Saved("saved", "out" if self.place >= 0 else "value", -2 - self.place if self.place < -1 else -1)
         if type(value) is Packed:
             value = wrap(value.value(node, spec, -1))
+            cover(value, self.hides)
         else:
             if node is not None:
                 check_entry(node, spec, value, -1)
             if type(self.edge) is AccumulateGrad:
-                return self.edge.variable
+                leaf = self.edge.variable
+                cover(leaf, self.hides)
+                return leaf
         made = alias(value)
         if self.place >= 0:
             made._node = Pick(node, self.place) if node is not None and node.plural else node

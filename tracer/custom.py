@@ -13,11 +13,16 @@ from ..runtime.registry import require
 from .cotangents import outward
 from .dispatch import apply
 from .graph import NUMBER, Node, Pick, meta_of, next_sequence
+from .levels import under
 from .modes import LOCAL
-from .operand import Operand, wrap
+from .operand import Operand, levels_of, plain_shape, wrap
 from .site import blame, user_site
 
 __all__ = ["CustomNode"]
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Operand)
 
 
 class CustomNode(Node):
@@ -31,6 +36,8 @@ class CustomNode(Node):
     count: int  # of all inputs
     outputs: tuple[Any, ...]  # the shape and dtype of each output, None for what is no Tensor
     inside = False  # whether it was made inside a transform
+    under: tuple[Any, ...] = ()  # the vmaps that it was called under
+    hides: tuple[Any, ...] = ()  # of each of `places`, and of each output, what it hides of them
     before: tuple[Any, ...] = ()  # the values of the Tensors among the inputs, until `written` is asked
 
     def begin(self, inputs: tuple[Any, ...], label: str) -> None:
@@ -42,6 +49,9 @@ class CustomNode(Node):
         self.inside = LOCAL.depth > 0
         if self.inside:
             self.before = tuple([inputs[k]._value for k, _ in self.places])
+        if LOCAL.levels:
+            self.under = LOCAL.levels
+            self.hides = tuple([levels_of(inputs[k]) for k, _ in self.places])
         self.outputs = ()
         self.plural = 0
         self.meta = NUMBER
@@ -66,6 +76,8 @@ class CustomNode(Node):
         """The node behind each output: None behind a constant (an integer, one of `constant`, what is no Tensor)."""
         self.seq = next_sequence()
         self.outputs = tuple([meta_of(o._value) if isinstance(o, Operand) else None for o in outputs])
+        if self.under:
+            self.hides = (*self.hides, *[levels_of(o) for o in outputs])
         self.plural = len(outputs) if several else 0
         if several:
             self.meta = self.outputs
@@ -124,9 +136,15 @@ class CustomNode(Node):
         """Let go of what was saved."""
 
     def _backward(self, g: Any, saved: Any, sums: Any) -> tuple[Any, ...]:
-        tensors = LOCAL.grad or LOCAL.recorder is not None
+        if self.under and not set(self.under) <= set(LOCAL.levels):  # the user's code runs as it did then
+            with under((*LOCAL.levels, *[level for level in self.under if level not in LOCAL.levels])):
+                return self._backward(g, saved, sums)
         given = g if self.plural else (g,)
+        tensors = LOCAL.grad or LOCAL.recorder is not None or any(map(_is_tensor, given))
         grads = tuple([self._given(one, meta, tensors) for one, meta in zip(given, self.outputs, strict=True)])
+        if self.under:
+            level, hides = self.under[-1], self.hides[len(self.places) :]
+            grads = tuple([one if one is None else level.hidden(one, h) for one, h in zip(grads, hides, strict=True)])
         recorder = LOCAL.recorder
         before = None if recorder is None else recorder.user_code(True)
         try:
@@ -135,7 +153,19 @@ class CustomNode(Node):
             if recorder is not None:
                 recorder.user_code(before)
         edges = dict(self.places)
+        if self.under:
+            found = self._shown(found)
         return tuple([self._taken(found[k], k, edges[k].meta, tensors) for k, edge in self.places if edge is not None])
+
+    def _shown(self, found: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Cotangents with the axes of all examples, as the graph has them."""
+        hides = {k: h for (k, _), h in zip(self.places, self.hides, strict=False)}
+        shown = list(found)
+        for k, g in enumerate(found):
+            if k in hides and isinstance(g, (Operand, np.ndarray, np.generic)):
+                rest = tuple([level for level in self.under if level not in hides[k]])
+                shown[k] = self.under[-1].shown(self.under[-1].summed(g, rest), hides[k])
+        return tuple(shown)
 
     def _given(self, g: Any, meta: Any, tensors: bool) -> Any:
         """A cotangent as the user gets it: memory of its own, and PyTorch's convention of complex numbers."""
@@ -159,7 +189,8 @@ class CustomNode(Node):
                 )
             )
         value = found._value if isinstance(found, Operand) else found
-        shape, dtype = np.shape(value), np.result_type(value)
+        shape = plain_shape(found) if isinstance(found, Operand) else np.shape(value)
+        dtype = np.result_type(value)
         try:
             fits = shape == meta[0] or np.broadcast_shapes(shape, meta[0]) == shape
         except ValueError:

@@ -15,11 +15,12 @@ from ..runtime.ops import Kind, Op, Plan
 from ..runtime.registry import require
 from . import masked, operand, saved, versions, views
 from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
+from .levels import refuse_leaked
 from .modes import LOCAL
 from .operand import Operand, alias, wrap
 from .site import blame
 
-__all__ = ["Foreign", "apply", "apply1", "apply2", "install", "node_of", "run"]
+__all__ = ["Foreign", "apply", "apply1", "apply2", "install", "install_batching", "node_of", "run"]
 
 _new = object.__new__
 float64 = np.float64
@@ -32,6 +33,15 @@ def install(cls: type[Operand]) -> None:
     global tensor_class
     tensor_class = cls
     operand.install(cls)
+
+
+def install_batching(run: Any) -> None:
+    """Let `run` have a look at what happens under vmap (its module stands above this one)."""
+    global run_batched
+    run_batched = run
+
+
+run_batched: Any = None
 
 
 def apply1(op: Op, x: Any) -> Any:
@@ -163,9 +173,13 @@ def has_tensor(value: Any) -> bool:
 
 def unwrap(value: Any) -> Any:
     """`value` with each Tensor in it replaced by what it holds, and each traced size by the plain number."""
-    if isinstance(value, Operand):
-        return value._value
     kind = type(value)
+    if kind is tensor_class:
+        return value._value
+    if isinstance(value, Operand):
+        if kind is operand.batched_class:
+            refuse_leaked(value)
+        return value._value
     if kind is list or kind is tuple:
         return kind([unwrap(v) for v in value])
     if kind is slice:
@@ -209,6 +223,10 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def run(op: Op, bound: tuple[Any, ...]) -> Any:
     """Run an op on arguments in the order of its parameters."""
+    if LOCAL.levels:
+        found = run_batched(op, bound)
+        if found is not NotImplemented:
+            return found
     if op.kind is Kind.shaping and isinstance(bound[0], Operand) and not LOCAL.depth:
         versions.own_array(bound[0])  # so that a view of a number shares memory with it
     values = tuple([unwrap(b) for b in bound])

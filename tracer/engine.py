@@ -19,13 +19,13 @@ from .saved import unpacked
 from .site import blame
 from .versions import COUNTERS, check
 
-__all__ = ["apply_node", "run_backward"]
+__all__ = ["apply_node", "freed", "rebuilt", "run_backward"]
 
 float64 = np.float64
 PLAIN = Extra()  # of a node that has nothing of its own, where one of the modes looks at every node
 
 
-def _rebuilt(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+def rebuilt(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a node saved, as Tensors that hang in the graph where they stood."""
     edges = dict(zip(node.plan.slots, node.edges, strict=True))
     made: list[Any] = []
@@ -72,7 +72,8 @@ def run_backward(
     try:
         with np.errstate(all="ignore"), grad_mode(create_graph):
             if recorder is None:
-                return _run(roots, wanted, retain_graph, create_graph, accumulate)
+                tensors = create_graph or (bool(LOCAL.levels) and any(isinstance(g, Operand) for _, g in roots))
+                return _run(roots, wanted, retain_graph, tensors, accumulate)
             before = recorder.backward_begins()
             try:
                 return _run(roots, wanted, retain_graph, True, accumulate)
@@ -143,7 +144,7 @@ def _run(
             continue
         saved = node.saved
         if saved is None:
-            raise blame(_freed(node))
+            raise blame(freed(node))
         if COUNTERS:
             check(node)
         if extra is not None:
@@ -155,7 +156,7 @@ def _run(
                 saved = unpacked(node)
         plan = node.plan
         if tensors:
-            saved = _rebuilt(node, saved)
+            saved = rebuilt(node, saved)
         edges = node.edges
         if extra is not None or g is undefined:
             grads = _alone(node, g, saved)
@@ -211,7 +212,7 @@ def _collect(pick: Pick, g: Any, totals: dict[Any, Any], heap: list[tuple[float,
 def apply_node(node: Node, grads: tuple[Any, ...]) -> dict[Any, Any]:
     """The user-side gradients that one node alone makes of those of its results, by slot."""
     if node.saved is None:
-        raise blame(_freed(node))
+        raise blame(freed(node))
     if COUNTERS:
         check(node)
     plan = node.plan
@@ -219,7 +220,7 @@ def apply_node(node: Node, grads: tuple[Any, ...]) -> dict[Any, Any]:
     saved = unpacked(node) if node.extra is not None and node.extra.packed else node.saved
     found: dict[Any, Any] = {}
     with np.errstate(all="ignore"):
-        results = _alone(node, given if plural_of(node) else given[0], _rebuilt(node, saved) if LOCAL.grad else saved)
+        results = _alone(node, given if plural_of(node) else given[0], rebuilt(node, saved) if LOCAL.grad else saved)
         for slot, edge, g in zip(plan.slots, node.edges, results, strict=True):
             if g is not None:
                 g = outward(fit(g, edge.meta))
@@ -227,7 +228,8 @@ def apply_node(node: Node, grads: tuple[Any, ...]) -> dict[Any, Any]:
     return found
 
 
-def _freed(node: Any) -> AutogradError:
+def freed(node: Any) -> AutogradError:
+    """The error about a node whose saved tensors are gone."""
     return AutogradError(
         "Trying to backward through the graph a second time, or to read saved tensors after they have already been freed: "
         f"what {node.name()} saved is gone. Specify retain_graph=True when calling backward the first time."

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import AutogradError, GradientLossError
+from .levels import refuse
 from .modes import LOCAL
-from .operand import Operand
+from .operand import Operand, levels_of
 from .site import blame, is_library, is_ours
 from .versions import own_array
 
@@ -19,14 +20,16 @@ __all__ = ["leave", "warn_at_user"]
 _NUMBERS = frozenset(["float", "int", "complex", "index"])
 
 
-def leave(tensor: Operand, how: str) -> Any:
+def leave(tensor: Operand, how: str, spec: str = "") -> Any:
     """The value of `tensor` on its way out; `how` names the exit (`bool`, `float`, `numpy`, `format` ...).
 
     Raises AutogradError where NumPy's array would lose a gradient without a word; warns where a number does.
     """
+    if how not in ("iter", "repr", "format") and levels_of(tensor):
+        refuse(tensor, how)
     recorder = LOCAL.recorder
     if recorder is not None:
-        recorder.leave(tensor, how)
+        recorder.leave(tensor, how, spec)
     value = tensor._value
     if tensor._node is not None:
         if how in _NUMBERS:

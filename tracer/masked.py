@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import GradientLossError
-from ..runtime.ops import Op, Vjp
+from ..runtime.ops import Kind, Op, Vjp
 from . import dispatch, storage
 from .modes import LOCAL
 from .operand import Operand
@@ -41,12 +41,24 @@ def _masked(op: Op) -> Op:
 
     call.__name__ = op.name
     made = op.derived["masked"] = Op(
-        call, f"{op.signature}, into, where, *, dtype=None, casting='same_kind'", op.kind, path=op.path, title=op.title
-    )
+        call, f"{op.signature}, into, where, *, dtype=None, casting='same_kind'",
+        Kind.elementwise if getattr(op.fn, "signature", None) is None else op.kind, path=op.path, title=op.title,
+    )  # fmt: skip
     for name, vjp in op.vjps.items():
         made.vjps[name] = None if vjp is None else _mask_vjp(vjp)
     made.vjps["into"] = Vjp(lambda g, where: np.where(where, 0, g))
     made.vjps["where"] = None
+    return made
+
+
+def _recorded(op: Op) -> Op:
+    """The same for the compiler, under a name that no pass takes for the plain op."""
+    made = op.derived.get("recorded")
+    if made is None:
+        plain = _masked(op)
+        made = op.derived["recorded"] = Op(
+            plain.fn, plain.signature, plain.kind, path=f"{op.path}_where", title=f"Masked{op.title}", vjps=plain.vjps
+        )
     return made
 
 
@@ -72,17 +84,16 @@ def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             result = dispatch.apply(op, args, {})
             if (np.shape(result._value), result.dtype) == (np.shape(out._value), out.dtype):
                 return _into(out, result)
-        LOCAL.recorder.fail(
-            "writes a result of another type or shape (`out=`)"
-            if where is True
-            else "uses `where=` of a ufunc, which leaves values undefined"
-        )
+        if out is None:
+            LOCAL.recorder.fail("uses `where=` of a ufunc without `out=`, which leaves values undefined")
     if isinstance(out, Operand) and not LOCAL.depth and any(a is out for a in args):
         storage.may_write(out, f"{op.path}(..., out=x)", *args)
         before = storage.snapshot(out)
         args = tuple([before if a is out else a for a in args])
     result = dispatch.apply(
-        _masked(op), (*args, out, where), {k: v for k, v in words.items() if k in ("dtype", "casting")}
+        _masked(op) if LOCAL.recorder is None else _recorded(op),
+        (*args, out, where),
+        {k: v for k, v in words.items() if k in ("dtype", "casting")},
     )
     return result if out is None else _into(out, result)
 

@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
+from .steps import ASYNC_GENERATOR, COROUTINE, GENERATOR, Awaited, kind_of, later, stepwise
+
 __all__ = [
     "LOCAL",
     "Recorder",
@@ -30,12 +32,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Recorder(Protocol):
     """What `apply` and the exits tell while a function is captured (the compiler implements it)."""
 
+    abandoned: bool
+    generators: Any
+    messages: Any
+    written: Any
+
     def call(self, op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> Any: ...
     def backward_begins(self) -> Any: ...
     def backward(self, node: Any, g: Any) -> None: ...
+    def tangent(self, node: Any) -> None: ...
     def backward_ends(self, before: Any) -> None: ...
     def user_code(self, runs: Any) -> Any: ...
-    def leave(self, tensor: Any, how: str) -> None: ...
+    def leave(self, tensor: Any, how: str, spec: str = "") -> None: ...
     def fail(self, reason: str) -> None: ...
     def shape(self, tensor: Any) -> tuple[int, ...]: ...
 
@@ -55,6 +63,11 @@ class _Local(threading.local):
     differentiating = 0  # those of them that take a gradient
     arguments: tuple[Any, ...] = ()  # the Tensors that stand for arrays of the caller of a transform
     written: list[Any]  # those of them that the function wrote into
+    levels: tuple[Any, ...] = ()  # the vmaps running, the outermost first
+
+    @staticmethod
+    def hand_back(tensor: Any) -> None:
+        """Let the caller of a transform see what was written into an argument (tracer/rebinding.py says how)."""
 
     @staticmethod
     def method_in_scope(holder: Any, name: str, takes_ctx: bool) -> Any:
@@ -76,6 +89,7 @@ def refresh() -> None:
         or LOCAL.inference
         or LOCAL.anomaly is not None
         or bool(LOCAL.packing)
+        or bool(LOCAL.levels)
     )
 
 
@@ -135,24 +149,26 @@ def recording(recorder: Recorder | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def transforming(arguments: list[Any], gradient: bool) -> Iterator[None]:
+def transforming(arguments: list[Any], gradient: bool | None) -> Iterator[None]:
     """Inside a transform: NumPy's meaning of scalars and in-place writes holds, and operations are recorded.
 
-    `arguments` are Tensors that stand for arrays of the caller; what the block writes into them is written back.
+    With `gradient=None` they are recorded only where they would be outside. `arguments` are Tensors that stand for arrays
+    of the caller; what the block writes into them is written back.
     """
     before = LOCAL.arguments, LOCAL.written
     LOCAL.arguments, LOCAL.written = (*before[0], *arguments), []
     LOCAL.depth += 1
-    LOCAL.differentiating += gradient
+    LOCAL.differentiating += bool(gradient)
     try:
-        with _differentiated() if gradient else _captured():
+        with _differentiated() if gradient else contextlib.nullcontext() if gradient is None else _captured():
             yield
     finally:
         LOCAL.depth -= 1
-        LOCAL.differentiating -= gradient
+        LOCAL.differentiating -= bool(gradient)
         written, (LOCAL.arguments, LOCAL.written) = LOCAL.written, before
-        for tensor in written:
-            tensor._caller[...] = tensor._value
+        if LOCAL.recorder is None or not LOCAL.recorder.abandoned:
+            for tensor in written:
+                LOCAL.hand_back(tensor)
 
 
 @contextlib.contextmanager
@@ -215,83 +231,23 @@ class _Mode:
                 FutureWarning,
                 stacklevel=2,
             )
-        kind = _kind(function)
+        kind = kind_of(function)
 
         def within(*args: Any, **kwargs: Any) -> Any:
             with held():
                 return function(*args, **kwargs)
 
         def generating(*args: Any, **kwargs: Any) -> Any:
-            return (yield from _stepwise(function(*args, **kwargs), held))
+            return (yield from stepwise(function(*args, **kwargs), held))
 
         async def awaiting(*args: Any, **kwargs: Any) -> Any:
-            return await _Awaited(function(*args, **kwargs), held)
+            return await Awaited(function(*args, **kwargs), held)
 
         def generating_later(*args: Any, **kwargs: Any) -> Any:
-            return _later(function(*args, **kwargs), held)
+            return later(function(*args, **kwargs), held)
 
-        made = {_GENERATOR: generating, _COROUTINE: awaiting, _ASYNC_GENERATOR: generating_later}.get(kind, within)
+        made = {GENERATOR: generating, COROUTINE: awaiting, ASYNC_GENERATOR: generating_later}.get(kind, within)
         return functools.wraps(function)(made)  # type: ignore[return-value]
-
-
-_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # of `inspect` (CO_GENERATOR ...), which is slow to import
-
-
-def _kind(function: Any) -> int:
-    """Whether calling `function` makes a generator, a coroutine or an asynchronous generator, or none of them (0)."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    function = getattr(function, "__func__", function)
-    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
-    return flags & (_GENERATOR | _COROUTINE | _ASYNC_GENERATOR)
-
-
-def _stepwise(steps: Any, held: Callable[[], Any]) -> Any:
-    """Run a generator (or a coroutine) in a mode that holds from step to step, and not between them."""
-    send, given = steps.send, None
-    while True:
-        try:
-            with held():
-                found = send(given)
-        except StopIteration as stop:
-            return stop.value
-        try:
-            given = yield found
-            send = steps.send
-        except GeneratorExit:
-            with held():
-                steps.close()
-            raise
-        except BaseException as error:
-            send, given = steps.throw, error
-
-
-class _Awaited:
-    """A coroutine under `_stepwise`."""
-
-    def __init__(self, steps: Any, held: Callable[[], Any]) -> None:
-        self._steps, self._held = steps, held
-
-    def __await__(self) -> Any:
-        return _stepwise(self._steps, self._held)
-
-
-async def _later(steps: Any, held: Callable[[], Any]) -> Any:
-    """An asynchronous generator under `_stepwise`."""
-    step, given = steps.asend, None
-    while True:
-        try:
-            found = await _Awaited(step(given).__await__(), held)
-        except StopAsyncIteration:
-            return
-        try:
-            given = yield found
-            step = steps.asend
-        except GeneratorExit:
-            await _Awaited(steps.aclose().__await__(), held)
-            raise
-        except BaseException as error:
-            step, given = steps.athrow, error
 
 
 class _GradMode(_Mode):

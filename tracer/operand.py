@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 from ..runtime.errors import AutogradError
 from .site import blame
 
-__all__ = ["Operand", "alias", "install", "is_inference", "made_in_inference", "may_be_saved", "tensor_class", "wrap"]
+__all__ = [
+    "Operand", "alias", "cover", "follow", "install", "install_batched", "is_inference", "levels_of", "made_in_inference",
+    "may_be_saved", "plain_shape", "tensor_class", "wrap",
+]  # fmt: skip
 
 _new = object.__new__
 
@@ -62,6 +65,41 @@ def may_be_saved(tensor: Any) -> None:
         )
 
 
+# The class of the Tensors of a function under vmap: batched.py, above, makes it. They say in `_levels` what they hide.
+batched_class: Any = ()
+
+
+def install_batched(cls: type[Operand]) -> None:
+    """Make `cls` the class of batched Tensors."""
+    global batched_class
+    batched_class = cls
+
+
+def levels_of(value: Any) -> tuple[Any, ...]:
+    """The vmaps whose axes a value hides: none but for a batched Tensor."""
+    return value._levels if isinstance(value, batched_class) else ()
+
+
+def plain_shape(tensor: Any) -> tuple[int, ...]:
+    """The shape of a Tensor as plain numbers, without what it hides."""
+    shape: tuple[int, ...] = getattr(tensor._value, "shape", ())
+    return shape[len(tensor._levels) :] if isinstance(tensor, batched_class) else shape
+
+
+def follow(tensor: Any, other: Any) -> None:
+    """Let a Tensor, which takes over the value of another, hide what that hides."""
+    cover(tensor, levels_of(other))
+
+
+def cover(tensor: Any, levels: tuple[Any, ...]) -> None:
+    """Let a Tensor hide its first axes, one for each of these vmaps."""
+    if levels:
+        tensor.__class__ = batched_class
+        tensor._levels = levels
+    elif isinstance(tensor, batched_class):
+        tensor.__class__ = tensor_class
+
+
 def wrap(value: Any, node: Any = None) -> Any:
     """A Tensor of a value, made by `node` (None: a constant)."""
     made = _new(tensor_class)
@@ -76,4 +114,6 @@ def alias(tensor: Any) -> Any:
     ir = getattr(tensor, "_ir", None)
     if ir is not None:
         made._ir = ir
+    if isinstance(tensor, batched_class):
+        follow(made, tensor)
     return made

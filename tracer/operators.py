@@ -13,7 +13,7 @@ from . import storage
 from .dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested
 from .exits import leave
 from .modes import LOCAL
-from .operand import Operand
+from .operand import Operand, levels_of
 
 __all__ = ["Operators"]
 
@@ -47,7 +47,7 @@ def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable
 
 def _in_place(fn: Callable[..., Any], symbol: str) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if LOCAL.depth and type(self._value) is not np.ndarray:
+        if LOCAL.depth and (type(self._value) is not np.ndarray or (levels_of(self) and not self.ndim)):
             return apply2(op, self, other)  # a scalar is rebound, as in NumPy
         try:
             return storage.update(self, lambda x: apply2(op, x, other), f"x {symbol} y", other)
@@ -110,6 +110,15 @@ class Operators(Operand):
         if digits is None:
             return round(float(leave(self, "float")))
         return apply(require(np.round), (self, digits), {})
+
+    @property
+    def base(self) -> Any:
+        """The array that the memory belongs to, None where it is this one's own."""
+        return np.asarray(leave(self, "flags")).base
+
+    def is_integer(self) -> bool:
+        """Whether a number is a whole one, as `float.is_integer` says."""
+        return float(leave(self, "float")).is_integer()
 
 
 _GETITEM = require(operator.getitem)

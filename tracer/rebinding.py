@@ -13,7 +13,7 @@ import numpy as np
 from ..runtime.errors import AutogradError
 from ..runtime.rules.indexing import index_set
 from .modes import LOCAL
-from .operand import Operand
+from .operand import Operand, alias, cover, follow, levels_of
 from .site import blame
 from .views import CUSTOM, DETACHED, View, custom_view, index_of, live_views, replay
 
@@ -29,10 +29,8 @@ def may_write(target: Any, how: str) -> None:
     """Raise where NumPy would not write, or where the write would reach another argument of the transform."""
     view = getattr(target, "_view", None)
     base = target if view is None else view.base
-    if LOCAL.recorder is not None and (
-        getattr(base, "_caller", None) is not None or getattr(base, "_ir", None) is None
-    ):
-        LOCAL.recorder.fail(f"writes in place into an array that it was given (`{how}`)")
+    if LOCAL.recorder is not None and getattr(base, "_ir", None) is None:
+        LOCAL.recorder.fail(f"writes in place into an array of unknown origin (`{how}`)")
     if (
         view is not None and base._value.flags.writeable and not target._value.flags.writeable
     ):  # np.broadcast_to, diagonal
@@ -40,12 +38,16 @@ def may_write(target: Any, how: str) -> None:
     if view is not None and view.made.startswith(CUSTOM):
         raise blame(AutogradError(custom_view(view, "")))
     caller = getattr(base, "_caller", None)
+    if isinstance(caller, Operand) and LOCAL.depth > 1:
+        may_write(caller, how)
     if caller is None or isinstance(caller, Operand):
         return
     if not caller.flags.writeable:
         raise blame(
             ValueError("assignment destination is read-only: the array that the caller passed may not be written")
         )
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.written.add(base)
     for other in LOCAL.arguments:
         if other is not base and np.may_share_memory(other._caller, caller):
             raise blame(
@@ -60,6 +62,8 @@ def rebind(target: Any, new: Any) -> None:
     """Give `target`, its base and every living view of that base the value that a write of `new` leaves."""
     view = getattr(target, "_view", None)
     base = target if view is None else view.base
+    if LOCAL.recorder is not None and LOCAL.differentiating and new._node is not None:
+        LOCAL.recorder.written.loses_gradient(base)
     goes_on = LOCAL.grad  # else the graph is as if nothing had been written, as on bare Tensors
     if view is not None:
         if view.made == DETACHED:
@@ -68,19 +72,42 @@ def rebind(target: Any, new: Any) -> None:
             goes_on = False
         new = _into_base(view, new)
     base._value = new._value if isinstance(new._value, np.ndarray) else np.asarray(new._value)
+    follow(base, new)
     if goes_on:
         base._node = new._node
     _recorded_as(base, new)
-    if isinstance(getattr(base, "_caller", None), np.ndarray) and all(w is not base for w in LOCAL.written):
+    if getattr(base, "_caller", None) is not None and all(w is not base for w in LOCAL.written):
         LOCAL.written.append(base)
     for seen in live_views(base):
         if seen._view.made.startswith(CUSTOM):
             raise blame(AutogradError(custom_view(seen._view, " its base or another view of its base")))
         fresh = replay(seen._view)
         seen._value = fresh._value
+        follow(seen, fresh)
         if goes_on and not seen._view.made:  # else it stays the constant that it is
             seen._node = fresh._node
         _recorded_as(seen, fresh)
+
+
+def _hand_back(tensor: Any) -> None:
+    """A transform is left: what it wrote into an argument stands in the caller's array, or in the Tensor of an outer one."""
+    caller = tensor._caller
+    if isinstance(caller, Operand):
+        if LOCAL.depth:
+            new = alias(tensor)
+            new._node = tensor._node if LOCAL.differentiating and LOCAL.grad else None
+            cover(new, levels_of(caller))
+            rebind(caller, new)
+    elif LOCAL.depth and getattr(tensor, "_ir", None) is not None:
+        if not LOCAL.differentiating:
+            tensor._node = None  # of a graph that is gone
+        if all(w is not tensor for w in LOCAL.written):
+            LOCAL.written.append(tensor)
+    else:
+        caller[...] = tensor._value
+
+
+setattr(type(LOCAL), "hand_back", staticmethod(_hand_back))  # noqa: B010
 
 
 def _into_base(view: Any, new: Any) -> Any:
@@ -96,6 +123,8 @@ def _into_base(view: Any, new: Any) -> Any:
             new = np.transpose(new)
         elif name == "swapaxes":
             new = np.swapaxes(new, *words)
+        elif name == "moveaxis":
+            new = np.moveaxis(new, words[1], words[0])
         elif name == "positive":
             pass
         elif name in ("expand_dims", "squeeze") or (name in ("reshape", "ravel") and "C" in words):

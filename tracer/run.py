@@ -6,7 +6,7 @@ from typing import Any
 
 from .graph import AccumulateGrad, Pick
 
-__all__ = ["Run", "needed_of"]
+__all__ = ["Run", "needed_of", "reached_from", "sequence"]
 
 
 class Run:
@@ -24,7 +24,7 @@ class Run:
     def reached(self) -> dict[Any, None]:
         """The nodes behind the roots."""
         if self._known is None:
-            self._known = _reached(self.roots)
+            self._known = reached_from(self.roots)
         return self._known
 
     def calls_hooks_of(self, edge: Any) -> bool:
@@ -35,7 +35,7 @@ class Run:
         return (node in self.running and node in self.reached) or (edge in self.wanted and edge in self.reached)
 
 
-def _reached(roots: list[Any]) -> dict[Any, None]:
+def reached_from(roots: list[Any]) -> dict[Any, None]:
     """The nodes that a run from `roots` could come to."""
     seen: dict[Any, None] = {}
     stack = list(roots)
@@ -54,7 +54,7 @@ def _reached(roots: list[Any]) -> dict[Any, None]:
 def needed_of(reached: dict[Any, None], wanted: dict[Any, Any], accumulate: bool) -> tuple[set[Any], set[Any]]:
     """The nodes on a path to something wanted, and those of them that run: not what is only to be known."""
     needed, running = set(wanted), set(wanted) if accumulate else set()
-    for node in sorted(reached, key=_sequence):  # what a node depends on was created before it
+    for node in sorted(reached, key=sequence):  # what a node depends on was created before it
         if type(node) is AccumulateGrad:
             continue
         if (node.parent in running) if type(node) is Pick else any(e in needed for e in node.edges):
@@ -63,5 +63,6 @@ def needed_of(reached: dict[Any, None], wanted: dict[Any, Any], accumulate: bool
     return needed, running
 
 
-def _sequence(node: Any) -> int:
+def sequence(node: Any) -> int:
+    """When a node was made, as a number that grows."""
     return node.seq  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ from ..runtime.rules.indexing import index_set
 from . import dispatch, rebinding, versions
 from .graph import AccumulateGrad, Node, meta_of, next_sequence
 from .modes import LOCAL
-from .operand import Operand, is_inference, wrap
+from .operand import Operand, is_inference, plain_shape, wrap
 from .site import blame
 from .views import CUSTOM, custom_view, index_of, is_what_stands_there, live_views, set_stale
 
@@ -154,6 +154,9 @@ def replace_data(target: Any, value: Any) -> None:
 def _commit(target: Any, new: Any, how: str) -> None:
     """Let `target` hold what `new` holds, and its history be that of `new`."""
     if not isinstance(new, Operand):
+        if LOCAL.recorder is not None and type(new) in (bool, int, float) and target._value.dtype.kind == "f":
+            rebinding.rebind(target, index_set(target, ..., new))
+            return
         new = wrap(np.asarray(new))
     fitted = _fitted(target, new, how)
     if LOCAL.depth:
@@ -187,7 +190,7 @@ def go_on(target: Any, node: Any) -> None:
 def _fitted(target: Any, new: Any, how: str) -> Any:
     """`new` in the dtype and shape of what it is written into."""
     value, old = new._value, target._value
-    dtype, shape = np.result_type(old), np.shape(old)
+    dtype, shape, found = np.result_type(old), plain_shape(target), plain_shape(new)
     if np.result_type(value) != dtype:
         if isinstance(value, np.ndarray | np.generic) and not np.can_cast(value, dtype, "same_kind"):
             raise blame(
@@ -197,16 +200,15 @@ def _fitted(target: Any, new: Any, how: str) -> Any:
                 )
             )
         new = new.astype(dtype)
-    if np.shape(value) != shape:
+    if found != shape:
         try:
-            fits = np.broadcast_shapes(np.shape(value), shape) == shape
+            fits = np.broadcast_shapes(found, shape) == shape
         except ValueError:
             fits = False
         if not fits:
             raise blame(
                 ShapeError(
-                    f"non-broadcastable output operand with shape {shape} "
-                    f"doesn't match the broadcast shape {np.shape(value)}"
+                    f"non-broadcastable output operand with shape {shape} doesn't match the broadcast shape {found}"
                 )
             )
         new = np.broadcast_to(new, shape)

@@ -62,7 +62,7 @@ class Tensor(Operators):
     tensor([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "_caller", "_grad", "_ir", "_view", "_views")
+    __slots__ = ("__weakref__", "_caller", "_grad", "_ir", "_levels", "_view", "_views")
 
     _caller: Any  # the array of the caller of a transform that this Tensor stands for
     _grad: Any  # the gradient of a non-leaf that retains it
@@ -110,7 +110,7 @@ class Tensor(Operators):
     @property
     def nbytes(self) -> int:
         """Bytes in all."""
-        return self.itemsize * np.size(self._value)
+        return self.size * self.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -318,7 +318,7 @@ class Tensor(Operators):
         return (self[k] for k in range(int(self.shape[0])))
 
     def __format__(self, spec: str) -> str:
-        value = leave(self, "format")
+        value = leave(self, "format", spec)
         if not spec:
             return str(value) if self._is_plain() else tensor_text(self, value)
         return format(value[()] if isinstance(value, np.ndarray) and not value.shape else value, spec)
@@ -332,8 +332,8 @@ class Tensor(Operators):
         return str(value) if self._is_plain() else tensor_text(self, value)
 
     def _is_plain(self) -> bool:
-        """Whether this stands for an array in a transform that does not differentiate it: it prints as NumPy does."""
-        return bool(LOCAL.depth) and self._node is None
+        """Whether this stands for an array in a transform: it prints as NumPy does."""
+        return bool(LOCAL.depth)
 
     def __hash__(self) -> int:
         value = leave(self, "hash")

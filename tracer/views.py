@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from ..runtime.ops import Op
 from ..runtime.registry import require
 from . import dispatch, versions
 from .modes import LOCAL, grad_mode, recording
-from .operand import Operand, alias, is_inference, made_in_inference, wrap
+from .operand import Operand, alias, follow, is_inference, made_in_inference, plain_shape, wrap
 from .site import blame
 
 __all__ = ["View", "index_of", "is_what_stands_there", "live_views", "note_view", "replay", "set_stale"]
@@ -91,6 +92,7 @@ def whole(source: Any) -> Any:
     made = wrap(source._value)
     if getattr(source, "_ir", None) is not None:
         made._ir = source._ir
+    follow(made, source)
     if isinstance(source._value, np.ndarray):
         note_view(made, require(np.positive), (source,))
     return made
@@ -167,12 +169,13 @@ def index_of(view: View) -> Any:
         raise blame(
             NoRuleError("a write into z.real or z.imag has no gradient rule in gradscribe: write z = re + 1j * im anew")
         )
-    if not base.ndim:
+    shape = plain_shape(view.base)
+    if not shape:
         return ()
-    positions = np.arange(base.size).reshape(base.shape)
+    positions = np.arange(math.prod(shape)).reshape(shape)
     with grad_mode(False), recording(None):
         seen = replay(view._replace(base=wrap(positions)))._value
-    return np.unravel_index(seen, base.shape)
+    return np.unravel_index(seen, shape)
 
 
 # A view whose base was written has another place in the graph, worked out when it is next asked for: until then it is of

@@ -13,10 +13,12 @@ from ..tracer.cotangents import outward
 from ..tracer.dispatch import apply
 from ..tracer.graph import AccumulateGrad, Node
 from ..tracer.modes import LOCAL
-from ..tracer.operand import Operand, alias, wrap
+from ..tracer.operand import Operand, alias, levels_of, wrap
 from .trees import flatten, unflatten
 
-__all__ = ["Arguments", "Finisher"]
+__all__ = ["Arguments", "Finisher", "is_given", "owner_of"]
+
+_NUMERIC = (Operand, np.ndarray, np.generic, float, complex)
 
 
 class Arguments:
@@ -80,7 +82,12 @@ class Arguments:
         made: list[Any] = []
         group: list[tuple[Any, Any]] = []
         for leaf in leaves:
+            given = getattr(leaf, "_ir", None)
+            if LOCAL.levels and isinstance(leaf, _NUMERIC):
+                leaf = spread(leaf)
             tensor = self._leaf(leaf, place)
+            if given is not None:  # whose cotangent it is called, also where it was repeated for each example
+                tensor._node.ir = ((given,), None)
             made.append(tensor)
             group.append((tensor._node, leaf))
         self._groups.append((structure, group))
@@ -88,7 +95,7 @@ class Arguments:
 
     def _leaf(self, leaf: Any, place: Any) -> Any:
         if isinstance(leaf, Operand):
-            self.tensors_given = True
+            self.tensors_given = self.tensors_given or is_given(leaf)
             dtype = leaf._value.dtype if hasattr(leaf._value, "dtype") else np.result_type(leaf._value)
             tensor = alias(leaf)
             tensor._caller = leaf
@@ -123,11 +130,11 @@ class Arguments:
         if type(value) is np.ndarray:
             return self._alias(value)
         if isinstance(value, Operand):
-            self.tensors_given = True
+            self.tensors_given = self.tensors_given or is_given(value)
             return value
         if isinstance(value, (dict, list, tuple)):
             leaves, structure = flatten(value)
-            self.tensors_given = self.tensors_given or any(isinstance(leaf, Operand) for leaf in leaves)
+            self.tensors_given = self.tensors_given or any(isinstance(v, Operand) and is_given(v) for v in leaves)
             return unflatten(structure, [self._alias(v) if type(v) is np.ndarray else v for v in leaves])
         return value
 
@@ -140,9 +147,26 @@ class Arguments:
         self.sources.append(array)
         return tensor
 
+    @property
+    def given(self) -> list[tuple[Any, list[tuple[Any, Any]]]]:
+        """For each differentiated argument its structure and (node, what the caller passed) for each leaf."""
+        return self._groups
+
     def grouped(self, grads: dict[Any, Any]) -> list[tuple[Any, list[tuple[Any, Any]]]]:
         """For each differentiated argument its structure and (cotangent or None, what the caller passed)."""
         return [(s, [(grads.get(node), leaf) for node, leaf in group]) for s, group in self._groups]
+
+
+def is_given(tensor: Any) -> bool:
+    """Whether a Tensor was given by who asks for Tensors: vmap gives some of constants, too."""
+    return tensor._node is not None or not LOCAL.levels
+
+
+def spread(leaf: Any) -> Any:
+    """What is differentiated under vmap: a variable of its own for each example."""
+    from ..tracer import batched  # loaded already, where vmap is used
+
+    return batched.spread(leaf, LOCAL.levels)
 
 
 def _linked(leaf: Any, dtype: Any) -> Any:
@@ -163,37 +187,50 @@ class Finisher:
     """Results as they leave: arrays where arrays came in, each in memory of its own."""
 
     def __init__(self, frame: Arguments, as_tensors: bool) -> None:
-        self.as_tensors = as_tensors
+        self.as_tensors = as_tensors or bool(LOCAL.levels)
+        self.cuts = not as_tensors  # under vmap: Tensors, but without the graph
         self.outermost = LOCAL.differentiating == 0
-        self.used = {_owner(s) for s in frame.sources}
+        self.used = {owner_of(s) for s in frame.sources}
 
     def gradient(self, g: Any, source: Any) -> Any:
         """A gradient in the type of what it belongs to."""
+        return self._left(outward(self._zeros(source) if g is None else g), source)
+
+    def tangent(self, t: Any, leaf: Any) -> Any:
+        """A tangent in the type of the result that it belongs to."""
+        if not isinstance(leaf, (*_NUMERIC, int)):
+            return None
+        return self._left(self._zeros(leaf) if t is None else t, leaf)
+
+    def _zeros(self, source: Any) -> Any:
         value = source._value if isinstance(source, Operand) else source
-        if g is None:
-            shape, dtype = np.shape(value), np.result_type(value)
-            g = apply(require(np.zeros), (shape, dtype), {}) if self.as_tensors else np.zeros(shape, dtype)
-        g = outward(g)
+        shape, dtype = np.shape(value), np.result_type(value)
+        return apply(require(np.zeros), (shape, dtype), {}) if self.as_tensors else np.zeros(shape, dtype)
+
+    def _left(self, g: Any, source: Any) -> Any:
+        value = source._value if isinstance(source, Operand) else source
+        if levels_of(source):
+            return source._of_each(g)
         array = g._value if isinstance(g, Operand) else g
         if type(value) is np.ndarray and type(array) is not np.ndarray:
             g = np.asarray(g) if not isinstance(g, Operand) else apply(require(np.asarray), (g,), {})
         elif type(array) is np.ndarray:
             if type(value) is not np.ndarray and not array.shape:
                 g = g[()]
-            elif self.outermost and (not array.flags.writeable or _owner(array) in self.used):
+            elif self.outermost and (not array.flags.writeable or owner_of(array) in self.used):
                 g = np.copy(g)
-            self.used.add(_owner(g))
+            self.used.add(owner_of(g))
         return g if self.as_tensors or not isinstance(g, Operand) else g._value
 
     def result(self, leaf: Any) -> Any:
         """A value that the function returned."""
         if not isinstance(leaf, Operand) or self.as_tensors:
-            return leaf
+            return alias(leaf) if self.cuts and isinstance(leaf, Operand) else leaf
         caller = getattr(leaf, "_caller", None)
         return leaf._value if caller is None else caller
 
 
-def _owner(value: Any) -> int:
+def owner_of(value: Any) -> int:
     """The identity of the array that owns the memory of `value`."""
     if isinstance(value, Operand):
         value = value._value

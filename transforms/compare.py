@@ -18,6 +18,7 @@ from .arguments import Arguments
 from .compiler.compiled import Compiled
 from .finite import DIRECTIONS, ENTRIES, SEED, Slopes, slopes
 from .gradient import GradFunction
+from .peak import peak_memory, shown
 from .transform import Transform
 from .trees import LEAF, flatten, unflatten
 
@@ -51,6 +52,8 @@ class Comparison:
     compiled_seconds: float | None  # None where the function runs eagerly
     compile_seconds: float | None  # capture, compilation and check, once
     finite_seconds: float
+    eager_bytes: int  # of memory, at the peak of one gradient
+    compiled_bytes: int | None
     evaluations: int  # of the function, by the finite differences
     runs_eagerly: str | None  # why there is no compiled version
     notes: list[str]
@@ -81,12 +84,15 @@ class Comparison:
             ratio = self.eager_seconds / self.compiled_seconds
             times += f", compiled {_seconds(self.compiled_seconds)} ({ratio:.1f} times as fast"
             times += f"; {_seconds(self.compile_seconds)} to compile)"
+        peaks = f"peak memory of one gradient: eager {shown(self.eager_bytes)}"
+        if self.compiled_bytes is not None:
+            peaks += f", compiled {shown(self.compiled_bytes)}"
         measured = f"finite differences: {finite} for {self.evaluations:,} evaluations"
         sampled = [row.argument for row in self.rows if row.finite.sampled]
         if sampled:
             listed = ", ".join(sampled[:4]) + (" ..." if len(sampled) > 4 else "")
             measured += f"; {listed}: {ENTRIES} entries, {DIRECTIONS} directions (seed {SEED})"
-        lines = [times, measured]
+        lines = [times, peaks, measured]
         if self.runs_eagerly is not None:
             lines.append(f"not compiled: {self.runs_eagerly}")
         return lines + self.notes
@@ -244,6 +250,8 @@ class _Run:
             compiled_seconds=None if compiled_call is None else self._fastest(compiled_call),
             compile_seconds=compile_seconds,
             finite_seconds=finite_seconds,
+            eager_bytes=self._peak(self.gradient),
+            compiled_bytes=None if compiled_call is None else self._peak(compiled_call),
             evaluations=self.evaluations,
             runs_eagerly=why,
             notes=self.notes,
@@ -290,6 +298,10 @@ class _Run:
             if spent > 5 * budget and runs > 1:
                 break
         return float(best)
+
+    def _peak(self, function: Callable[..., Any]) -> int:
+        args, kwargs = self._fresh()
+        return peak_memory(lambda: function(*args, **kwargs))
 
     def _rows(self, eager: list[Any], compiled: list[Any]) -> list[Row]:
         rows: list[Row] = []

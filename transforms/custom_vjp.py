@@ -12,7 +12,7 @@ import numpy as np
 from ..runtime.errors import AutogradError, ShapeError
 from ..tracer.custom import CustomNode
 from ..tracer.modes import LOCAL, grad_mode
-from ..tracer.operand import Operand, alias, is_inference, wrap
+from ..tracer.operand import Operand, alias, is_inference, plain_shape, wrap
 from ..tracer.site import blame
 from ..tracer.versions import check_written
 from .scope import Path, scope
@@ -239,8 +239,8 @@ class _VjpNode(CustomNode):
     def _checked(self, leaf: Any, value: Any, k: int, name: str) -> Any:
         if leaf is None or not isinstance(value, Operand):
             return None
-        shape = np.shape(value._value)
-        if np.shape(leaf._value if isinstance(leaf, Operand) else leaf) != shape:
+        shape = plain_shape(value)
+        if (plain_shape(leaf) if isinstance(leaf, Operand) else np.shape(leaf)) != shape:
             raise blame(
                 ShapeError(
                     f"cotangent {k} that bwd of `{name}` gave has shape {np.shape(leaf)}, but its argument {shape}. Sum it "

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 from ..runtime.ir import Graph
 from ..tracer.site import Site
 from .compiler.compiled import Compiled
+from .compiler.effects import effect_words
 from .compiler.environment import eager_only
 from .compiler.failure import instead
 from .compiler.misses import Miss
+from .compiler.size_words import with_free_sizes
 
 __all__ = ["Assumed", "Eager", "Explanation", "Specialised", "explain"]
 
@@ -35,6 +37,7 @@ class Specialised(NamedTuple):
     assumptions: tuple[Assumed, ...]
     hits: int
     source: str
+    effects: tuple[str, ...] = ()  # what can be seen from outside, in order: `rng.normal`, `print`
 
 
 class Eager(NamedTuple):
@@ -50,25 +53,30 @@ class Explanation:
     """What `gs.explain` found; printing it shows it all."""
 
     def __init__(
-        self, function: str, specialisations: list[Specialised], misses: list[Miss], eager: list[Eager], limit: int
-    ) -> None:
+        self, function: str, specialisations: list[Specialised], misses: list[Miss], eager: list[Eager], limit: int,
+        fastmath: bool = False,
+    ) -> None:  # fmt: skip
         self.function = function
         self.specialisations = specialisations
         self.misses = misses  # the newest last: why a call found no specialisation, which was then made
         self.eager = eager
         self.limit = limit
+        self.fastmath = fastmath
 
     def __str__(self) -> str:
         n = len(self.specialisations)
         lines = [f"{self.function}: {n} specialisation{'s' * (n != 1)} (of at most {self.limit})"]
+        if self.fastmath:
+            lines.append("fastmath is on: the last digits are not those of eager")
         if eager_only():
             lines.append("GRADSCRIBE_EAGER is set: nothing is compiled")
         elif not n and not self.eager:
             lines.append("it was not called yet")
         for k, one in enumerate(self.specialisations, 1):
             lines += ["", f"{k}. {one.name}: hit {one.hits} time{'s' * (one.hits != 1)} since the call that made it"]
-            lines += _listed("serves", one.signatures)
+            lines += _listed("serves", with_free_sizes(one.signatures))
             lines += _listed("assumes", [str(a) for a in one.assumptions], len(one.assumptions))
+            lines += _listed("effects", one.effects)
         if self.misses:
             last = self.misses[-1]
             lines += ["", f"The last miss ({len(self.misses)} so far):" if len(self.misses) > 1 else "The last miss:"]
@@ -116,23 +124,33 @@ def explain(function: Any) -> Explanation:
     """
     if not isinstance(function, Compiled):
         raise TypeError(f"gs.explain takes what gs.compile returned, not {function!r}: call gs.compile(f) and run that")
-    entries = [entry for known in list(function._entries.values()) for entry in list(known)]
+    known = [entry for known in list(function._entries.values()) for entry in list(known)]
+    entries = [one for entry in known for one in entry.members or (entry,)]
+    trees = {path: entry.specialisation for entry in known for path in entry.specialisation.paths}
     specialisations = []
     for specialisation, hits in function.hits().items():
         own = [entry for entry in entries if entry.specialisation is specialisation]
         assumed = dict.fromkeys(a for entry in own for a in _assumed(entry, specialisation.graph))
         signatures = dict.fromkeys(_signature(entry) for entry in own)
-        name = specialisation.filename.rpartition("/")[2]
-        specialisations.append(Specialised(name, tuple(signatures), tuple(assumed), hits, specialisation.text))
+        tree = trees.get(specialisation)
+        name = (tree or specialisation).filename.rpartition("/")[2]
+        if tree is not None:
+            name += f", path {tree.paths.index(specialisation) + 1} of {len(tree.paths)}"
+        text = (tree or specialisation).text
+        specialisations.append(
+            Specialised(name, tuple(signatures), tuple(assumed), hits, text, effect_words(specialisation.raw))
+        )
     eager = [Eager(why.reason, why.site, calls, instead(why)) for why, calls in function._said.items()]
-    return Explanation(function._label(), specialisations, list(function._misses), eager, function.limit)
+    fastmath = bool(function.options.get("fastmath"))
+    return Explanation(function._label(), specialisations, list(function._misses), eager, function.limit, fastmath)
 
 
 _OF_THE_CALL = frozenset(["layout", "number", "structure", "static"])
 
 
 def _signature(entry: Any) -> str:
-    parts = [f"{a.what}: {a.expected}" for a in entry.plan.assumptions if a.kind in _OF_THE_CALL]
+    given = [a for a in entry.plan.assumptions if a.kind in _OF_THE_CALL or (a.kind == "generator" and a.path is None)]
+    parts = [f"{a.what}: {a.expected}" for a in given]
     return ", ".join(parts) or "no arguments"
 
 
@@ -140,13 +158,14 @@ def _assumed(entry: Any, graph: Graph) -> list[Assumed]:
     """What must hold beyond the signature; the parts of one function together, builtins and modules as their names."""
     plan = entry.plan
     found = [
-        Assumed(a.what, a.expected, plan.site(a)) for a in plan.assumptions if a.kind in ("scope", "array")
-        if not a.expected.startswith("the module ")
+        Assumed(a.what, a.expected, plan.site(a)) for a in plan.assumptions if a.kind in ("scope", "array", "generator")
+        if not a.expected.startswith("the module ") and (a.kind != "generator" or a.path is not None)
     ]  # fmt: skip
     holders = dict.fromkeys(a.path[1] for a in plan.assumptions if a.kind == "code" and a.path is not None)
     for holder in holders:
         site = next(plan.site(a) for a in plan.assumptions if a.path is not None and a.path[1] is holder)
         found.append(Assumed(f"`{holder.__qualname__}`", "its code and defaults", site))
+    found += [Assumed(f"`{c.words}`", c.found, c.site) for c in plan.compared]
     for call in graph.calls:
         if call.op.path == "guard":
             found.append(Assumed(f"{call.args[1]}() of a traced value", repr(call.args[2]), call.site))

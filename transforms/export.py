@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
-import linecache
 import os
 import sys
 import tempfile
@@ -20,13 +19,15 @@ from ..tracer.site import prune
 from .compiler.compiled import Compiled
 from .export_inputs import SMALL, Axes, array_text, described, example, free_sizes, leaves_of, reads_and_branches
 from .export_text import Piece, function_text, hint, module_text
+from .forward import VECTOR, JvpFunction
 from .gradient import GradFunction
+from .second_order import HessianFunction, HvpFunction
 from .source import Source
 from .trees import flatten
-from .vjp import JacobianFunction
 
 __all__ = ["differentiated", "export", "source_hash"]
 
+_SECOND = ("hessian", "hvp", "jvp")
 CONSTANT = 64  # entries: a larger array from outside stays a keyword argument of the exported functions
 STORED = 2000  # entries: so many may be written down where numbers from their range do not do
 
@@ -44,16 +45,28 @@ def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label:
     """Generated source of `function`, checked against eager; CompileError where it has none."""
     from .compiler.failure import Failure
     from .compiler.specialise import Inputs, captured  # the compiler stands on gast, which is slow to load
+    from .compiler.written import OverlapError
 
     inputs = Inputs(function, args, kwargs)
-    result, made = (None, inputs.refused) if inputs.refused is not None else captured(function, inputs)
-    if isinstance(made, Failure):
+    inputs = inputs if inputs.refused is not None else inputs.again()  # which the function may write into
+    try:
+        result, made = (None, inputs.refused) if inputs.refused is not None else captured(function, inputs)
+    except OverlapError as overlap:
+        raise CompileError(f"gs.export: `{label}` cannot be exported, because it {overlap}.") from None
+    if made is None:  # a cached property was computed, which is there now
+        result, made = captured(function, inputs)
+    if made is None or isinstance(made, Failure):
         raise CompileError(f"gs.export: `{label}` cannot be exported, because it runs eagerly: {made}.")
     if isinstance(made, Exception):
         raise CompileError(f"gs.export: `{label}` could not be written as source ({made!r}).") from made
     problem = made.first_check(result)
     if problem is not None:
         raise VerifyError(f"gs.export: `{label}` differs from eager ({problem}). Please report it.")
+    if made.entry.specialisation.signature.writes:
+        raise CompileError(
+            f"gs.export: `{label}` writes into an array that it is given, and an exported module calls it more than once "
+            "with the same arguments. Write into a copy (y = x.copy())."
+        )
     if made.entry.specialisation.rebuild is not None:
         raise CompileError(
             f"gs.export: `{label}` returns a tree of classes that a module that imports NumPy alone cannot know. "
@@ -86,7 +99,8 @@ def export(
     for (of one array argument); they check their arguments, and run as a script it checks the gradient against finite
     differences, as `gs.export` does itself unless `check=False`. Sizes that `function` does not depend on stay free;
     numbers that it reads from outside are fixed, and arrays of more than 64 entries become keyword arguments.
-    Raises CompileError for what runs eagerly, with the line; VerifyError where the gradient fails that check.
+    Raises CompileError for what runs eagerly, with the line, and for what writes into its arguments;
+    VerifyError where the gradient fails that check.
 
     >>> import numpy as np, gradscribe as gs
     >>> def f(x):
@@ -98,7 +112,7 @@ def export(
     plain, argnums = differentiated(function, argnums)
     try:
         job = _Export(plain, argnums, args, kwargs)
-        text = job.text([w for w, wanted in (("hessian", hessian), ("hvp", hvp), ("jvp", jvp)) if wanted], check)
+        text = job.text([w for w, wanted in zip(_SECOND, (hessian, hvp, jvp), strict=True) if wanted], check)
     except Exception as error:
         raise prune(error) from error.__cause__
     if path is not None:
@@ -242,20 +256,17 @@ class _Export:
             )
         wrt, n = self.names[place], len(self.args)
         values, more = self.values, tuple[str, ...]()
-        options = {"argnums": self.argnums, "has_aux": False}
-        gradient = GradFunction(self.function, {**options, "with_value": what == "jvp"})
+        options = {"argnums": self.argnums}
         if what == "hessian":
-            function: Any = JacobianFunction(gradient, {"argnums": self.argnums})
+            function: Any = HessianFunction(self.function, options)
             purpose = f"The Hessian of `{name}` with respect to `{wrt}`."
         else:
-            v = next(v for v in ("v", "vector", "direction", "v_") if v not in self.names)
+            v = next(v for v in VECTOR if v not in self.names)
             more = (v,)
             values = [*self.args, value / (1 + np.abs(value)), *self.kwargs.values()]
-            function = self._product(what, gradient, v)
+            function = (HvpFunction if what == "hvp" else JvpFunction)(self.function, options)
             purpose = f"The Hessian of `{name}` with respect to `{wrt}`, times `{v}`."
-            if what == "hvp":
-                function = GradFunction(function, {**options, "with_value": False})
-            else:
+            if what == "jvp":
                 purpose = f"The value of `{name}`, and its derivative as `{wrt}` moves along `{v}`."
         args, kwargs = tuple(values[: n + len(more)]), self.kwargs
         captured = capture(function, args, kwargs, f"{name} ({what})")
@@ -264,22 +275,6 @@ class _Export:
         free = {} if pinned else self._free(function, values, captured, arrays)
         entries = self._described(values, arrays, Axes(free), more)
         return Piece(f"{name}_{what}", captured.text, purpose, "_ARGUMENTS", captured.result), entries
-
-    def _product(self, what: str, gradient: Any, v: str) -> Any:
-        """A function of the user's arguments and of `v`, as if the user had written it."""
-        n = len(self.args)
-        given = ", ".join([*self.names[:n], *(f"{k}={k}" for k in self.names[n:])])
-        parameters = ", ".join([*self.names[:n], v, *(["*", *self.names[n:]] if self.kwargs else [])])
-        if what == "hvp":
-            body = f"    return np.sum(gradient({given}) * {v})\n"
-        else:
-            body = f"    value, gradient = value_and_grad({given})\n    return value, np.sum(gradient * {v})\n"
-        text = f"def {what}({parameters}):\n{body}"
-        filename = f"<gradscribe>/{what}.py"
-        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        space: dict[str, Any] = {"__name__": "exported", "np": np, "gradient": gradient, "value_and_grad": gradient}
-        exec(compile(text, filename, "exec"), space)
-        return space[what]
 
 
 class _Rendered:
@@ -297,7 +292,7 @@ class _Rendered:
         job = self.job
         inputs = dict(zip(job.names, job.values, strict=True))
         hints = {name: hint(value) for name, value in {**inputs, **self.large}.items()}
-        hints |= {v: "np.ndarray" for v in ("v", "vector", "direction", "v_") if v not in hints}
+        hints |= {v: "np.ndarray" for v in VECTOR if v not in hints}
         functions = [function_text(p, hints, set(self.small), job.label) for p in self.pieces]
         wrt = tuple(job.names[p] for p in job.places)
         made = {
@@ -314,8 +309,12 @@ class _Rendered:
             f'from their range."""\n{draws}    # fmt: off\n    return {{\n{rows}    }}\n    # fmt: on\n'
         )
         names = (job.label, f"{job.label}_value_and_grad")
+        second = {p.name.rpartition("_")[2]: p.name for p in self.pieces if p.name[len(job.label) + 1 :] in _SECOND}
+        moved = (wrt[0], next(v for v in VECTOR if v not in job.names))
         sources = "\n\n".join(source_of(f) for f in self.base.functions)
-        return module_text(self.head(functions), made, sources, self.tables, constants, functions, examples, names)
+        return module_text(
+            self.head(functions), made, sources, self.tables, constants, functions, examples, names, second, moved
+        )
 
     def head(self, functions: list[str]) -> str:
         """The docstring of the module."""

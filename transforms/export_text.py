@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .exported import PARTS
+from .exported import PARTS, SECOND
 
 __all__ = ["WIDTH", "Piece", "commented", "function_text", "hint", "module_text"]
 
@@ -155,8 +155,17 @@ def _quoted(value: Any) -> str:
     return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text
 
 
+def _second_check(forward: str, second: dict[str, str], moved: tuple[str, str]) -> str:
+    """The check of the functions of second order, by what they are, where there are any."""
+    if not second:
+        return ""
+    rows = "".join(f'        "{what}": {name},\n' for what, name in second.items())
+    call = f'_check_products({forward}_grad, arguments, "{moved[0]}", "{moved[1]}", made)'
+    return f"    made = {{\n{rows}    }}\n    return {call} and fine\n"
+
+
 def module_text(head: str, made: dict[str, Any], sources: str, tables: list[tuple[str, Any]], constants: list[str],
-                functions: list[str], examples: str, names: tuple[str, str]) -> str:  # fmt: skip
+                functions: list[str], examples: str, names: tuple[str, str], second: dict[str, str], moved: tuple[str, str]) -> str:  # fmt: skip
     """The whole module."""
     forward, with_value = names
     body = "\n\n\n".join(functions)
@@ -172,14 +181,15 @@ def module_text(head: str, made: dict[str, Any], sources: str, tables: list[tupl
         parts.append(_OTHER)
     parts.append(f"\n\n{body}\n\n")
     parts.append("# What checks the arguments, and the gradient.\n\n")
-    parts.append("\n\n".join(inspect.getsource(part) for part in PARTS))
+    parts.append("\n\n".join(inspect.getsource(part) for part in (PARTS + SECOND if second else PARTS)))
     parts.append(f"\n{examples}\n")
     parts.append(
         "def check_gradient(arguments: dict[str, Any] | None = None) -> bool:\n"
         '    """Whether the gradient agrees with finite differences, at these arguments."""\n'
         "    arguments = example() if arguments is None else arguments\n"
         f"    gradient = {with_value}(**arguments)[1]\n"
-        f"    return _check_gradient({forward}, arguments, _PATHS, gradient)\n\n"
+        f"    {'fine =' if second else 'return'} _check_gradient({forward}, arguments, _PATHS, gradient)\n"
+        f"{_second_check(forward, second, moved)}\n"
     )
     parts.append('if __name__ == "__main__":\n    raise SystemExit(0 if check_gradient() else 1)')
     return "\n".join(parts) + "\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PARTS"]
+__all__ = ["PARTS", "SECOND"]
 
 
 def _check(expected: dict[str, Any], **arguments: Any) -> None:
@@ -128,4 +128,36 @@ def _check_gradient(function: Any, arguments: Any, paths: Any, gradient: Any) ->
     return agree
 
 
+def _check_products(gradient: Any, arguments: Any, name: str, v: str, made: Any) -> bool:
+    """Print how near second derivatives are to differences of the gradient."""
+    x, rng = arguments[name], np.random.default_rng(2)
+    direction = rng.normal(size=x.shape).astype(x.dtype)
+    eps = np.finfo(x.dtype).eps
+    step = eps ** (1 / 3) * max(1, np.max(np.abs(x), initial=0.0))
+    ends = []
+    for h in (step, -step):
+        ends.append(gradient(**{**arguments, name: _moved(x, h * direction)}))
+    slopes = (ends[0] - ends[1]) / (2 * step)
+    noise = 30 * eps * np.max(np.abs(ends), initial=0.0) / step
+    agree = True
+    for what, function in made.items():
+        expected, allowed = slopes, noise
+        if what == "hessian":
+            found = np.tensordot(function(**arguments), direction, x.ndim)
+        else:
+            found = function(**arguments, **{v: direction})
+        if what == "jvp":
+            products = gradient(**arguments) * direction
+            found, expected = found[1], np.sum(products)
+            allowed = eps**0.4 * np.linalg.norm(products)
+        apart = np.max(np.abs(found - expected), initial=0.0)
+        scale = np.max(np.abs(expected), initial=0.0)
+        near = bool(apart <= allowed + eps**0.4 * scale)
+        verdict = "agrees with" if near else "DIFFERS from"
+        print(f"{what}: {verdict} the gradient: {apart:.1e}")
+        agree = agree and near
+    return agree
+
+
 PARTS = (_check, _check_argument, _at, _replaced, _moved, _nearness, _slopes, _check_gradient)
+SECOND = (_check_products,)

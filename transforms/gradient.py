@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
+from ..runtime.registry import require
+from ..tracer.dispatch import apply
 from ..tracer.engine import run_backward
 from ..tracer.modes import LOCAL, transforming
-from ..tracer.operand import Operand, wrap
+from ..tracer.operand import Operand, levels_of, wrap
 from ..tracer.site import prune
 from .arguments import Arguments, Finisher
 from .scope import scope
@@ -111,7 +113,10 @@ class GradFunction(Transform):
                 "Take np.real(z), np.abs(z) ..., or pass a cotangent (gs.vjp)."
             )
         seed: Any = value._node.dtype.type(1)
-        if keep_graph or LOCAL.recorder is not None:
+        if levels_of(value):  # one for each example
+            seed = apply(require(np.broadcast_to), (seed, tuple(value._whole().shape)), {})
+            seed = seed if keep_graph or LOCAL.recorder is not None else seed._value
+        elif keep_graph or LOCAL.recorder is not None:
             seed = wrap(seed)
         return run_backward([(value._node, seed)], frame.wanted, retain_graph=keep_graph, create_graph=keep_graph)
 

@@ -18,7 +18,7 @@ from ..tracer.dispatch import apply, has_tensor, stack_nested
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand, levels_of, wrap
 
-__all__ = ["ScopedModule", "op_of_the_user", "replacement"]
+__all__ = ["ScopedModule", "makes_generators", "op_of_the_user", "replacement"]
 
 
 def _array(obj: Any, dtype: Any = None, *, copy: bool | None = True, **options: Any) -> Any:
@@ -85,8 +85,8 @@ def _math(fn: Callable[..., Any], np_fn: Callable[..., Any]) -> Callable[..., An
             if LOCAL.recorder is not None:
                 LOCAL.recorder.fail(f"goes on after an error of math.{fn.__name__}")
             raise
-        outside = _OUTSIDE.get(fn.__name__) if LOCAL.recorder is not None and len(args) == 1 else None
-        if outside is not None:  # noticed before NumPy warns
+        outside = _OUTSIDE.get(fn.__name__) if len(args) == 1 else None
+        if LOCAL.recorder is not None and outside is not None:  # noticed before NumPy warns
             LOCAL.recorder.leave(outside(args[0]), "bool")
         doubles = [
             apply(require(float), (a,), {}) if isinstance(a, Operand) and a.dtype != np.float64 else a for a in args
@@ -157,6 +157,28 @@ def _refused(path: str, fn: Any, why: str = "whose result differs from call to c
     return call
 
 
+def _drawing(owner: Any, fn: Any) -> Any:
+    """A function that draws random numbers, of which a capture is told."""
+
+    @functools.wraps(fn, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if LOCAL.recorder is None:
+            return fn(*args, **kwargs)
+        return LOCAL.recorder.generators.of_module(owner, fn, sys._getframe(1).f_code, args, kwargs)
+
+    return call
+
+
+def _seeding(fn: Any) -> Any:
+    """np.random.default_rng, of whose generators a capture is told."""
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return (fn if LOCAL.recorder is None else LOCAL.recorder.generators.new)(*args, **kwargs)
+
+    return call
+
+
 _CREATION = (
     "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity", "zeros_like", "ones_like", "empty_like",
     "full_like", "tri", "indices", "tril_indices", "triu_indices", "diag_indices", "logspace", "geomspace", "bartlett",
@@ -183,8 +205,8 @@ def _by_identity() -> dict[int, Any]:
         id(np.array): _array, id(np.asarray): _asarray, id(np.asanyarray): _asarray,
         id(np.ascontiguousarray): _laid_out(np.ascontiguousarray, "c_contiguous"),
         id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"),
-        id(isinstance): _isinstance, id(type): _type, id(len): _len, id(hasattr): _hasattr, id(getattr): _getattr,
-        id(np.isscalar): _isscalar,
+        id(isinstance): _isinstance, id(type): type_of, id(len): _len, id(hasattr): _hasattr, id(getattr): _getattr,
+        id(np.isscalar): _isscalar, id(print): _print,
     }  # fmt: skip
     for name in _CREATION:
         found[id(getattr(np, name))] = _creation(getattr(np, name))
@@ -201,6 +223,8 @@ def _by_identity() -> dict[int, Any]:
         found[id(getattr(np, name))] = _refused(
             f"np.{name}", getattr(np, name), "a setting that its source would not follow"
         )
+    for name in ("shares_memory", "may_share_memory"):
+        found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name), "a question about memory")
     for name in _FILES:
         found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name))
     return found
@@ -213,6 +237,11 @@ def _draws(owner: Any) -> bool:
         for module, name in (("random", "Random"), ("numpy.random", "RandomState"), ("numpy.random", "Generator"))
     ]
     return isinstance(owner, tuple([c for c in classes if c is not None]))
+
+
+def makes_generators(cls: type) -> bool:
+    """Whether objects of a class draw random numbers, or give the bits for them."""
+    return cls.__module__.startswith("numpy.random") or cls.__module__ == "random"
 
 
 _scipy_seen: dict[int, Any] = {}
@@ -232,28 +261,29 @@ def replacement(value: Any) -> Any:
         return _creation(value)
     owner = getattr(value, "__self__", None)
     if owner is not None and _draws(owner):
-        return _refused(f"{type(owner).__name__}.{value.__name__}", value)
-    if getattr(value, "__name__", None) == "default_rng" and value is np.random.default_rng:
-        return _refused("np.random.default_rng", value)
+        return _drawing(owner, value)
+    name = getattr(value, "__name__", None)
+    if name in ("seed", "ranf", "sample") and value is getattr(np.random, name):
+        return _drawing(getattr(np.random.normal, "__self__", None), value)
+    if name == "default_rng" and value is np.random.default_rng:
+        return _seeding(value)
     return None
 
 
 def _isinstance(obj: Any, classes: Any) -> bool:
     """A Tensor is an instance of whatever its value is one of."""
-    if classes is _type:
+    if classes is type_of:
         classes = type
-    elif isinstance(classes, tuple) and _type in classes:
-        classes = tuple([type if c is _type else c for c in classes])
+    elif isinstance(classes, tuple) and type_of in classes:
+        classes = tuple([type if c is type_of else c for c in classes])
     return isinstance(obj, classes) or (isinstance(obj, Operand) and isinstance(obj._value, classes))
 
 
-def _type(*args: Any, **options: Any) -> Any:
+def type_of(*args: Any, **options: Any) -> Any:
     """The type of a Tensor is that of its value."""
     if len(args) == 1 and isinstance(args[0], Operand):
         return type(args[0]._value)
     if len(args) == 1 and "__gradscribe_watched__" in vars(type(args[0])):  # a capture's handle of an instance
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"takes the class of a {type(args[0]).__name__}")
         return args[0].__class__
     return type(*args, **options)
 
@@ -261,6 +291,11 @@ def _type(*args: Any, **options: Any) -> Any:
 def _hasattr(obj: Any, name: str) -> bool:
     """A Tensor has the attributes of its value."""
     return hasattr(obj, name) and (not isinstance(obj, Operand) or hasattr(obj._value, name))
+
+
+def _print(*values: Any, **options: Any) -> None:
+    """A capture prints what stands in Tensors, and writes it down."""
+    (print if LOCAL.recorder is None else LOCAL.recorder.messages.printed)(*values, **options)
 
 
 def _getattr(obj: Any, name: str, *default: Any) -> Any:

@@ -21,7 +21,7 @@ import numpy as np
 from ..runtime.registry import lookup
 from ..tracer.modes import LOCAL
 from .globals_rewrite import through_module
-from .namespaces import ScopedModule, op_of_the_user, replacement
+from .namespaces import ScopedModule, makes_generators, op_of_the_user, replacement
 
 __all__ = ["ABSENT", "Path", "Scope", "Witness", "is_user_class", "is_user_function", "member", "scope", "watched"]
 
@@ -33,9 +33,10 @@ ABSENT = object()  # what stands nowhere
 class Path(tuple[Any, ...]):
     """Where a value was read: ("global", dict, name), ("cell", cell, name), ("attribute", object, name), ("item", list, k).
 
-    Of what stands there, also: ("id", path, ""), its identity; ("keys", container, ""); ("method", object, name), the
-    function that a bound method has; ("member", (class, after), name), found in the classes behind `after`; and
-    ("absent", object, name), that it has no such attribute. `words` is how the user's code says it, `self.w`.
+    Of what stands there, also: ("id", path, ""), its identity; ("keys", container, ""); ("defined", definitions, ""),
+    whether a class is as it was; ("method", object, name), the function that a bound method has;
+    ("member", (class, after), name), found in the classes behind `after`; and ("absent", object, name), that it has no
+    such attribute. `words` is how the user's code says it, `self.w`.
     """
 
     parent: Path | None
@@ -71,9 +72,11 @@ class Path(tuple[Any, ...]):
         if kind == "id":
             return holder.read()
         if kind == "keys":
-            return tuple(holder) if type(holder) is dict else tuple(range(len(holder)))
+            return tuple(holder) if isinstance(holder, (dict, set, frozenset)) else tuple(range(len(holder)))
         if kind == "method":
             return getattr(holder, name).__func__
+        if kind == "defined":
+            return holder.hold()
         return member(holder[0], name, holder[1]) if kind == "member" else not hasattr(holder, name)
 
     def __hash__(self) -> int:
@@ -147,8 +150,9 @@ class _Globals(dict[str, Any]):
 def _import(
     space: _Globals, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
 ) -> Any:
-    module = builtins.__import__(name, space.real, locals, fromlist, level)
-    return space.owner.see(module, Path(("global", sys.modules, module.__name__)))
+    module: Any = builtins.__import__(name, space.real, locals, fromlist, level)
+    found = module.__name__ if isinstance(module, types.ModuleType) else name  # anything can stand in sys.modules
+    return space.owner.see(module, Path(("global", sys.modules, found)))
 
 
 def _run_text(run: Any, real: dict[str, Any], text: Any, globals: Any = None, locals: Any = None) -> Any:
@@ -199,6 +203,10 @@ class Scope:
             library = top in _NAMESPACES
 
             def see(value: Any, name: str) -> Any:
+                if isinstance(value, type) and LOCAL.recorder is not None and makes_generators(value):
+                    LOCAL.recorder.fail(
+                        f"uses the class {module.__name__}.{name}; np.random.default_rng(seed) is known"
+                    )
                 if library and not isinstance(value, types.ModuleType):
                     found = replacement(value) if callable(value) else None
                     return value if found is None else found
@@ -259,7 +267,8 @@ class Scope:
             space.update({n: space[n] for n in {n for c in all_code(code) for n in c.co_names} if n in real})
             space["__name__"] = real.get("__name__")
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        defaults = function.__defaults__ and tuple([self.stand_in(d) for d in function.__defaults__])
+        given = function.__defaults__ or ()
+        names = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
         being_built = _being_built.of
         waiting = being_built[function] = []
         try:
@@ -267,12 +276,12 @@ class Scope:
         finally:
             del being_built[function]
         fresh = fresh or any(new is not cells[name] for new, name in zip(seen, code.co_freevars, strict=True))
+        defaults = tuple([self._default(given, k, name) for k, name in enumerate(names)]) or function.__defaults__
         own = types.FunctionType(code, space, function.__name__, defaults, tuple(seen) if seen else None)
         for cell in waiting:  # a function that reads itself, also by way of another, reads its rebuilt self
             cell.cell_contents = own
-        own.__kwdefaults__ = function.__kwdefaults__ and {
-            k: self.stand_in(d) for k, d in function.__kwdefaults__.items()
-        }
+        keywords = function.__kwdefaults__
+        own.__kwdefaults__ = keywords and {k: self._default(keywords, k, k) for k in keywords}
         own.__qualname__ = function.__qualname__
         own.__module__ = function.__module__
         own.__doc__ = function.__doc__
@@ -280,6 +289,9 @@ class Scope:
         if not fresh or self.witness is not None:  # what stands in a cell may change from call to call
             self._functions[function] = (_made_of(function), own)
         return own
+
+    def _default(self, place: Any, k: Any, name: str) -> Any:
+        return self.see(place[k], Path(("item", place, k), words=name))
 
     def _cell(self, cell: types.CellType, name: str) -> types.CellType:
         try:
@@ -296,13 +308,14 @@ class Scope:
 
 def _made_of(function: types.FunctionType) -> tuple[Any, ...]:
     """What a rebuilt function was made from, and is made anew when it changes."""
-    return (function.__code__, function.__defaults__, *(function.__kwdefaults__ or {}).items())
+    named = (function.__code__, function.__defaults__, function.__name__, function.__doc__)
+    return (*named, *(function.__kwdefaults__ or {}).items())
 
 
 def _alike(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
-    if len(before) != len(now) or before[0] is not now[0] or before[1] is not now[1]:
+    if len(before) != len(now) or any(a is not b for a, b in zip(before[:4], now[:4], strict=True)):
         return False
-    return all(a[0] == b[0] and a[1] is b[1] for a, b in zip(before[2:], now[2:], strict=True))
+    return all(a[0] == b[0] and a[1] is b[1] for a, b in zip(before[4:], now[4:], strict=True))
 
 
 class _BeingBuilt(threading.local):

@@ -10,7 +10,7 @@ from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand
 from .scope import ABSENT, watched
 
-__all__ = ["flatten", "flatten_row", "unflatten"]
+__all__ = ["flatten", "flatten_row", "paths", "unflatten"]
 
 _SPACE = "gradscribe"
 _registered: set[type] = set()
@@ -72,6 +72,16 @@ def unflatten(structure: Any, leaves: Any) -> Any:
     import optree
 
     return optree.tree_unflatten(structure, leaves)
+
+
+def paths(tree: Any) -> list[tuple[Any, ...]]:
+    """For each leaf the keys that lead to it."""
+    if not isinstance(tree, (dict, list, tuple)) and not _is_dataclass(tree):
+        return [()]
+    import optree
+
+    flatten(tree)
+    return list(optree.tree_paths(tree, none_is_leaf=True, namespace=_SPACE))
 
 
 def _is_dataclass(value: Any) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import NoRuleError
 from ..registry import composed
+from .support import happens
 
 _NONE = np._NoValue
 
@@ -29,7 +30,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
             weights = _along(weights, np.shape(a), axis)
         exact = np.result_type(_dtype(a), _dtype(weights), *(["f8"] if _dtype(a).kind in "biu" else []))
         total = np.sum(weights, axis=axis, dtype=exact, **_kept(keepdims))
-        if np.any(total == 0.0):
+        if happens(total == 0.0):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         mean = np.sum(np.multiply(a, weights, dtype=exact), axis=axis, **_kept(keepdims)) / total
     return (mean, np.broadcast_to(total, np.shape(mean))) if returned else mean
@@ -72,7 +73,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     a, *rows = np.broadcast_arrays(a, *choices)
     if mode != "raise":
         a = np.clip(a, 0, len(rows) - 1) if mode == "clip" else np.remainder(a, len(rows))
-    elif np.any((a < 0) | (a >= len(rows))):
+    elif happens((a < 0) | (a >= len(rows))):
         raise ValueError("invalid entry in choice array")
     return np.take_along_axis(np.stack(rows), a[None], 0)[0]
 
@@ -198,7 +199,7 @@ def _sloped(f: Any, step: Any, axis: int, edge_order: int) -> Any:
         if np.shape(step)[0] != n:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
         step = step[1:] - step[:-1]
-        step = step[0] if np.all(step == step[0]) else step
+        step = step if happens(step != step[0]) else step[0]
 
     def at(k: Any) -> Any:
         return f[(slice(None),) * axis + (k if isinstance(k, slice) else slice(k, k + 1 or None),)]

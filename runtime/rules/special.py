@@ -11,7 +11,6 @@ from scipy import special
 
 from ..ops import Kind
 from ..registry import op, primitive, rule
-from . import special_integrals  # noqa: F401  (its ops are registered with these)
 from .support import keep_axes
 
 elementwise = Kind.elementwise

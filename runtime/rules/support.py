@@ -77,6 +77,11 @@ def on_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtype: 
 rule(place_diagonal, v=lambda g, offset, axis1, axis2: np.diagonal(g, offset, axis1, axis2))
 
 
+def happens(condition: Any) -> bool:
+    """Whether a condition holds anywhere, under vmap in any example."""
+    return bool(np.any(condition._whole() if hasattr(condition, "_whole") else condition))
+
+
 # Elementwise rules.
 
 

@@ -23,7 +23,7 @@ def attention_value_and_grad(q, k, v):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:82: return np.sum((weights @ v) ** 2)
-        d_t_3 = 2 * t_3
+        d_t_3 = 2.0 * t_3
         d_weights = d_t_3 @ v.T
         d_v = weights.T @ d_t_3
         # golden_functions.py:76: return e / e.sum(axis=-1, keepdims=True)
@@ -32,7 +32,7 @@ def attention_value_and_grad(q, k, v):
         # golden_functions.py:75: e = np.exp(z - z.max(axis=-1, keepdims=True))
         t_4 = d_e * e
         t_5 = scores == t
-        t_6 = np.sum(t_5, axis=-1, dtype=np.float64, keepdims=True)
+        t_6 = t_5.sum(axis=-1, dtype=np.float64, keepdims=True)
         d_scores = t_4 + t_5 * (np.sum(-t_4, axis=1, keepdims=True) / t_6)
         # golden_functions.py:80: scores = q @ k.T / np.sqrt(q.shape[-1])
         t_7 = d_scores / 1.7320508075688772

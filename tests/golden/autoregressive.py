@@ -21,9 +21,9 @@ def autoregressive_value_and_grad(phi, sigma, series):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:231: return np.sum(residual**2) / (2 * sigma**2) + len ...
-        t_5 = -t_4 / t_3 * 2 * (2 * sigma)
+        t_5 = -t_4 / t_3 * 2.0 * (2 * sigma)
         d_sigma = np.float64(1.0) * residual.size / sigma + t_5
-        d_residual = np.float64(1.0) / t_3 * (2 * residual)
+        d_residual = np.float64(1.0) / t_3 * (2.0 * residual)
         d_predicted = -d_residual  # golden_functions.py:230
         # golden_functions.py:229: predicted = phi[0] * series[1:-1] + phi[1] * seri ...
         d_phi = np.zeros(phi.shape)

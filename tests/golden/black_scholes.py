@@ -44,8 +44,8 @@ def black_scholes_value_and_grad(spot, strike, rate, vol, maturity):
         t_9 = d_d1 / root
         d_root = -d_d1 * d1 / root - d_d2
         t_10 = t_9 * maturity
-        d_rate = np.sum(t_10) - np.sum(-t_8) * strike * t_5 * maturity
+        d_rate = t_10.sum() - np.sum(-t_8) * strike * t_5 * maturity
         d_spot = t_4 + t_9 / t_2 / strike
         # golden_functions.py:139: root = vol * np.sqrt(maturity)
-        d_vol = t_10 * 0.5 * (2 * vol) + d_root * t
+        d_vol = t_10 * 0.5 * (2.0 * vol) + d_root * t
     return out, (d_spot, d_rate, d_vol)

@@ -23,5 +23,5 @@ def convolution_value_and_grad(kernel, image, target):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:150: response = np.einsum("k,kij->ij", kernel.ravel(), ...
-        d_kernel = np.reshape(np.einsum("ij,kij->k", 2 * t_5, windows), kernel.shape)
+        d_kernel = np.reshape(np.einsum("ij,kij->k", 2.0 * t_5, windows), kernel.shape)
     return out, d_kernel

@@ -25,7 +25,7 @@ def convolution_by_hand_value_and_grad(kernel, signal, target):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:159: return np.sum((response - target) ** 2)
-        d_t_5 = 2 * t_5
+        d_t_5 = 2.0 * t_5
         # golden_functions.py:158: response += kernel[k] * signal[k : k + n]
         d_kernel = np.zeros(kernel.shape)
         d_kernel[2] = np.sum(d_t_5 * t_4)

@@ -19,6 +19,6 @@ def cosine_similarity_value_and_grad(u, v):
         # golden_functions.py:199: return u @ v / (np.linalg.norm(u) * np.linalg.nor ...
         t_4 = 1.0 / t_3
         d_t_3 = -out / t_3
-        d_u = d_t_3 * t_2 * (u / np.where(t == 0, 1, t)) + t_4 * v
-        d_v = d_t_3 * t * (v / np.where(t_2 == 0, 1, t_2)) + t_4 * u
+        d_u = d_t_3 * t_2 * (u / np.where(t == 0, 1.0, t)) + t_4 * v
+        d_v = d_t_3 * t * (v / np.where(t_2 == 0, 1.0, t_2)) + t_4 * u
     return out, (d_u, d_v)

@@ -33,12 +33,12 @@ def elbo_value_and_grad(params, x, noise):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:219: return np.sum((x - rebuilt) ** 2) + gaussian_kl(m ...
-        d_rebuilt = -2 * t_2
+        d_rebuilt = -2.0 * t_2
         # golden_functions.py:218: rebuilt = z @ params["decoder"]
         d_z = d_rebuilt @ decoder.T
         d_decoder = z.T @ d_rebuilt
         # golden_functions.py:217: z = mu + np.exp(0.5 * log_var) * noise
-        d_mu = 0.5 * (2 * mu) + d_z
+        d_mu = 0.5 * (2.0 * mu) + d_z
         d_log_var = 0.5 * t_3 - 0.5 + d_z * noise * t * 0.5
         # golden_functions.py:216: mu, log_var = x @ params["to_mu"], x @ params["to ...
         d_to_log_var = x.T @ d_log_var

@@ -33,14 +33,14 @@ def gmm_log_likelihood_value_and_grad(log_weights, means, log_scales, x):
         d_top_2[:, None] += np.sum(-t_6, axis=1, keepdims=True)
         # golden_functions.py:130: top = np.max(joint, axis=1)
         t_7 = joint == top[:, None]
-        t_8 = t_7 * (d_top_2 / np.sum(t_7, axis=1, dtype=np.float64))[:, None]
-        d_joint = t_6 + t_8
+        d_joint = t_6 + t_7 * (d_top_2 / t_7.sum(axis=1, dtype=np.float64))[:, None]
         # golden_functions.py:129: joint = log_density + log_weights - np.log(np.sum ...
-        t_9 = -d_joint
-        d_log_weights = np.sum(t_9) / t_3 * t_2 + np.sum(d_joint, axis=0)
-        d_scaled = (d_joint * -0.5)[..., None] * (2 * scaled)  # golden_functions.py:128
+        t_8 = -d_joint
+        d_log_weights = t_8.sum() / t_3 * t_2 + d_joint.sum(axis=0)
+        # golden_functions.py:128
+        d_scaled = (d_joint * -0.5)[..., None] * (2.0 * scaled)
         # golden_functions.py:127: scaled = (x[:, None, :] - means) / np.exp(log_scales)
-        t_10 = np.sum(-d_scaled * scaled / t, axis=0) * t
-        d_log_scales = np.sum(t_9, axis=0)[:, None] + t_10
+        t_9 = np.sum(-d_scaled * scaled / t, axis=0) * t
+        d_log_scales = t_8.sum(axis=0)[:, None] + t_9
         d_means = np.sum(-(d_scaled / t), axis=0)
     return out, (d_log_weights, d_means, d_log_scales)

@@ -30,7 +30,7 @@ def heat_equation_value_and_grad(u, kappa, target):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:239: return np.sum((u - target) ** 2)
-        d_t_7 = 2 * t_7
+        d_t_7 = 2.0 * t_7
         # golden_functions.py:238: u[1:-1] += kappa * (u[2:] - 2.0 * u[1:-1] + u[:-2])
         d_u = np.array(d_t_7)
         d_u[1:-1] = 0.0

@@ -18,6 +18,6 @@ def hinge_value_and_grad(w, X, y):
     with np.errstate(all="ignore"):
         # golden_functions.py:52: return np.mean(np.maximum(0.0, 1.0 - margin)) + 0. ...
         t_3 = 1.0 / y.size
-        d_margin = -np.where(t < 0.0, 0, np.where(t == 0.0, t_3 / 2, t_3))
+        d_margin = -np.where(t < 0.0, 0.0, np.where(t == 0.0, t_3 / 2.0, t_3))
         d_w = t_2 + w * 0.5 + X.T @ (d_margin * y)  # golden_functions.py:51
     return out, d_w

@@ -31,7 +31,7 @@ def kalman_step_value_and_grad(F, H, Q, R, mean, cov, z):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:107: return 0.5 * (fit + logdet) + 1e-3 * np.sum(mean**2)
-        d_mean = 0.001 * (2 * mean_3)
+        d_mean = 0.001 * (2.0 * mean_3)
         t_3 = 0.5 * np.linalg.inv(S).T  # golden_functions.py:105
         # golden_functions.py:104: mean = mean + gain @ innovation
         d_gain = d_mean[:, None] * innovation

@@ -26,13 +26,13 @@ def layer_norm_value_and_grad(gain, bias, x):
         # golden_functions.py:71: return np.sum(y * np.arange(1.0, 5.0))
         d_y = np.broadcast_to(1.0, x.shape) * t_4
         # golden_functions.py:70: y = gain * (x - mu) / np.sqrt(var + 1e-5) + bias
-        d_bias = np.sum(d_y, axis=0)
+        d_bias = d_y.sum(axis=0)
         t_5 = d_y / t_2
         d_t = t_5 * gain
         d_gain = np.sum(t_5 * t, axis=0)
         d_mu = np.sum(-d_t, axis=1, keepdims=True)
         # golden_functions.py:69: var = x.var(axis=-1, keepdims=True)
-        t_6 = 2 * (np.sum(-d_y * t_3 / t_2, axis=1, keepdims=True) / (2 * t_2))
+        t_6 = 2.0 * (np.sum(-d_y * t_3 / t_2, axis=1, keepdims=True) / (2.0 * t_2))
         # golden_functions.py:68: mu = x.mean(axis=-1, keepdims=True)
         d_x = d_t + t_6 / x.shape[1] * t + d_mu / x.shape[1]
     return out, (d_gain, d_bias, d_x)

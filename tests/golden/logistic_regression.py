@@ -18,5 +18,5 @@ def logistic_regression_value_and_grad(w, X, y):
     with np.errstate(all="ignore"):
         # golden_functions.py:34: return np.mean(np.logaddexp(0.0, -margin)) + penalty
         d_margin = -1.0 / y.size * (1.0 / (1.0 + np.exp(-t)))
-        d_w = 0.01 * (2 * w) + X.T @ (d_margin * y)  # golden_functions.py:32
+        d_w = 0.01 * (2.0 * w) + X.T @ (d_margin * y)  # golden_functions.py:32
     return out, d_w

@@ -32,11 +32,11 @@ def lstm_cell_value_and_grad(W, U, b, x, h, c):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:93: h_next = sigmoid(o) * np.tanh(c_next)
-        d_c_next = t_10 * (1 - t_11**2)
+        d_c_next = t_10 * (1.0 - t_11**2)
         # golden_functions.py:86: return 1.0 / (1.0 + np.exp(-z))
         d_o = t_11 * t_10 / t_9 * t_8
         # golden_functions.py:92: c_next = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-        d_g = d_c_next * t_6 * (1 - t_7**2)
+        d_g = d_c_next * t_6 * (1.0 - t_7**2)
         # golden_functions.py:86: return 1.0 / (1.0 + np.exp(-z))
         d_i = d_c_next * t_7 * t_6 / t_5 * t_4
         d_f = d_c_next * c * t_3 / t_2 * t

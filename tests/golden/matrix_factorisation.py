@@ -14,9 +14,9 @@ def matrix_factorisation_value_and_grad(U, V, ratings, seen):
 
     # backward
     with np.errstate(all="ignore"):
-        d_error = 2 * error  # golden_functions.py:224
+        d_error = 2.0 * error  # golden_functions.py:224
         # golden_functions.py:223: error = np.where(seen, U @ V.T - ratings, 0.0)
-        t = np.where(seen, d_error, 0)
-        d_U = 0.1 * (2 * U) + t @ V
-        d_V = 0.1 * (2 * V) + (U.T @ t).T
+        t = np.where(seen, d_error, 0.0)
+        d_U = 0.1 * (2.0 * U) + t @ V
+        d_V = 0.1 * (2.0 * V) + (U.T @ t).T
     return out, (d_U, d_V)

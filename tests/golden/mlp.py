@@ -36,21 +36,21 @@ def mlp_value_and_grad(params, x, y):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:64: return np.mean((out - y) ** 2)
-        d_t_3 = 1.0 / out.size * (2 * t_3)
+        d_t_3 = 1.0 / out.size * (2.0 * t_3)
         # golden_functions.py:63: out = h2 @ params["w3"] + params["b3"]
-        d_b3 = np.sum(d_t_3, axis=0)
+        d_b3 = d_t_3.sum(axis=0)
         d_h2 = d_t_3 @ w3.T
         d_w3 = h2.T @ d_t_3
         # golden_functions.py:56: return np.maximum(z, 0.0)
-        d_t_2 = np.where(t_2 < 0.0, 0, np.where(t_2 == 0.0, d_h2 / 2, d_h2))
+        d_t_2 = np.where(t_2 < 0.0, 0.0, np.where(t_2 == 0.0, d_h2 / 2.0, d_h2))
         # golden_functions.py:62: h2 = relu(h1 @ params["w2"] + params["b2"])
-        d_b2 = np.sum(d_t_2, axis=0)
+        d_b2 = d_t_2.sum(axis=0)
         d_h1 = d_t_2 @ w2.T
         d_w2 = h1.T @ d_t_2
         # golden_functions.py:56: return np.maximum(z, 0.0)
-        d_t = np.where(t < 0.0, 0, np.where(t == 0.0, d_h1 / 2, d_h1))
+        d_t = np.where(t < 0.0, 0.0, np.where(t == 0.0, d_h1 / 2.0, d_h1))
         # golden_functions.py:61: h1 = relu(x @ params["w1"] + params["b1"])
-        d_b1 = np.sum(d_t, axis=0)
+        d_b1 = d_t.sum(axis=0)
         d_w1 = x.T @ d_t
     return (
         result,

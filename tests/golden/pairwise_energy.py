@@ -18,10 +18,10 @@ def pairwise_energy_value_and_grad(points):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:206: return 0.5 * np.sum(1.0 / np.sqrt(squared))
-        d_squared = -0.5 * t_2 / t / (2 * t)
-        d_offset = d_squared[..., None] * (2 * offset)  # golden_functions.py:205
+        d_squared = -0.5 * t_2 / t / (2.0 * t)
+        d_offset = d_squared[..., None] * (2.0 * offset)  # golden_functions.py:205
         # golden_functions.py:204: offset = points[:, None, :] - points[None, :, :]
         d_points = np.zeros(points.shape)
         d_points[None, :, :] = np.sum(-d_offset, axis=0, keepdims=True)
-        d_points[:, None, :] += np.sum(d_offset, axis=1, keepdims=True)
+        d_points[:, None, :] += d_offset.sum(axis=1, keepdims=True)
     return out, d_points

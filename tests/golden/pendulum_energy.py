@@ -29,7 +29,7 @@ def pendulum_energy_value_and_grad(theta, omega, dt):
         # golden_functions.py:185: potential = g * length * (1.0 - np.cos(theta))
         d_theta = t_2 * 9.81 * np.sin(theta_3)
         # golden_functions.py:183: theta = theta + dt * omega
-        d_omega = t_2 * 0.5 * (2 * omega_3) + d_theta * dt
+        d_omega = t_2 * 0.5 * (2.0 * omega_3) + d_theta * dt
         # golden_functions.py:182: omega = omega - dt * g / length * np.sin(theta)
         d_theta_2 = d_theta - d_omega * t * np.cos(theta_2)
         # golden_functions.py:183: theta = theta + dt * omega

@@ -62,7 +62,7 @@ def rk4_step_value_and_grad(state, rates, dt, target):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:122: return np.sum((end - target) ** 2)
-        d_t_17 = 2 * t_17
+        d_t_17 = 2.0 * t_17
         # golden_functions.py:121: end = state + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * k ...
         t_18 = d_t_17 * t_16
         t_19 = t_18 * 2.0

@@ -17,9 +17,8 @@ def rosenbrock_value_and_grad(x):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:27: return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + ...
-        d_x = np.zeros(x.shape)
-        d_x[:-1] = -2 * t_3
         d_t_2 = 200.0 * t_2
-        d_x[:-1] -= d_t_2 * (2 * t)
+        d_x = np.zeros(x.shape)
+        d_x[:-1] = -2.0 * t_3 - d_t_2 * (2.0 * t)
         d_x[1:] += d_t_2
     return out, d_x

@@ -172,7 +172,8 @@ class Function:
     is none), in PyTorch's convention of complex gradients; where a higher derivative is asked for, it is itself recorded.
     `forward` may do without `ctx` where `setup_context(ctx, inputs, output)` is defined. Works on bare Tensors, under
     `gs.grad` and `gs.compile`. Raises AutogradError (a RuntimeError) for a wrong number of gradients, ShapeError for a wrong
-    shape. `jvp` and `vmap` are never called: there is neither forward mode nor batching yet.
+    shape. `jvp` is never called, since there is no forward mode here; nor is `vmap`: under gs.vmap both methods see one
+    example, and run for all at once.
 
     >>> import gradscribe as gs
     >>> class Square(gs.autograd.Function):
@@ -242,18 +243,18 @@ class Function:
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Not there: gradscribe has no forward mode yet."""
+        """Not needed: gs.jvp transposes `backward`."""
         raise NotImplementedError(
-            "gradscribe has no forward mode yet, so that a Function's jvp is never called: get the Jacobian times a vector "
-            "from gs.jacobian, or by differentiating gs.vjp's pullback a second time."
+            "a Function's jvp is never called in gradscribe: gs.jvp transposes its backward, which is enough where backward "
+            "is differentiable."
         )
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """Not there: gradscribe has no batching yet."""
+        """Not needed: under gs.vmap forward and backward see one example, and run for all of them at once."""
         raise NotImplementedError(
-            "gradscribe has no batching yet, so that a Function's vmap is never called: loop over the batch and np.stack, or "
-            "write forward and backward for a batch axis."
+            "a Function's vmap is never called in gradscribe: under gs.vmap its forward and backward see one example, and run "
+            "for all of them at once."
         )
 
     @classmethod

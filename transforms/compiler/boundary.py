@@ -62,9 +62,9 @@ def unpacking_of(
     return statements
 
 
-def result_of(signature: Signature, write: Callable[[Any], Any], outputs: list[Any]) -> Any:
-    """The returned expression."""
-    return _build(signature.result_tree, lambda k: write(outputs[k]))
+def result_of(tree: Any, write: Callable[[Any], Any], outputs: list[Any]) -> Any:
+    """The returned expression: a tree of positions in the outputs."""
+    return _build(tree, lambda k: write(outputs[k]))
 
 
 def _name(name: str) -> Any:

@@ -19,30 +19,30 @@ from ...tracer.site import Site
 from .docstrings import describe
 from .signature import Signature, children
 
-__all__ = ["cache_key"]
+__all__ = ["Page", "UnknownError", "cache_key"]
 
 _PACKAGE = __name__.partition(".")[0]
 _PLAIN = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis))
 _HOMES = frozenset(["numpy", "scipy", "math", "operator", "_operator", "builtins", _PACKAGE])
 
 
-class _Unknown(Exception):
+class UnknownError(Exception):
     """Something that a digest cannot stand for."""
 
 
-def cache_key(graph: Graph, signature: Signature, name: str) -> str | None:
+def cache_key(graph: Graph, signature: Signature, name: str, options: str = "") -> str | None:
     """The digest of a captured graph, as it is before the passes; None where it holds what has no text of its own.
 
     Two graphs with one key have the same operations, types, layouts, sites and user's lines, so that they give the same text.
     """
-    page = _Page()
+    page = Page()
     try:
-        lines = [versions(), name, page.signature(signature), *map(page.call, graph.calls)]
+        lines = [versions(), f"{name} {options}", page.signature(signature), *map(page.call, graph.calls)]
         lines += [" ".join(map(page.value, graph.inputs)), page.argument(list(graph.outputs))]
         if any(call.op.path.startswith("scipy.") for call in graph.calls):
             lines.append(str(getattr(sys.modules.get("scipy"), "__version__", None)))
         lines += [*page.values(), *page.sources()]
-    except _Unknown:
+    except UnknownError:
         return None
     return hashlib.sha256("\n".join(lines).encode("utf-8", "backslashreplace")).hexdigest()
 
@@ -77,7 +77,7 @@ def _stamp(path: str) -> str:
     return f"{status.st_mtime_ns} {status.st_size}"
 
 
-class _Page:
+class Page:
     """The text that is digested, and the numbers that values and code have in it."""
 
     def __init__(self) -> None:
@@ -107,12 +107,12 @@ class _Page:
             return repr(x)
         if isinstance(x, type):
             return f"type {x.__module__}.{x.__qualname__}"
-        raise _Unknown
+        raise UnknownError
 
     def call(self, call: Call) -> str:
         op = call.op
         if not _is_known(op):
-            raise _Unknown
+            raise UnknownError
         spelled = (op.path, op.name, op.title, op.infix, op.inline, op.signature, call.backward, call.quiet)
         left = " ".join(map(self.value, call.outs))
         return f"{left} = {spelled} {self.argument(call.args)} {self.site(call.site)}"
@@ -156,8 +156,8 @@ class _Page:
         ]
 
     def signature(self, signature: Signature) -> str:
-        named = (signature.arguments_named, signature.positional, signature.extras)
-        return f"{named} {self.tree(signature.trees)} {self.tree(signature.result_tree)}"
+        named = (signature.arguments_named, signature.positional, signature.extras, len(signature.writes))
+        return f"{named} {self.tree(signature.trees)} {self.tree(signature.result_tree)} {self.tree(signature.writes)}"
 
     def tree(self, tree: Any) -> str:
         """An argument or a result: of what is no array the text has a description alone."""
@@ -184,7 +184,7 @@ def _source(code: types.CodeType, spans: list[Any]) -> str:
     lines = linecache.getlines(code.co_filename)
     first = code.co_firstlineno - 1
     if first >= len(lines):
-        raise _Unknown
+        raise UnknownError
     if code.co_name.startswith("<"):
         return "".join(lines)
     end = max([code.co_firstlineno, *[span[1] for span in spans if span[1] is not None]])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import builtins
-import dis
 import types
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -16,23 +16,25 @@ from ...runtime.rules.control import guard, observed, size_of
 from ...tracer.modes import LOCAL
 from ...tracer.operand import Operand, wrap
 from ...tracer.site import Site, calls_to, user_site
-from ..scope import Path, Scope, all_code
+from ..scope import ABSENT, Path, Scope, all_code
 from .failure import Failure, definition, read_at, reading
-from .instances import Instances
+from .generators import GENERATOR, Generators, is_generator
+from .identities import Identities
+from .instances import AS_THEY_ARE, Instances
+from .instructions import compares_objects, only_for_super, refused
+from .messages import Messages
 from .naming import assigned_names
-from .outside import is_constant, why_not
-from .sizes import Shape, Size
+from .outside import is_constant, is_plain_data, is_user_error, why_not
+from .sizes import Compared, Shape, Size
+from .varying import is_float, with_python_alone
+from .written import Written
 
 __all__ = ["Capture"]
 
-_STORES = {
-    "STORE_GLOBAL": "writes the global `{}`", "DELETE_GLOBAL": "deletes the global `{}`",
-    "STORE_ATTR": "stores the attribute `{}`", "DELETE_ATTR": "deletes the attribute `{}`",
-}  # fmt: skip
-_PAST_ATTRIBUTES = ("__setattr__", "__delattr__", "__getattribute__")  # called on `object`, which no handle notices
+_NAMING = ("__name__", "__qualname__", "__doc__", "__module__")
 _VALUE_EXITS = frozenset(["bool", "int", "float", "complex", "index", "item"])
 _EXIT_WORDS = {
-    "format": "formats a traced value as text", "repr": "prints a traced value", "tolist": "takes a traced value as a list",
+    "repr": "prints a traced value", "tolist": "takes a traced value as a list",
     "numpy": "takes the plain array of a traced value", "data": "takes the plain array of a traced value",
     "array": "hands a traced value to code that takes plain arrays", "dlpack": "hands a traced value out by dlpack",
     "pickle": "pickles a traced value", "hash": "uses a traced value as a key of a dict, or in a set",
@@ -48,22 +50,37 @@ _SIZED_BY_VALUE = frozenset(
 class Capture:
     """The recorder that operations and exits report to, and the witness that decides what reads become."""
 
-    def __init__(self) -> None:
+    def __init__(self, varying: Collection[Path] = ()) -> None:
+        self.varying = varying  # where numbers are read that change from call to call
+        self.varied = False  # whether one of them became an input
+        self.postponed = False  # what this run did to attributes, the next one need not do
         self.graph = Graph([], [], [])
         self.failed: Failure | None = None
         self.scope = Scope(self)
         self.codes: set[types.CodeType] = set()
+        self.compared: dict[Compared, None] = {}  # where the code decided by a size
         self.reads: dict[Path, Any] = {}  # what was read and must be found again: the guards of the scope
         self.arrays: dict[Path, tuple[Value, Any]] = {}  # arrays read from outside: inputs
         self.has_number_guards = False
         self._catching: set[types.CodeType] = set()  # code that catches exceptions, or leaves a `with` by them
         self._entered: types.FunctionType | None = None  # the last function that became part of it
         self._backward: Site | None = None
-        self._in_backward = False
+        self._in_backward: bool | str = False  # "tangents" while those go forward
         self._user_code = False  # whether a backward of the user's runs
         self.contexts: set[types.CodeType] = set()
         self._tensors: dict[Path, Any] = {}
+        self.abandoned = False  # whether the run is to be forgotten, with what it wrote
+        self.written = Written(self)
         self._instances = Instances(self)
+        self.generators = Generators(self)
+        self.messages = Messages(self)
+        self.identities = Identities(self)
+        self.given: list[Any] = []  # the Tensors of the arrays among the arguments
+
+    @property
+    def outside(self) -> list[Any]:
+        """The Tensors of what was read from outside the function."""
+        return list(self._tensors.values())
 
     # inputs
     def new_input(self, value: Any, name: str) -> Any:
@@ -94,6 +111,9 @@ class Capture:
         if op.may_raise and self._catching:
             self.fail(f"calls {op.path}, which can raise, beside code that catches errors")
             return None
+        if self.varied and with_python_alone(op, args):
+            self.fail("calculates with a number that changes, as Python does and NumPy does not")
+            return None
         outs = tuple([Value(type_of(r._value)) for r in results])
         site = self._site()
         sites = () if site is None or self._in_backward else (site, *calls_to(site.code, self.codes))
@@ -103,7 +123,7 @@ class Capture:
         if self._user_code and site is not None and site is not self._backward:
             for out, name in zip(outs, assigned_names(site, len(outs)), strict=False):
                 out.name = name
-        self.graph.calls.append(Call(op, args, outs, site, self._in_backward, self._in_backward))
+        self.graph.calls.append(Call(op, args, outs, site, self._in_backward, bool(self._in_backward)))
         if _sized_by_value(op, args):
             self._guard_sizes(outs)
         return outs, site
@@ -140,14 +160,16 @@ class Capture:
     def _size(self, size: Any) -> Any:
         if not isinstance(size, Size):
             return size
-        kind, left, right = size.origin
+        kind, *parts = size.origin
         if kind == "axis":
-            return self._small(size_of, (left, right), int(size))
-        return self._small(kind, (self._size(left), self._size(right)), int(size))
+            return self._small(size_of, tuple(parts), int(size))
+        return self._small(kind, tuple(map(self._size, parts)), int(size))
 
     def _small(self, fn: Any, args: tuple[Any, ...], result: Any) -> Value:
         out = Value(type_of(result))
-        self.graph.calls.append(Call(require(fn), args, (out,), self._site(), self._in_backward, self._in_backward))
+        self.graph.calls.append(
+            Call(require(fn), args, (out,), self._site(), self._in_backward, bool(self._in_backward))
+        )
         return out
 
     def shape(self, tensor: Any) -> tuple[int, ...]:
@@ -156,14 +178,15 @@ class Capture:
         ir = getattr(tensor, "_ir", None)
         if ir is None or not plain:
             return plain
-        return Shape(ir, [Size(n, ("axis", ir, k), self._size_tensor) for k, n in enumerate(plain)])
+        return Shape(ir, [Size(n, ("axis", ir, k), self) for k, n in enumerate(plain)])
 
-    def _size_tensor(self, size: Size) -> Any:
+    def size_tensor(self, size: Size) -> Any:
+        """A Tensor that stands for a size, for what gives a float."""
         tensor = wrap(int(size))
         tensor._ir = self._size(size)
         return tensor
 
-    def leave(self, tensor: Any, how: str) -> None:
+    def leave(self, tensor: Any, how: str, spec: str = "") -> None:
         """A value leaves a Tensor: it becomes a guard where it is one small thing, else the capture is over."""
         if self.failed is not None:
             return
@@ -190,11 +213,15 @@ class Capture:
                 self.has_number_guards = True
             out = Value(ir.type)
             self.graph.calls.append(Call(require(guard), (ir, how, expect), (out,), self._site()))
+        elif how == "format":
+            self.messages.formatted(tensor, spec)
         elif how in _EXIT_WORDS:
             self.fail(_EXIT_WORDS[how])
 
     def backward(self, node: Any, g: Any) -> None:
         """The engine arrives at `node` with cotangent `g`."""
+        if self._in_backward == "tangents":  # it transposes one VJP
+            return
         self._in_backward = True
         ir = getattr(node, "ir", None)
         if ir is None:
@@ -209,14 +236,21 @@ class Capture:
         before, self._user_code = self._user_code, runs
         return before
 
-    def backward_ends(self, before: tuple[bool, Any]) -> None:
+    def tangent(self, node: Any) -> None:
+        """Tangents arrive at `node`."""
+        self._in_backward = "tangents"
+        ir = getattr(node, "ir", None)
+        if ir is not None:
+            self._backward = ir[1]
+
+    def backward_ends(self, before: tuple[bool | str, Any]) -> None:
         """The engine is done; `before` is what `backward_begins` gave."""
         self._in_backward, self._backward = before
 
-    def backward_begins(self) -> tuple[bool, Any]:
+    def backward_begins(self) -> tuple[bool | str, Any]:
         """The engine starts."""
         before = (self._in_backward, self._backward)
-        self._in_backward = True
+        self._in_backward = self._in_backward or True
         return before
 
     # the witness
@@ -227,39 +261,29 @@ class Capture:
             self.codes.add(code)
             if self.failed is not None:
                 continue
-            before: Any = None  # the name that was loaded last
-            for i in dis.get_instructions(code):
-                words = (
-                    _STORES.get(i.opname)
-                    or ("uses `{}`" if i.argval in _PAST_ATTRIBUTES else None)
-                    or ("defines a class" if i.opname == "LOAD_BUILD_CLASS" else None)
-                )
-                if i.opname == "STORE_ATTR" and code in self.contexts and before == code.co_varnames[0]:
-                    words = None
-                before = i.argval[-1] if isinstance(i.argval, tuple) and i.argval else i.argval
-                if (
-                    words is None
-                    and i.opname == "STORE_DEREF"
-                    and code is function.__code__
-                    and i.argval in code.co_freevars
-                ):
-                    words = "writes the enclosing variable `{}`"
-                if words is not None:
-                    line = i.positions.lineno if i.positions and i.positions.lineno else code.co_firstlineno
-                    self.failed = Failure(words.format(i.argval), Site(code, i.offset, line))
-                    break
+            self.failed = refused(code, code is function.__code__, code in self.contexts)
+            if compares_objects(code):
+                self.identities.begin()
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-        for default in defaults:
-            reason = None if is_constant(default) else why_not(default, getattr(default, "__name__", "a default"))
-            if reason is not None:
-                self.fail(f"has a default of type {type(default).__name__}: it {reason}", definition(function))
-        if defaults:
+        if not all(map(is_constant, defaults)):  # which the scope looks at one by one
+            for part in ("__defaults__", "__kwdefaults__"):
+                path = Path(("attribute", function, part), words=f"{function.__qualname__}.{part}")
+                self.reads[Path(("id", path, ""))] = getattr(function, part)
+            if function.__kwdefaults__:
+                names = Path(("keys", function.__kwdefaults__, ""), words=f"{function.__qualname__}.__kwdefaults__")
+                self.reads[names] = tuple(function.__kwdefaults__)
+        elif defaults:
             self.reads[Path(("attribute", function, "__defaults__"))] = function.__defaults__
             self.reads[Path(("attribute", function, "__kwdefaults__"))] = (
                 None if function.__kwdefaults__ is None else dict(function.__kwdefaults__)
             )
         if function.__code__.co_exceptiontable:
             self._catching.add(function.__code__)
+        for name in _NAMING:
+            if any(name in code.co_names for code in self.codes):
+                self.reads[Path(("attribute", function, name), words=f"{function.__name__}.{name}")] = getattr(
+                    function, name
+                )
         self.reads[Path(("attribute", function, "__code__"))] = function.__code__
         self.reads[Path(("attribute", function, "__dict__"))] = dict(vars(function))
 
@@ -270,34 +294,65 @@ class Capture:
             if known._caller is value:
                 return known
             self.fail(f"reads `{path.words}`, which changes meanwhile")
+        if value is builtins.super:
+            return self._instances.super
         if self.failed is not None:
+            if path[0] == "cell" and path[2] == "__class__":
+                return value
             seen = self._instances.seen(value, path)
             return self.scope.stand_in(value, path) if seen is value else seen
         kind = type(value)
         if kind is np.ndarray and value.dtype.kind in "biufc" and value.dtype.isnative:
+            twin = self.identities.known(value, path)
+            if twin is not None:
+                return twin
             tensor = self.new_input(value, path.name)
             tensor._caller = value
             LOCAL.arguments = (*LOCAL.arguments, tensor)
             self.arrays[path] = (tensor._ir, value)
             self._tensors[path] = tensor
+            if self.written.overlap(value):
+                self.fail(f"reads `{path.words}`, which shares memory with an array that it has written into")
             return tensor
+        if path in self.varying and is_float(value):
+            number = self.new_input(value, path.name)
+            number._caller = value
+            self.arrays[path] = (number._ir, value)
+            self._tensors[path] = number
+            self.varied = True
+            return number
         if is_constant(value):
             self.reads[path] = value
             return value
-        if value is builtins.super:
-            return self._instances.super
-        if path[0] == "cell" and path[2] == "__class__" and all(map(_only_for_super, self.codes)):
+        if is_generator(value):
+            return self.generator(value, path)
+        if path[0] == "cell" and path[2] == "__class__" and all(map(only_for_super, self.codes)):
             self.reads[path] = value
             return value
         seen = self._instances.seen(value, path)
-        if seen is not value:
+        if seen is not value or (isinstance(value, AS_THEY_ARE) and self.reads.get(path, ABSENT) is value):
             return seen
         reason = why_not(value, path.name)
         if reason is not None:
             self.fail(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
         elif path[0] != "attribute" or path[1] is not builtins:
             self.reads[path] = value
+        if is_plain_data(value) or is_user_error(value):
+            self.of_class(value)
         return self.scope.stand_in(value, path)
+
+    def generator(self, value: Any, path: Path | None) -> Any:
+        """What stands for a generator of random numbers: an input."""
+        known = None if path is None else self.arrays.get(path)
+        if (known is None and self.generators.is_known(value)) or (known is not None and known[1] is not value):
+            self.fail("meets one generator of random numbers in two places")
+            return value
+        ir = Value(GENERATOR, "" if path is None else path.name) if known is None else known[0]
+        if known is None:
+            self.graph.inputs.append(ir)
+        if path is not None:
+            self.arrays[path] = (ir, value)
+        return self.generators.handle(value, ir)
 
     def instance(self, value: Any) -> Any:
         """What stands for an object whose methods are called, or that is an argument; functions are in scope."""
@@ -312,19 +367,14 @@ class Capture:
         """The user's object that stands behind a result."""
         return self._instances.plain(value)
 
+    def of_class(self, cls: type) -> None:
+        """A class of plain data takes part: what it defines must stay."""
+        self._instances.of_class(cls)
+
     def settle(self) -> None:
         """The user's code is done."""
+        self.messages.settle()
         self._instances.settle()
-
-
-def _only_for_super(code: types.CodeType) -> bool:
-    """Whether a method reads `__class__`, the class that it is defined in, for `super()` alone."""
-    before = None
-    for i in dis.get_instructions(code) if "__class__" in code.co_freevars else ():
-        if i.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and i.argval == "__class__" and before != "super":
-            return False
-        before = i.argval
-    return True
 
 
 def _sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:

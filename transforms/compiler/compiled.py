@@ -19,8 +19,11 @@ from .environment import dump, eager_only
 from .failure import Failure, definition
 
 if TYPE_CHECKING:
+    from ..scope import Path
+    from .free_sizes import Families
     from .misses import Miss
     from .specialise import Entry, Inputs, Specialisation
+    from .tree import Tree
 
 __all__ = ["Compiled", "compile"]
 
@@ -47,10 +50,15 @@ class Compiled(Transform):
             "verify"
         ]  # True: every call; "first calls", as without it, but differences are errors
         self.limit: int = options.get("max_specialisations", LIMIT)
-        self._optimised = _machinery().passes_of(options) if {"passes", "dump"} & options.keys() else None
+        self._optimised = _machinery().passes_of(options) if {"passes", "dump", "fastmath"} & options.keys() else None
         self._last: Entry | None = None
+        self._recent: tuple[Entry, ...] = ()  # and those before it: of other sizes
+        self._varying: set[Path] = set()  # where numbers stand outside that change from call to call
+        self._fixed: set[Path] = set()  # those of them that have to be known when the source is written
         self._entries: dict[Any, list[Entry]] = {}
+        self._families: Families | None = None  # what is known of other sizes
         self._texts: dict[Any, Specialisation] = {}
+        self._trees: dict[frozenset[Specialisation], Tree] = {}
         self._hits: dict[Specialisation, int] = {}  # of entries that were forgotten
         self._misses: deque[Miss] = deque(maxlen=16)
         self._number_misses: dict[Any, int] = {}
@@ -69,7 +77,7 @@ class Compiled(Transform):
                 try:
                     result = last.call(*args, **kwargs)
                 except Exception as error:
-                    raise _machinery().located(error, last.specialisation) from error.__cause__
+                    result = self._raised(error, last, args, kwargs)
                 if result is not NotImplemented:
                     last.hits += 1
                     return result
@@ -78,7 +86,15 @@ class Compiled(Transform):
     def _slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if LOCAL.depth or self._eager is not None or LOCAL.anomaly is not None or eager_only():
             return self._run_eagerly(args, kwargs)  # who looks on sees the function itself
+        for entry in self._recent[1:]:
+            if entry.fits(args, kwargs) and (result := self._called(entry, args, kwargs)) is not NotImplemented:
+                self._remember(entry)
+                return result
         return self._specialised(args, kwargs)
+
+    def _remember(self, entry: Entry | None) -> None:
+        self._last = entry
+        self._recent = () if entry is None else (entry, *[e for e in self._recent if e is not entry][:7])
 
     def _run_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._eager is not None:
@@ -97,7 +113,7 @@ class Compiled(Transform):
                 result = self._called(entry, args, kwargs)
                 if result is not NotImplemented:
                     if self._eager is None:
-                        self._last = entry
+                        self._remember(entry)
                     return result
         if not self._lock.acquire(blocking=False):  # another thread specialises; waiting for it could be for ever
             return self._run_eagerly(args, kwargs)
@@ -110,10 +126,16 @@ class Compiled(Transform):
         try:
             result = entry.call(*args, **kwargs)
         except Exception as error:
-            raise _machinery().located(error, entry.specialisation) from error.__cause__
+            result = self._raised(error, entry, args, kwargs)
         if result is not NotImplemented:
             entry.hits += 1
         return result
+
+    def _raised(self, error: Exception, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An error of generated text: raised, or where eager would have written before it, what eager does."""
+        if entry.specialisation.signature.writes and _machinery().wrote_nothing(error, entry.specialisation):
+            return self._run_eagerly(args, kwargs)
+        raise _machinery().located(error, entry.specialisation) from error.__cause__
 
     def _specialised_alone(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call where something is not known yet: one thread at a time."""
@@ -124,16 +146,19 @@ class Compiled(Transform):
             result = self._checked_again(entry, inputs, args, kwargs) if checking else self._called(entry, args, kwargs)
             if result is not NotImplemented:
                 if not entry.specialisation.unchecked and self._eager is None and self.verify is not True:
-                    self._last = entry
+                    self._remember(entry)
                 return result
-        if len(self._texts) >= self.limit:
-            self._say(Failure(
-                f"has {self.limit} specialisations already; other signatures run eagerly. Pass what varies as arrays or floats",
-                definition(self.function),
-            ), stays=False)  # fmt: skip
+        if len(self._texts) >= self.limit and not (self._families and self._families.may_serve(inputs.key)):
+            self._say_full()
             return self._run_eagerly(args, kwargs)
         self._note_miss(inputs)
         return self._capture(inputs, args, kwargs, inputs.key)
+
+    def _say_full(self) -> None:
+        self._say(Failure(
+            f"has {self.limit} specialisations already; other signatures run eagerly. Pass what varies as arrays or floats",
+            definition(self.function),
+        ), stays=False)  # fmt: skip
 
     def _note_miss(self, inputs: Inputs) -> None:
         """Remember why nothing that is known serves a call: what the newest entries of its kind say, else of any."""
@@ -141,16 +166,30 @@ class Compiled(Transform):
         if not known:
             newest = {entry.specialisation: entry for entries in self._entries.values() for entry in entries[:1]}
             known = tuple(newest.values())
+        self._varying |= _machinery().changed_numbers(known) - self._fixed
         miss = _machinery().missed(known, inputs)
         if miss is not None:
             self._misses.append(miss)
 
     def _capture(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
-        options = () if self._optimised is None else (self._optimised,)
+        families = self._families = self._families or _machinery().Families()
         try:
-            result, made = _machinery().captured(self.function, inputs, *options)
+            result, made = _machinery().captured(self.function, inputs, self._optimised, self._varying, families)
+        except _machinery().NumberNeededError as error:
+            self._fix_numbers()
+            for failure in error.args:
+                self._say(failure, stays=False)
+            return self._run_eagerly(args, kwargs)
+        except _machinery().OverlapError as overlap:
+            self._say(Failure(str(overlap), definition(self.function)), stays=False)
+            return self._run_eagerly(args, kwargs)
         except Exception as error:
             raise prune(error) from error.__cause__
+        if made is None:
+            return result
+        if self._varying and (isinstance(made, (Exception, Failure)) or (made.varied and made.number_guards)):
+            self._fix_numbers()  # and the next call is captured with their values
+            return result
         if isinstance(made, Exception):
             if self.verify:
                 raise made
@@ -167,37 +206,70 @@ class Compiled(Transform):
                 )
                 return result
         problem = made.first_check(result)
+        if problem is not None and made.varied:
+            self._fix_numbers()
+            return result
+        if problem is not None and made.shared and not self.verify:
+            families.fix(made.outline)  # and the next call of this size is written down by itself
+            return result
         if problem is not None:
-            self._mismatch(problem, made.entry, inputs)
+            self._mismatch(problem, made.entry, made.before)
             return result
         text = (made.entry.specialisation.text, made.entry.specialisation.rebuild)
         known = self._texts.get(text)
         entry = made.entry if known is None else _machinery().Entry(made.entry.plan, known, made.entry.extras)
+        if known is None and len(self._texts) >= self.limit:
+            families.refuse(key)
+            self._say_full()
+            return result
+        families.learn(made.outline, entry.specialisation, key)
+        if made.shared:  # a known text serves another size, and was checked there
+            entry.specialisation.settle([])
+            if self._entries and self._misses:
+                self._misses.pop()
         if known is None:
             self._texts[text] = made.entry.specialisation
             dump(made.entry.specialisation.filename, made.entry.specialisation.text)
         if len(self._entries) > MANY:
-            self._hits = self.hits()
+            self._hits = self._own_hits()
             self._entries.clear()
-        self._entries.setdefault(key, []).insert(0, entry)
-        if known is not None and not known.unchecked and self.verify is not True:
-            self._last = entry
+        self._add(entry, key)
         return result
+
+    def _add(self, entry: Entry, key: Any) -> None:
+        """Keep an entry: in a tree with others of its signature, where they differ in the paths that they take."""
+        entries = self._entries.get(key, [])
+        try:
+            self._entries[key] = _machinery().joined(entry, entries, self._trees)
+        except Exception:  # of ours: texts of their own do as well
+            self._entries[key] = [entry, *entries]
+            if self.verify:
+                raise
+        first = self._entries[key][0]
+        if first.members and first.specialisation.unchecked:
+            self._remember(None)
+            dump(first.specialisation.filename, first.specialisation.text)
+        elif not first.specialisation.unchecked and self.verify is not True:
+            self._remember(first)
 
     def _checked_again(self, entry: Entry, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The first call whose inputs differ runs both ways; with `verify=True` every call does."""
         specialisation = entry.specialisation
-        if self.verify is not True:
+        ran: list[list[int]] = []  # which path of a tree
+        if self.verify is not True and not specialisation.paths:
             specialisation.unchecked -= 1
             if inputs.digest() == specialisation.digest:
                 result = self._called(entry, args, kwargs)
                 if result is NotImplemented:
                     specialisation.unchecked += 1
                 return result
-        found = entry.tried(inputs.copied())
+        copies, outside = inputs.copied(), entry.outside()
+        found = entry.tried(copies, ran, outside)
         if found is NotImplemented:  # a guard fails: this call is another's
-            specialisation.unchecked += self.verify is not True
+            specialisation.unchecked += self.verify is not True and not specialisation.paths
             return found
+        if self.verify is not True and not specialisation.doubts(ran, inputs.digest()):
+            return self._called(entry, args, kwargs)
         before = inputs.again()
         try:
             result = self._run_eagerly(args, kwargs)
@@ -206,15 +278,30 @@ class Compiled(Transform):
                 self._mismatch(f"eager raised {error!r}, compiled gave {found!r}", entry, before)
             raise
         entry.hits += 1
-        problem = f"it raised {found!r}" if isinstance(found, Exception) else _machinery().difference(found, result)
+        problem = (
+            f"it raised {found!r}"
+            if isinstance(found, Exception)
+            else _machinery().difference(found, result, specialisation.eps)
+            or _machinery().left_otherwise(entry, copies, outside, inputs)
+        )
+        if problem is not None and specialisation.digest is None and self._varying:
+            self._fix_numbers()
+            self._entries.clear()
+            return result
         if problem is not None:
             self._mismatch(problem, entry, before)
-        specialisation.unchecked = 0
+        specialisation.settle(ran)
         return result
+
+    def _fix_numbers(self) -> None:
+        """Numbers that change did not do as inputs: from now on they are what the source assumes, as others are."""
+        self._fixed |= self._varying
+        self._varying = set()
 
     def _mismatch(self, problem: str, entry: Entry, inputs: Inputs) -> None:
         statement = _machinery().first_difference(entry, inputs)
-        self._last = None
+        entry.specialisation.forget()
+        self._remember(None)
         self._eager = Failure(
             f"gave another result compiled than eagerly ({problem}{'; ' * bool(statement)}{statement})",
             definition(self.function),
@@ -231,7 +318,7 @@ class Compiled(Transform):
     def _say(self, failure: Failure, stays: bool) -> None:
         if stays:
             self._eager = failure
-            self._last = None
+            self._remember(None)
         elif failure in self._said:
             self._said[failure] += 1
             return
@@ -240,10 +327,17 @@ class Compiled(Transform):
 
     def hits(self) -> dict[Specialisation, int]:
         """How many calls each specialisation served; several threads at once may lose a few."""
+        found = self._own_hits()
+        for path in list(self._texts.values()):
+            found[path] += path.left[0]
+        return found
+
+    def _own_hits(self) -> dict[Specialisation, int]:
+        """How many calls each served by itself, outside of trees."""
         found = dict.fromkeys(self._texts.values(), 0) | self._hits
         for entries in list(self._entries.values()):
-            for entry in entries:
-                found[entry.specialisation] = found.get(entry.specialisation, 0) + entry.hits
+            for one in [one for entry in entries for one in entry.members or (entry,)]:
+                found[one.specialisation] = found.get(one.specialisation, 0) + one.hits
         return found
 
     def specialisation(self, *args: Any, **kwargs: Any) -> Specialisation:
@@ -255,8 +349,9 @@ class Compiled(Transform):
                 found = self._serving(inputs, args, kwargs)
                 if found is not None:
                     return found
-                if self._eager is None and not LOCAL.depth:
-                    self._specialised(args, kwargs)
+                for _ in range(2 if self._eager is None and not LOCAL.depth else 0):  # the first may not make it yet
+                    copies = inputs.copied()
+                    self._specialised(tuple(copies[0]), copies[1])  # it may write into its arguments
                     found = self._serving(inputs, args, kwargs)
                     if found is not None:
                         return found
@@ -276,7 +371,7 @@ class Compiled(Transform):
 
 def compile(
     function: Any = None, *, verify: bool | str = False, max_specialisations: int = LIMIT, passes: Sequence[str] | None = None,
-    dump: bool | str = False,
+    dump: bool | str = False, fastmath: bool = False,
 ) -> Any:  # fmt: skip
     """`function` as generated NumPy source: captured at the first call of each signature, checked against eager, then run.
 
@@ -289,7 +384,8 @@ def compile(
     that differs; with `verify="first calls"` the checks are those that always run, as errors. After
     `max_specialisations` different sources, new signatures run eagerly. `passes` names the optimisations that run,
     all by default, in their own order; `dump=True` prints the graph after each as a diff, `dump="file.txt"` adds it
-    to that file.
+    to that file. `fastmath=True` allows what changes the last digits: products for powers, matrix products for sums of
+    products, and more; results are then checked to half of the digits, with NaN and infinities at the same places.
 
     >>> import numpy as np, gradscribe as gs
     >>> f = gs.compile(gs.grad(lambda x: np.sum(np.sin(x))))
@@ -303,4 +399,5 @@ def compile(
     options: dict[str, Any] = {"verify": verify, "max_specialisations": max_specialisations}
     options |= {} if passes is None else {"passes": (passes,) if isinstance(passes, str) else tuple(passes)}
     options |= {"dump": dump} if dump else {}
+    options |= {"fastmath": True} if fastmath else {}
     return functools.partial(Compiled, options=options) if function is None else Compiled(function, options)

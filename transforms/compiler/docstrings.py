@@ -48,6 +48,9 @@ def with_returns(docstring: str, graph: Graph, names: dict[Value, str]) -> str:
     parts = [f"{', '.join(found)}: {kind}" for kind, found in kinds.items()]
     if like:
         parts.append(f"{', '.join(like)}: like {', '.join(like.values())}")
+    written = dict.fromkeys(names[call.args[0]] for call in graph.calls if call.op.path == "store")
+    if written:
+        docstring = docstring.rstrip() + f"\n\n    Writes into {', '.join(written)}.\n    "
     if not parts:
         return docstring
     lines = textwrap.wrap(_listed("Returns ", parts), 84)
@@ -62,6 +65,8 @@ def describe(tree: Any) -> str:
     """A value without its sizes: one text serves every size that it does not name."""
     if isinstance(tree, Value):
         kind, dtype = tree.type.kind, tree.type.dtype.name
+        if kind == "generator":
+            return "a random generator"
         if kind == "array":
             return f"{len(tree.type.shape)}-d {dtype}"
         return "a Python number" if kind == "python" else dtype

@@ -9,21 +9,27 @@ import numpy as np
 
 from ...runtime.ir import Call, Graph, Value, values_in
 from .boundary import arguments_of, result_of, unpacking_of
+from .conditions import condition
 from .docstrings import with_returns
 from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
-from .literals import constant_tree, in_place_of, new_axis
+from .literals import constant_tree, in_place_of, joined_text, new_axis
 from .naming import Names, name_values
 from .passes.rewrite import is_elementwise
 from .printer import note, to_source
+from .release import released
 from .reuse import reused
 from .sections import in_sections
 from .signature import Signature
 from .signs import SIGNED, negated, with_sign
+from .spelling import spelled
+from .stores import STORE, stored_late, with_stores, write_store, written_early
+from .tile_loops import write_loop
+from .tiles import tiled
 from .weak import SPREADING, STORING, is_plain_size, weak_numbers
 from .widths import width, width_around
 
-__all__ = ["Emitter", "emit"]
+__all__ = ["Emitter", "emit", "printed"]
 
 _BINARY = {
     "+": gast.Add, "-": gast.Sub, "*": gast.Mult, "/": gast.Div, "//": gast.FloorDiv, "%": gast.Mod, "**": gast.Pow,
@@ -31,17 +37,24 @@ _BINARY = {
 }  # fmt: skip
 _COMPARE = {"<": gast.Lt, "<=": gast.LtE, ">": gast.Gt, ">=": gast.GtE, "==": gast.Eq, "!=": gast.NotEq}
 _UNARY = {"-": gast.USub, "+": gast.UAdd, "~": gast.Invert}
-_IMPORTS = {"np": "import numpy as np\n", "scipy": "import scipy.special\n"}
-_OF_FLOATS = frozenset(["np.zeros", "np.ones", "np.empty", "np.eye", "np.identity"])  # by default
-_SHORTER = {"np.absolute": "np.abs"}
+_IMPORTS = {
+    "math": "import math\n", "random": "import random\n", "np": "import numpy as np\n", "scipy": "import scipy.special\n",
+}  # fmt: skip
 _FRESH = frozenset(["elementwise", "bilinear", "reduction", "creation"])
 
 
 def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
     """The text of a Python function that computes `graph`."""
-    tree = Emitter(graph, signature).function(name, docstring)
+    return printed(Emitter(graph, signature).function(name, docstring))
+
+
+def printed(tree: Any) -> str:
+    """The text of a definition, and the imports that it needs."""
     used = {node.id for node in gast.walk(tree) if isinstance(node, gast.Name)}
     imports = [line for root, line in _IMPORTS.items() if root in used]
+    own = len(used & {"math", "random"})  # of the standard library
+    if own and len(imports) > own:
+        imports.insert(own, "\n")
     return "".join([*imports, "\n\n" if imports else "", to_source(tree)])
 
 
@@ -54,7 +67,6 @@ class Emitter:
     """Writes one graph; afterwards `statements` and `trees` tell what was written for which call and value."""
 
     def __init__(self, graph: Graph, signature: Signature) -> None:
-        self.graph = graph
         self.signature = signature
         self.names = Names()
         for parameter in signature.parameters:
@@ -63,6 +75,12 @@ class Emitter:
         given: dict[Value, str] = {}
         self.unpacking = unpacking_of(signature, self.names, self.trees, graph.inputs, given)
         self.wishes = name_values(graph, given)
+        graph, self.tiles = tiled(with_stores(graph, signature, self.wishes))
+        self.graph = graph
+        self.kept = {v for tiles in self.tiles.values() for v in tiles.given} | stored_late(graph)
+        self.pieces: dict[Value, Any] = {}  # in a loop over tiles: where the results go that are needed whole
+        self.in_loop = False
+        self.indent = 4
         self.called: dict[Value | None, str] = {}
         self.stem = next(s for s in ("t", "u", "v", "s", "tmp", "temporary") if s not in self.wishes.values())
         self.result = next(s for s in ("out", "result", "value", "output") if s not in self.wishes.values())
@@ -85,7 +103,7 @@ class Emitter:
             copied = call.args[0] if call.op.path in ("np.copy", "np.asarray") else None
             if isinstance(copied, Value) and self.uses.get(copied) == 1 and copied in self.wishes:
                 self.wishes.setdefault(call.outs[0], self.wishes.pop(copied))  # the result has the name, not its copy
-        self.over = reused(graph)
+        self.over = {call: v for call, v in reused(graph, written_early(graph)).items() if call not in self.tiles}
         self.buffers = set(self.over.values())
         self.statements: list[tuple[Any, Call]] = []
         self.outputs = set(values_in(graph.outputs))
@@ -96,17 +114,31 @@ class Emitter:
     # the function
     def function(self, name: str, docstring: str) -> Any:
         """The whole definition."""
-        for call in self.graph.calls:
-            self.call(call)
+        self.write(self.graph.calls)
+        self.statements = released(self)
         docstring = with_returns(
             docstring, self.graph, {v: t.id for v, t in self.trees.items() if isinstance(t, gast.Name)}
         )
+        return self.definition(name, docstring, self.returned(self.signature.result_tree, self.graph.outputs))
+
+    def write(self, calls: list[Call]) -> None:
+        """Write calls down, those of a loop together."""
+        for call in calls:
+            tiles = self.tiles.get(call)
+            if tiles is None:
+                self.call(call)
+            elif call is tiles.calls[0]:
+                write_loop(self, tiles)
+
+    def returned(self, tree: Any, outputs: list[Any]) -> Any:
+        """The returned expression: a tree of outputs."""
+        return result_of(tree, lambda v: self.trees[v] if isinstance(v, Value) else constant_tree(v), outputs)
+
+    def definition(self, name: str, docstring: str, result: Any) -> Any:
+        """The definition around the statements."""
         body: list[Any] = [gast.Expr(value=gast.Constant(value=docstring, kind=None))]
         body.extend(self.unpacking)
         body.extend(in_sections(self.statements))
-        result = result_of(
-            self.signature, lambda v: self.trees[v] if isinstance(v, Value) else constant_tree(v), self.graph.outputs
-        )
         body.append(gast.Return(value=result))
         return gast.FunctionDef(
             name=name, args=arguments_of(self.signature), body=body, decorator_list=[], returns=None, type_comment=None,
@@ -116,10 +148,10 @@ class Emitter:
     # one call
     def call(self, call: Call) -> None:
         """Write a call down: folded into the expression that uses it, or as a statement of its own."""
-        name = call.op.name
-        if name == "guard" and call.op.inline is False and call.op.path == "guard":
-            self.guard(call)
-            return
+        if call.op.path == "guard":
+            return self.guard(call)
+        if call.op is STORE:
+            return write_store(self, call)
         if call.op.inline and len(body_of(call)) > 1:
             self.spelled_out(call)
             return
@@ -127,12 +159,18 @@ class Emitter:
             self.written_over(call, self.over[call])
             return
         tree = self.narrow(call)
+        if call.op.effect and self.uses.get(call.outs[0]) is None:
+            self.add(gast.Expr(value=tree), call)
+            return
         if len(call.outs) > 1 or call.op.n_out != 1:
             targets = [self.fresh(v) for v in call.outs]
             left = gast.Tuple(elts=[name_tree(t, store=True) for t in targets], ctx=gast.Store())
             self.add(gast.Assign(targets=[left], value=tree, type_comment=None), call)
             return
         (out,) = call.outs
+        if out in self.pieces:
+            self.add(gast.Assign(targets=[self.pieces[out]], value=tree, type_comment=None), call)
+            return
         if self.folds(call, out, tree):
             self.trees[out] = tree
             self.folded.add(out)
@@ -180,7 +218,11 @@ class Emitter:
         """Whether a value is written inside the one expression that uses it."""
         if call.op.path in ("shape", "size", "count"):
             return True  # x.shape costs nothing and says what it is
+        if call.op.effect:
+            return False
         if out in self.wishes or out in self.buffers or out in self.outputs or not self.uses.get(out):
+            return False
+        if out in self.kept:  # a loop reads it again and again, or it is stored behind another
             return False
         if isinstance(tree, gast.Attribute) and tree.attr == "T" and isinstance(tree.value, gast.Name):
             return True  # a view of something that has a name: no need of another
@@ -198,7 +240,8 @@ class Emitter:
     def margin(self, call: Call) -> int:
         """The columns before the expression of a call: the indent, and the name of its result."""
         name = self.wishes.get(call.outs[0]) if call.outs else None
-        return (8 if call.quiet else 4) + len(name or "t_00") + len(" = ")
+        indent = self.indent + 4 * call.quiet + (4 + len("[tile]")) * self.in_loop
+        return indent + len(name or "t_00") + len(" = ")
 
     def narrow(self, call: Call) -> Any:
         """The expression of a call, its widest parts taken out before it until it fits on a line."""
@@ -237,6 +280,8 @@ class Emitter:
         if op.inline:
             (statement,) = body_of(call)
             return self.inlined(statement.value, call, {})
+        if op.path == "text":
+            return joined_text(args[0], self.tree)
         if op.path == "operator.getitem":
             return gast.Subscript(value=self.tree(args[0]), slice=self.index(args[1]), ctx=gast.Load())
         if op.path == "shape":
@@ -278,17 +323,7 @@ class Emitter:
         if op.path == "np.copy" and args[0].type.kind == "array" and op.call_form(args)[1] == {"order": "C"}:
             copy = gast.Attribute(value=self.tree(args[0]), attr="copy", ctx=gast.Load())
             return gast.Call(func=copy, args=[], keywords=[])
-        positional, keywords = op.call_form(args)
-        if op.path == "np.arange":  # NumPy users give the limits by position
-            positional = (*positional, *[keywords.pop(k) for k in ("stop",) if k in keywords])
-        if op.path in _OF_FLOATS and "dtype" in keywords and keywords["dtype"] in (np.float64, np.dtype(np.float64)):
-            del keywords["dtype"]
-        path = "abs" if symbol == "abs()" else _SHORTER.get(op.path, op.path)
-        return gast.Call(
-            func=name_tree(path),
-            args=[self.tree(a, call) for a in positional],
-            keywords=[gast.keyword(arg=k, value=self.tree(v)) for k, v in keywords.items()],
-        )
+        return spelled(call, lambda a: self.tree(a, call))
 
     def takes_index(self, call: Call) -> bool:
         """Whether an axis may be added by an index: it has other strides, which only operations by element ignore."""
@@ -345,29 +380,9 @@ class Emitter:
 
     def guard(self, call: Call) -> None:
         """`if not x > 0: return NotImplemented`: another specialisation is wanted."""
-        value, how, expect = call.args
-        tree = self.tree(value)
-        if how == "bool":
-            test = gast.UnaryOp(op=gast.Not(), operand=tree) if expect else tree
-        else:
-            shown: Any = tree
-            if how == "item":
-                shown = (
-                    tree
-                    if value.type.kind == "python"
-                    else gast.Call(func=gast.Attribute(value=tree, attr="item", ctx=gast.Load()), args=[], keywords=[])
-                )
-            elif how != "index":
-                shown = gast.Call(func=name_tree(how), args=[tree], keywords=[])
-            if isinstance(expect, (float, complex)) and (expect != expect or 0 in (expect.real, expect.imag)):
-                shown, expect = (
-                    gast.Call(func=name_tree("repr"), args=[shown], keywords=[]),
-                    repr(expect),
-                )  # -0.0 and nan
-            test = gast.Compare(left=shown, ops=[gast.NotEq()], comparators=[constant_tree(expect)])
         otherwise = gast.Return(value=name_tree("NotImplemented"))
         note(otherwise, "another specialisation is wanted")
-        self.add(gast.If(test=test, body=[otherwise], orelse=[]), call)
+        self.add(gast.If(test=condition(call, self.tree(call.args[0]), fails=True), body=[otherwise], orelse=[]), call)
 
 
 def _is_real(call: Call, x: Value | None = None) -> bool:

@@ -83,6 +83,7 @@ def read_at(path: Path, codes: Iterable[types.CodeType]) -> Site | None:
 
 _CHANGES = {
     "layout": "pass arrays of one dtype and memory layout (np.ascontiguousarray, .astype)",
+    "size": "nothing, if the next sizes are served; else pad to a few sizes, or decide by values and not by sizes",
     "structure": "pass arguments of one structure: the same containers, keys and order",
     "number": "pass numbers of one type",
     "static": "pass it as an array or a float, if it varies: those are inputs, other values are fixed",
@@ -97,6 +98,8 @@ _INSTEAD = (
     ("specialisations already", "pass what varies as arrays or floats, or raise max_specialisations"),
     ("report it|another result compiled", "please report it"),
     ("turns a traced float", "stay within NumPy in place of taking the number"),
+    ("comes after an effect", "np.where in place of `if`; else decide, and print, outside the function"),
+    ("one generator of", "read it in one place alone"),
     ("random|Generator|whose result differs", "draw the numbers outside, and pass them as arguments"),
     ("prints a traced|formats a traced|hash|key of a dict", "make text and keys of values outside the function"),
     ("takes .* traced|hands a traced|flags of a traced|pickles a traced|grad mode", "stay within NumPy, or do it outside"),

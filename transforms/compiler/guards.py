@@ -5,8 +5,10 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import math
+import operator
+import re
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +17,8 @@ from ...runtime.registry import REPLACED
 from ...tracer.site import Site
 from ..scope import Path
 from .failure import read_at
+from .generators import is_generator
+from .sizes import Compared
 
 __all__ = ["Assumption", "Plan", "described", "same", "signature_key"]
 
@@ -27,6 +31,10 @@ def same(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, (float, np.floating)):
         return bool(a == b and math.copysign(1, a) == math.copysign(1, b)) or bool(a != a and b != b)
+    if isinstance(a, dict):
+        if len(a) == len(b) and all(map(operator.is_, a.values(), b.values())) and list(a) == list(b):
+            return True
+        return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
     if isinstance(a, (complex, np.complexfloating, tuple)):
         return repr(a) == repr(b)
     return bool(a == b)
@@ -42,6 +50,8 @@ def signature_key(leaves: list[Any]) -> tuple[Any, ...]:
             key.append(type(v))
         elif isinstance(v, (np.floating, np.complexfloating)):
             key.append((type(v), "scalar"))
+        elif is_generator(v):
+            key.append((type(v), "generator"))
         else:
             fixed = isinstance(v, (int, str, bytes, np.generic, type(None), np.dtype))
             key.append((type(v), v if fixed else repr(v) if type(v) is slice else id(v)))
@@ -85,11 +95,15 @@ class Plan:
 
     def __init__(
         self, names: list[str], positional: int, args: list[Any], reads: dict[Path, Any], arrays: dict[Path, Any],
-        codes: Iterable[types.CodeType] = (), definition: Site | None = None,
+        codes: Iterable[types.CodeType] = (), definition: Site | None = None, written: Collection[int] = (),
+        twins: dict[Path, Any] | None = None,
     ) -> None:  # fmt: skip
         self.names = names
         self.positional = positional
+        self.reads = reads
         self.assumptions: list[Assumption] = []
+        self.compared: tuple[Compared, ...] = ()  # what the user's code found of sizes: it follows from the shapes
+        self._arrays: list[tuple[str, str, Any, Path | None]] = []
         self._codes = tuple(codes)
         self._definition = definition
         self._space: dict[str, Any] = {"ndarray": np.ndarray, "same": same, "builtin": vars(builtins)}
@@ -101,6 +115,10 @@ class Plan:
             self._read(path, expect)
         for path, array in arrays.items():
             self._tree(self._now(path), words_for(path), array, path)
+        if twins is not None:
+            self._arrays += [(self._now(path), words_for(path), array, path) for path, array in twins.items()]
+            self._told_apart()
+        self._apart(written)
         self.check: Callable[..., bool] = self._compiled()
 
     def site(self, assumption: Assumption) -> Site | None:
@@ -127,6 +145,8 @@ class Plan:
             if assumption.kind == "rules":
                 return k, assumption, "one that replaces another"
             found = described(value)
+            if assumption.kind == "layout" and _sized(found) == _sized(assumption.expected):
+                assumption = assumption._replace(kind="size")
             return k, assumption, found if found != assumption.expected else f"another object, {found}"
         return None
 
@@ -141,6 +161,7 @@ class Plan:
     def _tree(self, text: str, words: str, value: Any, path: Path | None = None) -> None:
         kind = type(value)
         if kind is np.ndarray:
+            self._arrays.append((text, words, value, path))
             layout = f"{text}.shape == {value.shape!r} and {text}.strides == {value.strides!r}"
             test = f"type({text}) is ndarray and {text}.dtype == {self._constant(value.dtype)} and {layout}"
             self._assume("layout" if path is None else "array", words, described(value), text, test, path)
@@ -163,10 +184,33 @@ class Plan:
                 self._tree(f"{text}.{f.name}", f"{words}.{f.name}", getattr(value, f.name))
         elif kind is float or kind is complex or isinstance(value, (np.floating, np.complexfloating)):
             self._assume("number", words, f"any {kind.__name__}", text, typed)  # a run-time input
+        elif is_generator(value):
+            self._assume("generator", words, f"any {kind.__name__}", text, typed, path)
         elif isinstance(value, (int, str, bytes, np.generic, np.dtype, slice)):
             self._assume("static", words, described(value), text, f"{typed} and {text} == {self._constant(value)}")
         else:
             self._assume("static", words, described(value), text, f"{typed} and {text} is {self._constant(value)}")
+
+    def _told_apart(self) -> None:
+        """Which arrays are one object, and which are not."""
+        for k, (text, words, array, path) in enumerate(self._arrays):
+            for other, others_words, another, _ in self._arrays[:k]:
+                is_it = "is" if array is another else "is not"
+                self._assume("layout", words, f"{is_it} {others_words}", text, f"{text} {is_it} {other}", path)
+
+    def _apart(self, written: Collection[int]) -> None:
+        """What is written, arrays by identity, may be, and shares no memory with other arrays."""
+        if not written:
+            return
+        self._space["overlap"] = np.may_share_memory
+        for k, (text, words, array, path) in enumerate(self._arrays):
+            if id(array) in written:
+                flag = f"{text}.flags.writeable"
+                self._assume("layout", words, "may be written", flag, flag, path)
+            for other, others_words, another, _ in self._arrays[:k]:
+                if id(array) in written or id(another) in written:
+                    expected = f"shares no memory with {others_words}"
+                    self._assume("layout", words, expected, text, f"not overlap({text}, {other})", path)
 
     def _read(self, path: Path, expect: Any) -> None:
         kind, holder, name = path
@@ -182,7 +226,7 @@ class Plan:
             test = f"same({now}, {expected})"
         else:
             test = f"{now} is {expected}"
-        words = "nothing" if kind == "absent" else described(expect)
+        words = {"absent": "nothing", "defined": "its members"}.get(kind) or described(expect)
         self._assume("code" if code else "scope", words_for(path), words, f"{self._constant(path)}.read()", test, path)
 
     def _now(self, path: Path) -> str:
@@ -196,6 +240,8 @@ class Plan:
             return f"{self._constant(holder)}.{name}"
         if kind == "item":
             return f"{self._constant(holder)}[{self._constant(name)}]"
+        if kind == "defined":
+            return f"{self._constant(holder)}.hold()"
         return self._now(holder) if kind == "id" else f"{self._constant(path)}.read()"
 
     def _compiled(self) -> Callable[..., bool]:
@@ -206,6 +252,12 @@ class Plan:
         exec(compile(text, "<plan of a check>", "exec"), self._space)
         check: Callable[..., bool] = self._space.pop("check")
         return check
+
+
+def _sized(words: str) -> str | None:
+    """The description of a plain array without its lengths."""
+    found = re.fullmatch(r"(\w+)\[([\d, ]*)\]", words)
+    return found and f"{found[1]} {found[2].count(',')}"
 
 
 def words_for(path: Path) -> str:

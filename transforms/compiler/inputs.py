@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from ...tracer.operand import Operand
 from ..trees import flatten_row, unflatten
 from .failure import Failure, definition
+from .generators import copies_of, digest_of, is_generator
 from .guards import signature_key
 from .instances import watchable
 from .outside import is_constant, why_not
@@ -52,7 +54,7 @@ class Inputs:
             return f"was called with a {type(leaf).__name__}, a subclass of ndarray"
         if isinstance(leaf, Operand):
             return "was called with a Tensor; compiled functions take arrays"
-        if is_constant(leaf) or watchable(leaf):
+        if is_constant(leaf) or watchable(leaf) or is_generator(leaf):
             return None
         if callable(leaf):
             reason = why_not(leaf, getattr(leaf, "__name__", type(leaf).__name__))
@@ -63,6 +65,7 @@ class Inputs:
         """The arguments again, arrays copied with the strides and overlaps that they have."""
         copies = iter(_copies([v for v in self.leaves if type(v) is np.ndarray]))
         leaves = [next(copies) if type(v) is np.ndarray else v for v in self.leaves]
+        leaves = list(copies_of(dict(enumerate(leaves))).values())
         values = list(unflatten(self.structure, leaves))
         n = len(self.args)
         return values[:n], dict(zip(self.kwargs, values[n:], strict=True))
@@ -75,7 +78,7 @@ class Inputs:
     def digest(self) -> int:
         """A number that tells other inputs of the same signature apart from these."""
         return hash(
-            tuple([v.tobytes() if type(v) is np.ndarray else id(v) if watchable(v) else repr(v) for v in self.leaves])
+            tuple([v.tobytes() if type(v) is np.ndarray else id(v) if watchable(v) else digest_of(v) for v in self.leaves])
         )
 
 
@@ -103,6 +106,10 @@ def untransformed(function: Any) -> Any:
 
 def _copies(arrays: list[Any]) -> list[Any]:
     """Copies with the same strides, those of overlapping arrays in one memory: either tells in the bits of a matmul."""
+    bounds = [np.lib.array_utils.byte_bounds(a) for a in arrays]
+    ordered = sorted(bounds)
+    if all(low[1] <= high[0] for low, high in itertools.pairwise(ordered)) and all(a.flags.c_contiguous for a in arrays):
+        return [a.copy() for a in arrays]
     made: list[Any] = [None] * len(arrays)
     for k, array in enumerate(arrays):
         if made[k] is None:

@@ -5,32 +5,37 @@ from __future__ import annotations
 import abc
 import builtins
 import contextlib
+import enum
 import functools
 import sys
 import types
 import typing
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
+from copy import copy as _copied
 from typing import TYPE_CHECKING, Any
 
 from ...tracer.operand import Operand
+from ..namespaces import type_of
 from ..scope import ABSENT, Path, is_user_class, is_user_function, member, watched
+from .classes import Classes
+from .definitions import Definitions
+from .handles import OURS, handle_of
 from .outside import is_constant, why_not
 
 if TYPE_CHECKING:
     from .capture import Capture
 
-__all__ = ["Instances", "watchable"]
+__all__ = ["AS_THEY_ARE", "Instances", "watchable"]
 
 MANY = 1000  # elements of lists and dicts, beyond which guards on each would cost too much
 
+AS_THEY_ARE = (set, frozenset, enum.Enum, enum.EnumType)  # what is guarded, and needs nothing to stand for it
+_CONTAINERS = frozenset([list, dict, deque, OrderedDict, defaultdict, Counter])
+_FACTORIES = frozenset([None, int, float, list, dict, set])
 _BASES = frozenset([object, abc.ABC, typing.Generic, typing.Protocol, types.SimpleNamespace])
 _METACLASSES = (type, abc.ABCMeta, type(typing.Protocol))
 _UNSEEN = ("__getattribute__", "__getattr__", "__init_subclass__", "__del__", "__class__")
-_OURS = frozenset(
-    ["__new__", "__init__", "__post_init__", "__setattr__", "__delattr__", "__reduce__", "__reduce_ex__", "__getstate__",
-     "__setstate__", "__subclasshook__", "__set_name__", "__sizeof__", "__dir__", "__class_getitem__", "__copy__",
-     "__deepcopy__", "__replace__"]
-)  # fmt: skip
 _OF_OBJECTS = frozenset([*vars(object), "__dict__", "__weakref__"]) - {"__doc__", "__class__"}
 
 
@@ -52,11 +57,14 @@ class Instances:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
+        self.classes = Classes(capture)
         self.over = False
         self._elements = 0
         self._handles: dict[int, tuple[Any, Any, dict[str, Any]]] = {}  # the object, its handle, what it had at first
         self._real: dict[int, Any] = {}  # of the handle: the object
         self._words: dict[int, str] = {}
+        self._defined: set[type] = set()  # classes of plain data that are guarded already
+        self._sets: list[tuple[Any, tuple[Any, ...], Path]] = []
         self.stored: list[tuple[Any, str]] = []  # attributes that the code stored: the object, the name
         self._containers: dict[int, Any] = {}  # of the copy: the container
         self._copies: dict[int, tuple[Any, Any, list[Any], Path]] = {}  # the container, its copy, what that began with
@@ -70,8 +78,19 @@ class Instances:
         if known is not None:
             self.capture.reads.setdefault(Path(("id", path, "")), value)
             return known[1]
-        if kind is list or kind is dict or isinstance(value, tuple):
+        if kind in _CONTAINERS or isinstance(value, tuple):
             return self._copy(value, path)
+        if kind in (set, frozenset) and len(value) <= MANY and all(map(is_constant, value)):
+            self.capture.reads[path] = value
+            names = self.capture.reads[Path(("keys", value, ""), words=path.words, parent=path)] = tuple(value)
+            self._sets.append((value, names, path))
+            return value
+        if isinstance(value, type) and is_user_class(value):
+            mirror = self.classes.seen(value, path)
+            return value if mirror is None else mirror
+        if isinstance(value, enum.Enum) and self.classes.enumeration(kind):
+            self.capture.reads[path] = value
+            return value
         if kind is types.MethodType and is_user_function(value.__func__) and watchable(value.__self__):
             self._followed(value.__func__, path)
             self.capture.reads[path] = value
@@ -99,24 +118,40 @@ class Instances:
         keywords = {k: capture.see(v, Path(("item", value.keywords, k), words=k)) for k, v in value.keywords.items()}
         return value.func, tuple(args), keywords
 
+    def of_class(self, cls: type) -> None:
+        """Guards on all that a class of plain data defines: its generated code runs as it is."""
+        for owner in cls.__mro__:
+            if owner.__module__ in ("builtins", "typing", "abc", "collections.abc") or owner in self._defined:
+                continue
+            self._defined.add(owner)
+            self.capture.reads[Path(("defined", Definitions(owner), ""), words=owner.__qualname__)] = True
+            for found in vars(owner).values():
+                function = getattr(found, "__func__", found)
+                for part in ("__code__", "__defaults__", "__kwdefaults__") * (type(function) is types.FunctionType):
+                    self.capture.reads[Path(("id", Path(("attribute", function, part)), ""))] = getattr(function, part)
+
     # containers
     def _copy(self, value: Any, path: Path) -> Any:
         """A list, dict or tuple of what its elements are seen as."""
         capture = self.capture
-        keys: list[Any] = list(value) if type(value) is dict else list(range(len(value)))
+        keys: list[Any] = list(value) if isinstance(value, dict) else list(range(len(value)))
         named = isinstance(value, tuple) and type(value) is not tuple
         self._elements += len(keys)
         if self._elements > MANY or not all(map(is_constant, keys)) or (named and not hasattr(type(value), "_fields")):
             return value
+        if getattr(value, "default_factory", None) not in _FACTORIES:
+            return value
         capture.reads[Path(("id", path, ""))] = value
         capture.reads[Path(("keys", value, ""), words=path.words, parent=path)] = tuple(keys)
-        copy: Any = [] if type(value) is not dict else {}
+        copy: Any = [] if isinstance(value, tuple) else _copied(value)
+        if not isinstance(value, tuple):
+            copy.clear()
         if not isinstance(value, tuple):
             self._copies[id(value)] = (value, copy, [], path)
             self._containers[id(copy)] = value
         for k in keys:
             element = capture.see(value[k], Path(("item", value, k), words=f"{path.words}[{k!r}]", parent=path))
-            if type(copy) is dict:
+            if isinstance(copy, dict):
                 copy[k] = element
             else:
                 copy.append(element)
@@ -131,11 +166,15 @@ class Instances:
         """The user's object that a handle, a copy or an input stands for."""
         if id(value) in self._real:
             return self._real[id(value)]
+        value = self.capture.generators.plain(value)
         if isinstance(value, Operand):
             caller = getattr(value, "_caller", None)
             return caller if caller is not None else value if value._node is not None else value._value
         if id(value) in self._containers:
             return self._containers[id(value)]
+        if "__gradscribe_mirror__" in vars(type(value)):
+            self.classes.leaves(value)
+            return value
         if type(value) is list:
             value[:] = map(self.plain, value)
         elif type(value) is dict:
@@ -149,17 +188,22 @@ class Instances:
     def settle(self) -> None:
         """The run is over: what it did to copies happens to the user's containers, and handles become their objects."""
         self.over = True
+        self.classes.settle()
         for container, copy, before, path in list(self._copies.values()):
             now = _contents(copy)
             if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
                 continue
             self.capture.fail(f"changes `{path.words}`, a {type(container).__name__} that it did not make", path=path)
-            if type(container) is dict:
+            if isinstance(container, dict):
                 plain = {k: self.plain(v) for k, v in copy.items()}
                 container.clear()
                 container.update(plain)
             else:
-                container[:] = [self.plain(v) for v in copy]
+                container.clear()
+                container.extend([self.plain(v) for v in copy])
+        for names, elements, path in self._sets:
+            if tuple(names) != elements:
+                self.capture.fail(f"changes `{path.words}`, a set that it did not make", path=path)
         for obj, name in self.stored:
             if isinstance(member(type(obj), name), types.MemberDescriptorType):
                 setattr(obj, name, self.plain(getattr(obj, name)))
@@ -185,7 +229,7 @@ class Instances:
             return obj
         self._words[id(obj)] = words
         self.capture.reads[Path(("attribute", obj, "__class__"), words=f"{words}.__class__")] = type(obj)
-        made = _handle(self, obj)
+        made = handle_of(self, obj)
         self._handles[id(obj)] = (obj, made, dict(getattr(obj, "__dict__", {})))
         self._real[id(made)] = obj
         return made
@@ -197,9 +241,13 @@ class Instances:
         cls = type(obj)
         found = member(cls, name)
         if name == "__class__":
-            if sys._getframe(2).f_code in self.capture.codes and not _compares(cls, sys._getframe(2).f_code):
+            code = sys._getframe(2).f_code
+            if code is not type_of.__code__ and (code not in self.capture.codes or _compares(cls, code)):
+                return cls
+            mirror = self.classes.mirror(cls)
+            if mirror is None:
                 self.capture.fail(f"takes the class of a {cls.__name__}")
-            return cls
+            return mirror or cls
         if name in _OF_OBJECTS:
             return self._special(obj, name)
         words = f"{self._words[id(obj)]}.{name}"
@@ -214,6 +262,10 @@ class Instances:
             return getattr(obj, name)  # raises
         if type(found) is types.FunctionType or hasattr(type(found), "__gradscribe_transform__"):
             return self._bound(obj, found, Path(("method", obj, name), words=words))
+        if isinstance(found, functools.cached_property) and is_user_function(found.func) and "__dict__" in dir(obj):
+            return self._cached(obj, found, name)
+        if isinstance(found, classmethod) and self.classes.mirror(cls) is not None:
+            return getattr(self.classes.mirror(cls), name)
         if hasattr(type(found), "__get__") and not isinstance(found, (staticmethod, types.MemberDescriptorType)):
             return self._unfollowed(obj, name, f"reads `{name}` of a {cls.__name__}, a {type(found).__name__}")
         return self.capture.see(getattr(obj, name), path)
@@ -237,7 +289,11 @@ class Instances:
             return builtins.super(*map(self.plain, args))
         first, cls = frame.f_locals[frame.f_code.co_varnames[0]], frame.f_locals["__class__"]
         obj = watched(first)
-        return builtins.super(cls, first) if obj is ABSENT or self.over else _Super(self, cls, obj)
+        if "__gradscribe_mirror__" in vars(type(first)) and not self.over:
+            return _Super(functools.partial(self.classes.inherited, first, cls))
+        if obj is ABSENT or self.over:
+            return builtins.super(cls, first)
+        return _Super(functools.partial(self.inherited, obj, cls))
 
     def _bound(self, obj: Any, function: Any, path: Path) -> Any:
         self._followed(function, path)
@@ -255,11 +311,19 @@ class Instances:
             return self._bound(obj, found.fget, Path(("attribute", found, "fget"), words=path.words))()
         return self._unfollowed(obj, name, f"reads `{name}`, a property that it cannot follow")
 
+    def _cached(self, obj: Any, found: Any, name: str) -> Any:
+        """A cached property that is read for the first time: stored as Python does, it is an attribute from then on."""
+        value = self._bound(obj, found.func, Path(("attribute", found, "func"), words=name))()
+        own = vars(obj)
+        own[name] = self._handles[id(obj)][2][name] = self.plain(value)
+        self.capture.postponed = True
+        return value
+
     def _special(self, obj: Any, name: str) -> Any:
         """A special method, which Python looks up on the class."""
         cls = type(obj)
         found = member(cls, name)
-        if self.over or type(found) is not types.FunctionType or name in _OURS:
+        if self.over or type(found) is not types.FunctionType or name in OURS:
             return self._unfollowed(obj, name, f"uses `{name}` of a {cls.__name__}")
         return self._bound(obj, found, Path(("attribute", cls, name), words=f"{self._words[id(obj)]}.{name}"))
 
@@ -274,8 +338,8 @@ class _Super:
 
     __slots__ = ("_read",)
 
-    def __init__(self, instances: Instances, cls: type, obj: Any) -> None:
-        object.__setattr__(self, "_read", functools.partial(instances.inherited, obj, cls))
+    def __init__(self, read: Callable[[str], Any]) -> None:
+        object.__setattr__(self, "_read", read)
 
     def __getattribute__(self, name: str) -> Any:
         return object.__getattribute__(self, "_read")(name)
@@ -288,65 +352,4 @@ def _compares(cls: type, code: types.CodeType) -> bool:
 
 
 def _contents(container: Any) -> list[Any]:
-    return [part for pair in container.items() for part in pair] if type(container) is dict else list(container)
-
-
-def _handle(instances: Instances, obj: Any) -> Any:
-    """An object of a class of its own, below the class of `obj`, in which every read and every special method is ours."""
-    cls: Any = type(obj)
-
-    def read(self: Any, name: str) -> Any:
-        return instances.attribute(obj, name) if self is handle else object.__getattribute__(self, name)
-
-    def store(self: Any, name: str, value: Any) -> None:
-        if self is not handle:
-            return cls.__setattr__(self, name, value)  # type: ignore[no-any-return]
-        instances.capture.fail(f"stores the attribute `{name}`")
-        found = member(cls, name)
-        if isinstance(found, property) and is_user_function(found.fset):
-            instances.capture.scope.rebuild(found.fset)(self, value)
-        elif type(member(cls, "__setattr__")) is types.FunctionType:
-            setattr(obj, name, instances.plain(value))
-        else:
-            setattr(obj, name, instances.plain(value) if instances.stands(value) else value)
-            instances.stored.append((obj, name))
-        return None
-
-    def delete(self: Any, name: str) -> None:
-        instances.capture.fail(f"deletes the attribute `{name}`")
-        delattr(obj, name)
-
-    def reduce(self: Any, protocol: Any) -> Any:
-        instances.capture.fail(f"copies or pickles a {cls.__name__}")
-        return obj.__reduce_ex__(protocol)
-
-    def special(name: str) -> Callable[..., Any]:
-        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if self is not handle:
-                return getattr(cls, name)(self, *args, **kwargs)
-            return instances._special(obj, name)(*args, **kwargs)
-
-        return call
-
-    def equal(self: Any, other: Any) -> Any:
-        return True if instances.plain(other) is obj else NotImplemented
-
-    space: dict[str, Any] = {
-        "__slots__": (), "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__gradscribe_watched__": (obj,),
-        "__getattribute__": read, "__setattr__": store, "__delattr__": delete, "__reduce_ex__": reduce,
-    }  # fmt: skip
-    for name in {name for owner in cls.__mro__[:-1] for name in vars(owner)} - _OURS - set(space):
-        if name.startswith("__") and name.endswith("__"):
-            found = member(cls, name)
-            if name == "__hash__" and found is None:
-                space[name] = None
-            elif type(found) in (types.FunctionType, types.WrapperDescriptorType, types.MethodDescriptorType):
-                space[name] = special(name)
-    space.setdefault("__eq__", equal)
-    space.setdefault("__hash__", lambda self: hash(obj))
-    below = type(cls)(cls.__name__, (cls,), space)
-    new = types.SimpleNamespace.__new__ if isinstance(obj, types.SimpleNamespace) else object.__new__
-    handle = new(below)
-    if hasattr(obj, "__dict__") and not isinstance(obj, types.SimpleNamespace):
-        object.__setattr__(handle, "__dict__", vars(obj))
-    return handle
+    return [part for pair in container.items() for part in pair] if isinstance(container, dict) else list(container)

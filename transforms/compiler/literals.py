@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import gast
@@ -10,11 +11,22 @@ import numpy as np
 
 from ...runtime.ir import Call, Value
 
-__all__ = ["constant_tree", "in_place_of", "new_axis"]
+__all__ = ["constant_tree", "in_place_of", "joined_text", "new_axis"]
+
+_ARITHMETIC = frozenset(["+", "-", "*", "/"])
+_EXACT = 1 << 11  # below, every float type has all integers
 
 
 def in_place_of(constant: Any, call: Call) -> Any:
-    """A NumPy scalar as a Python number, where the other operands of an elementwise call give the result its dtype."""
+    """A NumPy scalar as a Python number, where the other operands of an elementwise call give the result its dtype.
+
+    Of the backward part's own integers the float, which NumPy takes in faster, where the other operands are floats.
+    """
+    choice = call.op.path == "np.where"
+    if type(constant) is int and call.backward and (choice or call.op.infix in _ARITHMETIC) and abs(constant) < _EXACT:
+        others = [a for a in call.args[choice:] if isinstance(a, Value)]
+        if others and all(a.type.kind != "python" and a.type.dtype.kind == "f" for a in others):
+            return float(constant)
     if not isinstance(constant, np.generic) or constant.dtype.kind not in "fciu" or call.op.kind.value == "opaque":
         return constant
     others = [a for a in call.args if isinstance(a, Value) and a.type.kind != "python"]
@@ -101,4 +113,23 @@ def _float(x: float) -> Any:
 
 def _numpy_scalar(x: Any) -> Any:
     name = type(x).__name__.rstrip("_")
-    return gast.Call(func=_attribute("np", name), args=[constant_tree(x.item())], keywords=[])
+    value = x.item()
+    if isinstance(value, np.longdouble):  # it has no Python number
+        value = float(value) if float(value) == value or value != value else str(value)
+    elif isinstance(value, np.clongdouble):
+        if complex(value) != value:
+            raise TypeError(f"{value!r} cannot be written as source")
+        value = complex(value)
+    return gast.Call(func=_attribute("np", name), args=[constant_tree(value)], keywords=[])
+
+
+def joined_text(parts: tuple[Any, ...], tree: Callable[[Any], Any]) -> Any:
+    """An f-string of plain text and of pairs of a value and its format specification."""
+    values: list[Any] = []
+    for part in parts:
+        if isinstance(part, str):
+            values.append(gast.Constant(value=part, kind=None))
+            continue
+        spec = gast.JoinedStr(values=[gast.Constant(value=part[1], kind=None)]) if part[1] else None
+        values.append(gast.FormattedValue(value=tree(part[0]), conversion=-1, format_spec=spec))
+    return gast.JoinedStr(values=values)

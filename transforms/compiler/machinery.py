@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import difflib
-import functools
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...runtime.ir import Graph, Value
+from .free_sizes import Families
 from .misses import missed
 from .specialise import Entry, Inputs, captured, difference
 from .statements import first_difference
 from .tracebacks import located
+from .tree import joined
+from .varying import NumberNeededError, changed_numbers
+from .written import OverlapError, left_otherwise, wrote_nothing
 
-__all__ = ["Entry", "Inputs", "captured", "difference", "first_difference", "located", "missed", "passes_of"]
+__all__ = [
+    "Entry", "Families", "Inputs", "NumberNeededError", "OverlapError", "captured", "changed_numbers", "difference",
+    "first_difference", "joined", "left_otherwise", "located", "missed", "passes_of", "wrote_nothing",
+]  # fmt: skip
 
 
-def passes_of(options: dict[str, Any]) -> Callable[[Graph], Graph]:
-    """The passes that `gs.compile(f, passes=..., dump=...)` asks for, as one function of a graph.
+def passes_of(options: dict[str, Any]) -> Optimised:
+    """The passes that `gs.compile(f, passes=..., dump=..., fastmath=...)` asks for, as one function of a graph.
 
     Raises ValueError for a name that is no pass, OSError where the file cannot be written.
     """
-    from .passes import NAMES
+    from .passes import FAST_NAMES, NAMES
 
     if isinstance(options.get("dump"), str):
         open(options["dump"], "a", encoding="utf-8").close()
@@ -29,14 +34,35 @@ def passes_of(options: dict[str, Any]) -> Callable[[Graph], Graph]:
     unknown = [name for name in only or () if name not in NAMES]
     if unknown:
         raise ValueError(f"no pass is called {unknown[0]!r}; there are {', '.join(NAMES)}")
-    return functools.partial(_optimised, only, options.get("dump", False))
+    fastmath = bool(options.get("fastmath", False))
+    if not fastmath:
+        late = [name for name in only or () if name in FAST_NAMES]
+        if late:
+            raise ValueError(f"the pass {late[0]!r} changes the last digits: it needs fastmath=True")
+    return Optimised(only, options.get("dump", False), fastmath)
 
 
-def _optimised(only: tuple[str, ...] | None, dump: bool | str, graph: Graph) -> Graph:
+class Optimised(NamedTuple):
+    """The passes that a compiled function asked for, as a function of a graph."""
+
+    only: tuple[str, ...] | None
+    dump: bool | str
+    fastmath: bool
+
+    @property
+    def key(self) -> str | None:
+        """What tells its texts from those of all passes; None where they are not kept."""
+        return "fastmath" if self.fastmath and self.only is None and not self.dump else None
+
+    def __call__(self, graph: Graph) -> Graph:
+        return _optimised(self.only, self.dump, self.fastmath, graph)
+
+
+def _optimised(only: tuple[str, ...] | None, dump: bool | str, fastmath: bool, graph: Graph) -> Graph:
     from .passes import optimise  # not loaded where the cache has the text
 
     if not dump:
-        return optimise(graph, only)
+        return optimise(graph, only, fastmath=fastmath)
     names: dict[Value, str] = {}
     texts: list[str] = []
     shown: list[str] = []
@@ -49,7 +75,7 @@ def _optimised(only: tuple[str, ...] | None, dump: bool | str, graph: Graph) -> 
         lines = list(difflib.unified_diff(texts[-2].splitlines(), texts[-1].splitlines(), lineterm="", n=1))[2:]
         shown.append("\n".join([f"after {name}:" + ("" if lines else " nothing changed"), *lines, ""]))
 
-    found = optimise(graph, only, seen)
+    found = optimise(graph, only, seen, fastmath)
     whole = "\n".join(shown)
     if dump is True:
         print(whole)

@@ -53,4 +53,5 @@ def _miss_of(entry: Entry, inputs: Inputs) -> tuple[int, Miss | None]:
     _, how, expect = call.args
     kind = "number taken" if isinstance(expect, (float, complex)) else "value"
     what = f"{how}() of a traced value"
-    return len(entry.plan.assumptions), Miss(what, repr(expect), repr(found), call.site, change(kind))
+    expected = " or ".join(repr(guard.args[2]) for guard in entry.specialisation.beside(call))
+    return len(entry.plan.assumptions), Miss(what, expected, repr(found), call.site, change(kind))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...runtime.ir import Call, Graph, Value
 from ...tracer.site import Site
 
-__all__ = ["Names", "line_text", "name_values"]
+__all__ = ["Names", "line_text", "name_values", "parse_code", "span_of"]
 
 _RESERVED = frozenset([*dir(builtins), *keyword.kwlist, *keyword.softkwlist, "np", "scipy", "_"])
 
@@ -31,6 +31,12 @@ class Names:
 
     def __init__(self) -> None:
         self._taken: set[str] = set(_RESERVED)
+
+    def copy(self) -> Names:
+        """Names of which the same are taken so far."""
+        names = Names()
+        names._taken |= self._taken
+        return names
 
     def parameter(self, name: str) -> str:
         """The name of a parameter: the user's, also where a builtin is called so that generated text never writes."""
@@ -107,7 +113,7 @@ def _names_given(call: Call) -> list[str | None]:
     count = len(call.outs)
     found: list[str | None] = [None] * count
     for site in call.outs[0].sites or (call.site,):
-        span, places = _span(site), _places(site.code)
+        span, places = span_of(site), _places(site.code)
         targets = places.unpacked.get(span, ())
         if call.op.path == "operator.getitem" and call.args[1] in range(len(targets)):
             return [targets[call.args[1]]]  # `a, b = x`
@@ -120,7 +126,7 @@ def _names_given(call: Call) -> list[str | None]:
 
 def assigned_names(site: Site, count: int) -> list[str | None]:
     """The names that the statement at `site` gives to the results of the operation there."""
-    found = _places(site.code).assigned.get(_span(site), ())
+    found = _places(site.code).assigned.get(span_of(site), ())
     return list(found) if len(found) == count else [None] * count
 
 
@@ -135,7 +141,8 @@ class _Places(NamedTuple):
     returned: set[Span | str]  # and the names that are returned, of those that are assigned but once
 
 
-def _span(site: Site) -> Span:
+def span_of(site: Site) -> Span:
+    """Where the instruction at a site stands in the source: line, end line, column, end column."""
     positions = _positions(site.code)
     k = site.offset // 2
     return positions[k] if k < len(positions) else ()

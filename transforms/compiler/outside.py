@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...tracer.autograd.function import Function, once_differentiable
-from ..scope import is_user_function
+from ..namespaces import makes_generators
+from ..scope import is_user_class, is_user_function
 
-__all__ = ["is_constant", "own_code", "why_not"]
+__all__ = ["generated", "is_constant", "is_plain_data", "is_user_error", "own_code", "why_not"]
 
 _EXACT = frozenset([bool, int, float, complex, str, bytes, type(None), type(Ellipsis)])
 _PURE_MODULES = frozenset(
@@ -25,7 +26,7 @@ _PURE_BUILTINS = frozenset(
     for name in (
         "abs", "all", "any", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate", "filter",
         "float", "frozenset", "getattr", "hasattr", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min",
-        "next", "object", "ord", "pow", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum",
+        "next", "object", "ord", "pow", "print", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum",
         "tuple", "type", "zip",
     )
 )  # fmt: skip
@@ -55,6 +56,18 @@ def is_constant(value: Any) -> bool:
     )
 
 
+def is_plain_data(value: Any) -> bool:
+    """Whether a value is a dataclass or a named tuple."""
+    return isinstance(value, type) and (
+        dataclasses.is_dataclass(value) or (issubclass(value, tuple) and hasattr(value, "_fields"))
+    )
+
+
+def is_user_error(value: Any) -> bool:
+    """Whether a value is an exception class of the user's."""
+    return isinstance(value, type) and issubclass(value, BaseException) and is_user_class(value)
+
+
 def why_not(value: Any, name: str) -> str | None:
     """Why a value that stands under `name` cannot be part of a capture; None where it can."""
     if isinstance(value, types.MethodType) and value.__func__ is Function.apply.__func__:  # type: ignore[attr-defined]
@@ -65,13 +78,11 @@ def why_not(value: Any, name: str) -> str | None:
         return None
     if isinstance(value, types.ModuleType):
         top = value.__name__.partition(".")[0]
-        if top in _LIBRARIES or top not in sys.stdlib_module_names:
+        if top in (*_LIBRARIES, "random") or top not in sys.stdlib_module_names:
             return None
-        if top == "random":
-            return "uses the module `random`, whose numbers differ from call to call"
         return f"uses the module `{top}`, which reaches outside the function"
     if is_user_function(value):
-        if set(vars(value)) - {"__wrapped__"}:
+        if not all(name == "__wrapped__" or is_constant(found) for name, found in vars(value).items()):
             return f"calls `{name}`, a function with attributes of its own"
         return None
     if isinstance(value, (types.BuiltinFunctionType, type)):
@@ -96,9 +107,13 @@ def _why_not_built_in(value: Any, name: str) -> str | None:
             return None if fine else f"calls `{name}`, which has effects or reaches outside the function"
         if value in _STATEFUL:
             return f"uses `{name}`, a setting of NumPy's"
+        if is_user_error(value):
+            return _why_not_error(value)
+        if makes_generators(value):
+            return f"uses the class `{name}`; np.random.default_rng(seed) is known"
         if issubclass(value, BaseException) or top in _PURE_MODULES or top == "numpy":
             return None
-        if dataclasses.is_dataclass(value) or (issubclass(value, tuple) and hasattr(value, "_fields")):
+        if is_plain_data(value):
             return own_code(value)
         return f"uses the class `{name}`"
     if owner is not None and not isinstance(owner, types.ModuleType):
@@ -110,6 +125,17 @@ def _why_not_built_in(value: Any, name: str) -> str | None:
     return None if top in _LIBRARIES or top == "_operator" else f"calls `{top}.{name}`"
 
 
+def _why_not_error(cls: type) -> str | None:
+    """Why an exception class of the user's cannot enter a capture: it has code, or values that could change within."""
+    for owner in filter(is_user_class, cls.__mro__):
+        for name, found in vars(owner).items():
+            if not (is_constant(found) or isinstance(found, _MADE_BY_PYTHON) or name.startswith("__")) or (
+                isinstance(found, types.FunctionType)
+            ):
+                return f"uses `{cls.__name__}`, whose `{name}` gradscribe does not look into yet"
+    return None
+
+
 def _why_not_custom(cls: type[Function]) -> str | None:
     """Why a Function cannot be part of a capture: it has more than the methods that guards look at."""
     for owner in cls.__mro__[: cls.__mro__.index(Function)]:
@@ -118,6 +144,11 @@ def _why_not_custom(cls: type[Function]) -> str | None:
                 continue
             return f"uses `{cls.__name__}`, whose `{name}` is the class's own and could change unseen"
     return None
+
+
+def generated(function: types.FunctionType) -> bool:
+    """Whether Python wrote a method of a class, as dataclasses and named tuples have them."""
+    return getattr(function, "__wrapped__", function).__code__.co_filename in _GENERATED  # reprlib wraps a __repr__
 
 
 def own_code(cls: type) -> str | None:
@@ -133,8 +164,7 @@ def own_code(cls: type) -> str | None:
                 continue
             inner = getattr(member, "__func__", member) if isinstance(member, (classmethod, staticmethod)) else member
             if isinstance(inner, types.FunctionType):
-                code = getattr(inner, "__wrapped__", inner).__code__  # reprlib wraps the __repr__ of a dataclass
-                if code.co_filename not in _GENERATED:
+                if not generated(inner):
                     return f"uses `{cls.__name__}`, whose method `{name}` gradscribe does not look into yet"
             elif isinstance(member, property) or (
                 hasattr(type(member), "__get__") and not isinstance(member, _MADE_BY_PYTHON)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ __all__ = ["reused", "ufunc_of"]
 LARGE = 1 << 16  # bytes; below, a new array costs less than the keyword `out=`
 
 
-def reused(graph: Graph) -> dict[Call, Value]:
-    """For each call that may take over the memory of an argument: that argument.
+def reused(graph: Graph, given: Collection[Value] = ()) -> dict[Call, Value]:
+    """For each call that may take over the memory of an argument: that argument; of the inputs, only those `given`.
 
     The memory is the argument's own, of the very dtype, shape and strides that the result would have, and this call is the
     last to read it; so the bits stay, and the order of a plain call.
@@ -26,7 +27,7 @@ def reused(graph: Graph) -> dict[Call, Value]:
     for call in graph.calls:
         if call.op.path in _OF_SHAPES:
             continue
-        for v in call.reads:
+        for v in values_in(call.args[1:]) if call.op.path == "store" else call.reads:
             last[v] = call
             if not makes_new_memory(call):
                 shown.add(v)
@@ -38,9 +39,10 @@ def reused(graph: Graph) -> dict[Call, Value]:
             continue
         (out,) = call.outs
         for v in call.reads:
-            own = v in maker and v not in shown and last[v] is call and is_fresh(maker[v])
+            fresh = is_fresh(maker[v]) if v in maker else v in given and out.over is v
+            own = fresh and v not in shown and last[v] is call
             worth = out.over is v or math.prod(v.type.shape) * v.type.dtype.itemsize >= LARGE
-            if own and worth and v.type == out.type and _is_dense(v) and sum(r is v for r in call.reads) == 1:
+            if own and worth and v.type == out.type and _is_dense(v):
                 found[call] = v
                 break
     return found

@@ -14,6 +14,11 @@ __all__ = ["Signature", "children", "parameter_names", "printable"]
 def parameter_names(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     """A name for each argument of a call, positional ones first."""
     names: list[str] = []
+    vector = getattr(function, "vector_names", ()) if args else ()
+    if vector:  # gs.hvp's stands behind the others, of which some may be left out
+        names = parameter_names(function.function, args[:-1], kwargs)
+        names.insert(len(args) - 1, next(v for v in vector if v not in names))
+        return names
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -38,6 +43,7 @@ class Signature:
         self.trees = trees  # for each argument: a tree whose leaves are Values, or static values
         self.extras = extras  # names of the arrays that come from outside
         self.result_tree = result  # a tree whose leaves are positions in the outputs of the graph
+        self.writes: list[Any] = []  # the inputs that the last outputs of the graph are written into
 
     @property
     def parameters(self) -> list[str]:

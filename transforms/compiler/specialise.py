@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import linecache
-import os
-import sys
-import types
 import warnings
-import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...runtime.ir import Graph
+from ...runtime.errors import AutogradError
+from ...runtime.ir import Call, Graph
 from ...tracer.modes import recording, transforming
 from ...tracer.operand import Operand
 from ...tracer.site import Site
@@ -26,74 +21,32 @@ from .cache_key import cache_key
 from .capture import Capture
 from .difference import difference
 from .docstrings import specialised_to
+from .effects import guards_first, has_effects, stays
 from .failure import Failure, definition
+from .free_sizes import Families, Outline, outline_of
+from .generated import Specialisation, optimise
+from .generators import copies_of, is_generator, modules_of, muted
 from .guards import Plan
 from .inputs import RUNTIME, Inputs
 from .naming import Names
 from .outside import is_constant, own_code
 from .signature import Signature, children, printable
 from .sizes import Size
+from .varying import NumberNeededError
+from .written import OverlapError, left_otherwise, reads_other_strides, returned
 
 __all__ = ["Entry", "Inputs", "Specialisation", "captured", "difference", "unwrapped"]
-
-_serial = itertools.count(1).__next__
-
-
-class Specialisation:
-    """Generated text and the function that it is."""
-
-    def __init__(
-        self, text: str, graph: Graph | None, raw: Graph, signature: Signature, name: str, rebuild: Any, digest: int
-    ) -> None:
-        self.text = text
-        self._graph = graph
-        self.raw = raw  # before the passes
-        self.signature = signature
-        self.rebuild = rebuild  # the structure of a result that cannot be written as a literal
-        self.digest = digest
-        self.unchecked = 3  # calls within which the second check must come
-        number = _serial()
-        self.filename = f"<gradscribe>/{name}_{number}.py"  # linecache asks no loader for a name that is all in <>
-        lines = (len(text), None, text.splitlines(keepends=True), self.filename)
-        absolute = os.path.abspath(self.filename)  # by which debuggers ask
-        linecache.cache[self.filename] = linecache.cache[absolute] = lines
-        module = types.ModuleType(f"gradscribe.generated.{name}_{number}")
-        vars(module)["__loader__"] = _Loader(text)
-        sys.modules[module.__name__] = module  # where inspect looks for the loader
-        weakref.finalize(self, _forget, module.__name__, self.filename, absolute).atexit = False
-        exec(compile(text, self.filename, "exec"), vars(module))
-        self.function: Callable[..., Any] = vars(module)[name]
-
-    @property
-    def graph(self) -> Graph:
-        """What the text was written from; where the cache had the text, the passes run when this is asked for."""
-        if self._graph is None:
-            self._graph = optimise(self.raw.copy())
-        return self._graph
-
-
-def _forget(module: str, filename: str, absolute: str) -> None:
-    sys.modules.pop(module, None)
-    linecache.cache.pop(filename, None)
-    linecache.cache.pop(absolute, None)
-
-
-class _Loader:
-    """What linecache asks for the text again once its cache was cleared."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def get_source(self, name: str) -> str:
-        return self.text
 
 
 class Entry:
     """A signature and the specialisation that serves it."""
 
-    __slots__ = ("call", "check", "extras", "hits", "plan", "specialisation")
+    __slots__ = ("call", "check", "extras", "hits", "members", "plan", "specialisation")
 
-    def __init__(self, plan: Plan, specialisation: Specialisation, extras: list[tuple[str, Path]]) -> None:
+    def __init__(
+        self, plan: Plan, specialisation: Specialisation, extras: list[tuple[str, Path]], members: tuple[Entry, ...] = ()
+    ) -> None:
+        self.members = members  # of a tree: those of its paths
         self.plan = plan
         self.check = plan.check
         self.hits = 0
@@ -102,19 +55,40 @@ class Entry:
         self.call = specialisation.function if not extras and specialisation.rebuild is None else self._call
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(self.specialisation.function, args, kwargs)
+
+    def _run(self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], outside: Any = None) -> Any:
         for name, path in self.extras:
-            kwargs[name] = path.read()
-        result = self.specialisation.function(*args, **kwargs)
+            kwargs[name] = path.read() if outside is None else outside[name]
+        result = function(*args, **kwargs)
         if self.specialisation.rebuild is None or result is NotImplemented:
             return result
         return unflatten(self.specialisation.rebuild, result)
 
-    def tried(self, copies: tuple[list[Any], dict[str, Any]]) -> Any:
-        """What the text gives for copies of inputs, without warnings; an exception that it raises is the result."""
+    def outside(self, afterwards: bool = False) -> dict[str, Any]:
+        """What stands now where the function reads; copies of the arrays, where it writes and that is not over yet."""
+        now = {name: path.read() for name, path in self.extras}
+        if not afterwards:
+            graphs = [one.raw for one in getattr(self.specialisation, "given", [self.specialisation])]
+            now = copies_of(now | modules_of(*graphs))
+        if afterwards or not self.specialisation.signature.writes:
+            return now
+        return {name: v.copy(order="K") if isinstance(v, np.ndarray) else v for name, v in now.items()}
+
+    def tried(
+        self, copies: tuple[list[Any], dict[str, Any]], ran: list[list[int]] | None = None, outside: dict[str, Any] | None = None
+    ) -> Any:
+        """What the text gives for copies of inputs, without warnings; an exception that it raises is the result.
+
+        `ran` gets a 1 for the path of a tree that the call takes, and a 0 for the others. `outside` is what
+        `self.outside()` gave.
+        """
+        outside = self.outside() if outside is None else outside
+        function = muted(self.specialisation.probe([] if ran is None else ran), outside)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                return self.call(*copies[0], **copies[1])
+                return self._run(function, copies[0], copies[1].copy(), outside)
             except Exception as error:
                 return error
 
@@ -135,6 +109,16 @@ class Made(NamedTuple):
     number_site: Site | None
     reads: dict[Path, Any]  # what was read from outside, functions among it
     key: str | None  # of the text in the cache
+    outline: Outline | None  # what it has in common with other sizes
+    shared: bool  # whether its text is that of other sizes
+    varied: bool = False  # whether numbers from outside became inputs
+    inputs: Any = None  # the arguments themselves
+    outside: Any = None  # what stood outside before the run
+
+    @property
+    def before(self) -> Inputs:
+        """The arguments as they were before the run."""
+        return Inputs(self.inputs.function, tuple(self.copies[0]), self.copies[1])
 
     def first_check(self, expected: Any) -> str | None:
         """Run the text on copies of the inputs; what differs from the eager result, or None. What passes is cached."""
@@ -147,19 +131,27 @@ class Made(NamedTuple):
         return problem
 
     def _problem(self, expected: Any) -> str | None:
-        found = self.entry.tried(self.copies)
+        copies = self.before.copied() if self.entry.specialisation.signature.writes else self.copies
+        found = self.entry.tried(copies, None, self.outside)
         if isinstance(found, Exception):
             return f"the generated source raised {type(found).__name__}: {found}"
-        return "a guard failed on the inputs of the capture" if found is NotImplemented else difference(found, expected)
+        if found is NotImplemented:
+            return "a guard failed on the inputs of the capture"
+        return difference(found, expected, self.entry.specialisation.eps) or left_otherwise(
+            self.entry, copies, self.outside, self.inputs
+        )
 
 
 def captured(
-    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None = None
-) -> tuple[Any, Made | Failure | Exception]:
-    """Run `function` once, eagerly, under a recorder; its result, and the specialisation or why there is none."""
-    capture = Capture()
+    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None = None, varying: Collection[Path] = (),
+    families: Families | None = None,
+) -> tuple[Any, Made | Failure | Exception | None]:  # fmt: skip
+    """Run `function` once, eagerly, under a recorder; its result, and the specialisation or why there is none.
+
+    Where `families` knows the text of other sizes to serve this one, it is taken, and nothing is written.
+    """
+    capture = Capture(varying)
     copies = inputs.copied()
-    digest = inputs.digest()
     owned: list[Any] = []
     tensors: list[Any] = []
     static: list[Any] = []
@@ -171,40 +163,74 @@ def captured(
                 owned.append(tensor)
             tensors.append(tensor)
             static.append(tensor._ir)
+        elif is_generator(leaf):
+            tensors.append(capture.generator(leaf, None))
+            static.append(capture.graph.inputs[-1])
         else:
             tensors.append(capture.instance(leaf))
             static.append(leaf)
+    capture.given = owned
     values = list(unflatten(inputs.structure, tensors))
     for value in values:
         for cls in _dataclasses_in(value):
             reason = own_code(cls)
             if reason is not None:
                 capture.fail(reason, definition(function))
+            capture.of_class(cls)
     n = len(inputs.args)
     with recording(capture), transforming(owned, gradient=False):
         try:
             raw = capture.scope.rebuild(function)(*values[:n], **dict(zip(inputs.kwargs, values[n:], strict=True)))
+        except Exception as error:
+            if capture.varied and capture.failed is None:  # nothing happened yet that the user can see
+                capture.abandoned = True
+                raise NumberNeededError from error
+            raise
+        except OverlapError:
+            capture.settle()
+            if capture.failed is None:
+                raise
+            capture.abandoned = False  # what happened to attributes is not to happen twice
+            raise AutogradError(
+                "the function writes into an argument that shares memory with another argument; pass a copy of one of them "
+                "(x.copy())"
+            ) from None
         finally:
             capture.settle()
         leaves, structure = flatten_row(raw)
         outputs = [_output(capture, leaf) for leaf in leaves]
-    result = unflatten(structure, [unwrapped(capture.plain(leaf)) for leaf in leaves])
+    result = unflatten(structure, [unwrapped(capture.plain(returned(capture.written, leaf))) for leaf in leaves])
     if capture.failed is not None:
         return result, capture.failed
+    if capture.postponed:
+        return result, None
     try:
-        return result, _made(function, inputs, capture, outputs, (static, structure, raw), copies, digest, optimised)
+        return result, _made(
+            function, inputs, capture, outputs, (static, structure, raw), copies, optimised, families
+        )
     except Exception as error:  # of ours: the user's run is over
         return result, error
 
 
 def _made(
     function: Callable[..., Any], inputs: Inputs, capture: Capture, outputs: list[Any], trees: tuple[list[Any], Any, Any],
-    copies: Any, digest: int, optimised: Callable[[Graph], Graph] | None,
+    copies: Any, optimised: Callable[[Graph], Graph] | None, families: Families | None,
 ) -> Made | Failure:  # fmt: skip
     """The specialisation that a finished capture gives."""
     static, structure, raw = trees
     n = len(inputs.args)
-    graph = Graph(capture.graph.inputs, capture.graph.calls, outputs)
+    writes, news = capture.written.final()
+    if reads_other_strides(capture.graph, writes, news):
+        why = "writes into an array with gaps, and reads it again in another way than element by element"
+        return Failure(why, definition(function))
+    others = [call for call in capture.graph.calls if not call.op.effect and call.op.path != "guard"]
+    if writes and has_effects(capture.graph) and any(map(stays, others)):
+        return Failure("writes into an array, draws or prints, and calls what can raise", definition(function))
+    graph = guards_first(Graph(capture.graph.inputs, capture.graph.calls, [*outputs, *news]))
+    if isinstance(graph, Call):
+        return Failure(
+            "decides by a value that comes after an effect, a draw or a message, which cannot be taken back", graph.site
+        )
     literal = unflatten(structure, range(len(outputs))) if outputs else raw
     written = printable(literal)
     names = Names()
@@ -218,26 +244,43 @@ def _made(
         arguments, n, list(unflatten(inputs.structure, static)), [name for name, _ in extras],
         literal if written else tuple(range(len(outputs))),
     )  # fmt: skip
+    signature.writes = writes
     name = _function_name(function)
-    recorded, final = graph.copy(), None
-    key = cache_key(graph, signature, name) if optimised is None and cache.folder() is not None else None
-    text = None if key is None else cache.load(key)
-    if text is None:
-        final = (optimised or optimise)(graph)
-        text = emit(final, signature, name, specialised_to(signature, final))
-    specialisation = Specialisation(text, final, recorded, signature, name, None if written else structure, digest)
+    recorded, final, rebuild = graph.copy(), None, None if written else structure
+    outline = None if families is None or capture.varied else outline_of(recorded, signature, name, rebuild)
+    specialisation = None if families is None else families.serving(outline)
+    key, shared = None, specialisation is not None
+    if specialisation is None:
+        variant = "" if optimised is None else getattr(optimised, "key", None)  # None where a text is not to be shared
+        key = None if variant is None or cache.folder() is None else cache_key(graph, signature, name, variant)
+        text = None if key is None else cache.load(key)
+        if text is None:
+            final = (optimised or optimise)(graph)
+            text = emit(final, signature, name, specialised_to(signature, final))
+        digest = None if capture.varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
+        specialisation = Specialisation(
+            text, final, recorded, signature, name, rebuild, digest, optimised
+        )
+        specialisation.key = key
     arrays = {path: array for path, (_, array) in capture.arrays.items()}
-    plan = Plan(arguments, n, inputs.values, capture.reads, arrays, capture.codes, definition(function))
+    plan = Plan(
+        arguments, n, inputs.values, capture.reads, arrays, capture.codes, definition(function), capture.written.before,
+        capture.identities.twins if capture.identities.compared else None,
+    )  # fmt: skip
+    plan.compared = tuple(capture.compared)
     entry = Entry(plan, specialisation, extras)
     site = next((c.site for c in recorded.calls if c.op.path == "guard" and c.args[1] != "bool"), None)
-    return Made(entry, copies, capture.has_number_guards, site, capture.reads, key)
+    return Made(
+        entry, copies, capture.has_number_guards, site, capture.reads, key, outline, shared, capture.varied, inputs,
+        _outside(capture, graph, extras),
+    )  # fmt: skip
 
 
-def optimise(graph: Graph) -> Graph:
-    """The graph after all passes; they are loaded here, and not where the cache has the text."""
-    from . import passes
-
-    return passes.optimise(graph)
+def _outside(capture: Capture, graph: Graph, extras: list[tuple[str, Path]]) -> dict[str, Any]:
+    """What stood where the function read before it ran; of generators, and those of modules, copies."""
+    before: dict[Any, Any] = {**capture.written.before, **capture.generators.before}
+    now = {name: path.read() for name, path in extras}
+    return {k: before.get(id(v), v) for k, v in now.items()} | {name: before[name] for name in modules_of(graph)}
 
 
 def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
@@ -259,6 +302,11 @@ def _dataclasses_in(value: Any) -> set[type]:
 def _output(capture: Capture, leaf: Any) -> Any:
     """A result as it stands in the graph."""
     if isinstance(leaf, Operand):
+        place = capture.written.place_of(leaf)
+        if place is not None and capture.written.bases[place]._ir is getattr(leaf, "_ir", None):
+            return capture.written.inputs[place]  # the array itself
+        if place is not None or capture.written.shows(leaf):
+            capture.fail("returns a view of an array that it writes into")
         return capture.operand(leaf)
     if not is_constant(leaf) and type(leaf) is not Size:
         capture.fail(f"returns a {type(leaf).__name__} that it did not compute from its arguments")
@@ -271,7 +319,7 @@ def unwrapped(leaf: Any) -> Any:
     if not isinstance(leaf, Operand):
         return int(leaf) if type(leaf) is not bool and isinstance(leaf, int) else leaf
     caller = getattr(leaf, "_caller", None)
-    return leaf._value if caller is None else caller
+    return leaf._value if caller is None else unwrapped(caller)
 
 
 def _function_name(function: Any) -> str:

@@ -14,6 +14,8 @@ import numpy as np
 from ...runtime.ir import Call, Value, interpret
 from ...runtime.rules.control import GuardMissError
 from ...tracer.site import Site
+from .difference import is_near
+from .generators import copies_of, is_generator, muted, privately
 from .inputs import RUNTIME, Inputs
 from .naming import line_text
 
@@ -40,53 +42,57 @@ def quoted(site: Site | None) -> str:
 
 def statements(specialisation: Specialisation) -> list[Statement]:
     """The statements of a text that belong to calls; none where text and graph do not fit together."""
-    from .emit import Emitter  # stands on gast, which is slow to load, and few texts are looked into
+    from .tile_loops import each_statement  # stands on gast, which is slow to load, and few texts are looked into
 
-    emitter = Emitter(specialisation.graph, specialisation.signature)  # as it wrote the text
+    emitter = specialisation.emitter()  # as it wrote the text
     emitter.function("f", "")
     named = {v: tree.id for v, tree in emitter.trees.items() if hasattr(tree, "id")}
     function: Any = ast.parse(specialisation.text).body[-1]
-    nodes = [body[k] for body, k in _flat(function.body)][1 + len(emitter.unpacking) : -1]
-    if len(nodes) != len(emitter.statements):
+    nodes = [body[k] for body, k in _flat(function.body) if not isinstance(body[k], ast.Return)]
+    del nodes[: 1 + len(emitter.unpacking)]
+    written = list(each_statement(emitter.statements))
+    if len(nodes) != len(written):
         return []
     return [
-        Statement(node.lineno, node.end_lineno or node.lineno, call, {v: named[v] for v in call.outs if v in named})
-        for node, (_, call) in zip(nodes, emitter.statements, strict=True)
+        Statement(
+            node.lineno, getattr(node, "test", node).end_lineno, call, {v: named[v] for v in call.outs if v in named}
+        )
+        for node, (_, call) in zip(nodes, written, strict=True)
     ]
 
 
 def _flat(body: list[Any]) -> Iterator[tuple[list[Any], int]]:
-    """Each statement as its list and its place there, those under `with np.errstate` among them."""
+    """Each statement as its list and its place there, those under `with` and `if` and in loops over tiles among them."""
     for k, node in enumerate(body):
-        if isinstance(node, ast.With):
+        if isinstance(node, (ast.With, ast.For)):
             yield from _flat(node.body)
         else:
             yield body, k
+            if isinstance(node, ast.If) and not isinstance(node.body[0], ast.Return):
+                yield from _flat(node.body)
 
 
 def _graph_inputs(entry: Entry, inputs: Inputs) -> list[Any]:
     """The inputs of the graph for a call: copies of the arguments that are not static, and arrays from outside."""
-    own = [v for v in inputs.again().leaves if type(v) is np.ndarray or isinstance(v, RUNTIME)]
-    return [*own, *(copy.copy(path.read()) for _, path in entry.extras)]
+    own = [v for v in inputs.again().leaves if type(v) is np.ndarray or isinstance(v, RUNTIME) or is_generator(v)]
+    return [*own, *copies_of({k: copy.copy(path.read()) for k, (_, path) in enumerate(entry.extras)}).values()]
 
 
 def failing_guard(entry: Entry, inputs: Inputs) -> tuple[Call, Any] | None:
     """The guard within the text that fails for a call, and what it found; None where none does."""
-    graph, done = entry.specialisation.graph, 0
-
-    def seen(call: Call, results: tuple[Any, ...]) -> None:
-        nonlocal done
-        done += 1
-
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            interpret(graph, _graph_inputs(entry, inputs), seen)
-    except GuardMissError as miss:
-        return graph.calls[done], miss.args[0]
-    except Exception:  # an error of the user's, which is not what is asked for
-        return None
-    return None
+    furthest: tuple[int, tuple[Call, Any]] | None = None
+    for graph in entry.specialisation.straight():
+        done: list[Call] = []
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                interpret(privately(graph), _graph_inputs(entry, inputs), lambda call, _, done=done: done.append(call))  # type: ignore[misc]
+        except GuardMissError as miss:
+            if furthest is None or len(done) > furthest[0]:
+                furthest = len(done), (graph.calls[len(done)], miss.args[0])
+        except Exception:  # an error of the user's, which is not what is asked for
+            continue
+    return None if furthest is None else furthest[1]
 
 
 def first_difference(entry: Entry, inputs: Inputs) -> str:
@@ -102,16 +108,22 @@ def first_difference(entry: Entry, inputs: Inputs) -> str:
 def _first_difference(entry: Entry, inputs: Inputs) -> str:
     specialisation = entry.specialisation
     expected: dict[Value, Any] = {}
-    for graph in (specialisation.graph, specialisation.raw):  # where both know a value, the recorded one counts
+    for graph in specialisation.known():  # where both know a value, the recorded one counts
         with contextlib.suppress(GuardMissError):
-            interpret(graph, _graph_inputs(entry, inputs), lambda c, r: expected.update(zip(c.outs, r, strict=True)))
+            interpret(
+                privately(graph),
+                _graph_inputs(entry, inputs),
+                lambda c, r: expected.update(zip(c.outs, r, strict=True)),
+            )
     known = statements(specialisation)
     found = _values_of(entry, inputs, known)
     for k, statement in enumerate(known):
         if k not in found or (k + 1 < len(known) and known[k + 1].call is statement.call):
             continue
-        for (v, name), value in zip(statement.names.items(), found[k], strict=True):
-            problem = None if v not in expected else _unlike(value, expected[v])
+        for (v, name), pieces in zip(statement.names.items(), zip(*found[k], strict=True), strict=True):
+            problem = (
+                None if v not in expected else _unlike(_whole(pieces, expected[v]), expected[v], specialisation.eps)
+            )
             if problem is not None:
                 line = specialisation.text.splitlines()[statement.first - 1].strip()
                 origin = quoted(statement.call.site)
@@ -122,12 +134,12 @@ def _first_difference(entry: Entry, inputs: Inputs) -> str:
     return ""
 
 
-def _values_of(entry: Entry, inputs: Inputs, known: list[Statement]) -> dict[int, list[Any]]:
-    """Copies of what each statement of the text computes in one run on copies of the arguments."""
-    found: dict[int, list[Any]] = {}
+def _values_of(entry: Entry, inputs: Inputs, known: list[Statement]) -> dict[int, list[list[Any]]]:
+    """Copies of what each statement computes, each time that it runs, in one run of the text on copies of the arguments."""
+    found: dict[int, list[list[Any]]] = {}
 
     def look(k: int, *values: Any) -> None:
-        found[k] = [v.copy() if isinstance(v, np.ndarray) else v for v in values]
+        found.setdefault(k, []).append([v.copy() if isinstance(v, np.ndarray) else v for v in values])
 
     tree = ast.parse(entry.specialisation.text)
     function: Any = tree.body[-1]
@@ -141,11 +153,19 @@ def _values_of(entry: Entry, inputs: Inputs, known: list[Statement]) -> dict[int
     exec(compile(ast.fix_missing_locations(tree), "<plan of a check>", "exec"), space)
     args, kwargs = inputs.copied()
     with contextlib.suppress(Exception):  # the statements before the one that raises are known
-        space[function.name](*args, **kwargs, **{name: copy.copy(path.read()) for name, path in entry.extras})
+        outside = entry.outside()
+        extras = {name: copy.copy(outside[name]) for name, _ in entry.extras}
+        muted(space[function.name], outside)(*args, **kwargs, **extras)
     return found
 
 
-def _unlike(found: Any, expected: Any) -> str | None:
+def _whole(pieces: tuple[Any, ...], expected: Any) -> Any:
+    """What a statement computed: one value, or in a loop over tiles its pieces, or more and more of the whole."""
+    last = pieces[-1]
+    return last if len(pieces) == 1 or np.shape(last) == np.shape(expected) else np.concatenate(pieces)
+
+
+def _unlike(found: Any, expected: Any, eps: float) -> str | None:
     """How two values differ as numbers; a Python number may stand where NumPy would have its own."""
     a, b = np.asarray(found), np.asarray(expected)
     if a.shape != b.shape:
@@ -154,7 +174,7 @@ def _unlike(found: Any, expected: Any) -> str | None:
         return f"{a.dtype} compiled, {b.dtype} eager"
     equal = (a == b) & (np.signbit(a) == np.signbit(b)) if a.dtype.kind == b.dtype.kind == "f" else a == b
     wrong = ~(equal | ((a != a) & (b != b)))
-    if not np.any(wrong):
+    if not np.any(wrong) or (eps and is_near(a, b, eps)):
         return None
     distance = np.where(wrong, np.abs(np.subtract(a, b, dtype=np.result_type(a, b, np.float64))), 0)
     place = np.unravel_index(int(np.argmax(np.where(np.isnan(distance), np.inf, distance))), a.shape)

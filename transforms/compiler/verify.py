@@ -10,7 +10,12 @@ from ...runtime.errors import VerifyError
 from ...runtime.ir import Call, Graph, Value, values_in
 from ...runtime.ops import MISSING
 
-__all__ = ["verify"]
+__all__ = ["effects_of", "verify"]
+
+
+def effects_of(graph: Graph) -> list[Value]:
+    """The results of the calls that have effects, in order: what every pass must leave as it is."""
+    return [v for call in graph.calls if call.op.effect for v in call.outs]
 
 
 def verify(graph: Graph, after: str) -> None:
@@ -25,7 +30,7 @@ def verify(graph: Graph, after: str) -> None:
         if v in defined:
             raise bad("an input stands there twice")
         defined.add(v)
-    quiet_backward = True
+    quiet_backward, effect = True, False
     for call in graph.calls:
         if len(call.args) != len(call.op.params):
             raise bad(f"{len(call.args)} arguments for {len(call.op.params)} parameters", call)
@@ -39,7 +44,7 @@ def verify(graph: Graph, after: str) -> None:
         for v in call.outs:
             if v in defined:
                 raise bad("a value is defined twice", call)
-            if v.type.kind not in ("array", "scalar", "python"):
+            if v.type.kind not in ("array", "scalar", "python", "generator"):
                 raise bad(f"a value has no type: {v!r}", call)
             if v.type.kind == "array" and len(v.type.shape) != len(v.type.strides):
                 raise bad(f"shape and strides disagree: {v!r}", call)
@@ -47,6 +52,9 @@ def verify(graph: Graph, after: str) -> None:
         problem = _shape_problem(call)
         if problem is not None:
             raise bad(problem, call)
+        if effect and call.op.path == "guard":
+            raise bad("a guard stands behind an effect, which would happen twice where it fails", call)
+        effect = effect or call.op.effect
         quiet_backward = quiet_backward and (call.quiet or not call.backward)
     for v in values_in(graph.outputs):
         if v not in defined:
@@ -63,7 +71,10 @@ def _shape_problem(call: Call) -> str | None:
         return None
     if call.op.kind.value not in ("elementwise", "linear", "bilinear") or call.op.title in ("Matmul", "Mm"):
         return None
-    shapes: list[Any] = [a.type.shape if isinstance(a, Value) else np.shape(a) for a in call.args[:2] if a is not None]
+    count = getattr(call.op.fn, "nin", 2)
+    shapes: list[Any] = [
+        a.type.shape if isinstance(a, Value) else np.shape(a) for a in call.args[:count] if a is not None
+    ]
     full = {shape for shape in shapes if shape}
     if len(full) <= 1:
         return (

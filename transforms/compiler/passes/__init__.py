@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from ....runtime.errors import VerifyError
 from ....runtime.ir import Graph
-from ..verify import verify
+from ..verify import effects_of, verify
 from .cse import common_subexpressions
 from .dead_code import dead_code
+from .early_guards import early_guards
+from .fast import FAST
 from .folding import fold_constants
 from .identities import identities
+from .placing import placing
 from .scaling import scaling
 from .shapes import shapes
+from .sharing import sharing
 from .spreading import spreading
 
-__all__ = ["NAMES", "PASSES", "optimise"]
+__all__ = ["FAST_NAMES", "NAMES", "PASSES", "optimise"]
 
 PASSES = (
-    dead_code, shapes, common_subexpressions, spreading, fold_constants, identities, dead_code, scaling,
-    common_subexpressions, dead_code,
+    dead_code, shapes, common_subexpressions, sharing, spreading, fold_constants, identities, dead_code, placing, scaling,
+    common_subexpressions, dead_code, early_guards,
 )  # fmt: skip
 
 Pass = Callable[[Graph], Graph]
@@ -28,20 +33,29 @@ def _name(run: Pass) -> str:
     return run.__module__.rpartition(".")[2]
 
 
-NAMES = tuple(dict.fromkeys(map(_name, PASSES)))
+_AFTER = (common_subexpressions, dead_code, early_guards)  # what the fast passes leave behind
+FAST_NAMES = tuple(map(_name, FAST))
+NAMES = tuple(dict.fromkeys((*map(_name, PASSES), *FAST_NAMES)))
 
 
 def optimise(
-    graph: Graph, only: Collection[str] | None = None, seen: Callable[[str, Graph], object] | None = None
-) -> Graph:
-    """The passes that `only` names, all by default, in the order of PASSES; `seen` is told the graph after each."""
+    graph: Graph, only: Collection[str] | None = None, seen: Callable[[str, Graph], object] | None = None,
+    fastmath: bool = False,
+) -> Graph:  # fmt: skip
+    """The passes that `only` names, all by default, in the order of PASSES; `seen` is told the graph after each.
+
+    With `fastmath` those of FAST follow, which change the last digits.
+    """
     verify(graph, "capture")
     if seen is not None:
         seen("capture", graph)
-    for run in PASSES:
+    for run in (*PASSES, *FAST, *_AFTER) if fastmath else PASSES:
         if only is None or _name(run) in only:
+            effects = effects_of(graph)
             graph = run(graph)
             verify(graph, _name(run))
+            if effects_of(graph) != effects:
+                raise VerifyError(f"the pass `{_name(run)}` dropped or moved effects:\n{graph}")
             if seen is not None:
                 seen(_name(run), graph)
     return graph

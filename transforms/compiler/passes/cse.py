@@ -16,7 +16,7 @@ def common_subexpressions(graph: Graph) -> Graph:
     known: dict[Any, Call] = {}
 
     def step(call: Call) -> Any:
-        if call.op.path == "guard":
+        if call.op.path == "guard" or call.op.effect:
             return None
         key = (call.op, *[key_of(a) for a in call.args])
         first = known.setdefault(key, call)

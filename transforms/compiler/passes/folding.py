@@ -17,7 +17,7 @@ def fold_constants(graph: Graph) -> Graph:
     """The graph with calls on numbers alone computed now, where the result is a number and nothing warns."""
 
     def step(call: Call) -> Any:
-        if len(call.outs) != 1 or call.op.may_raise or call.op.n_out != 1 or call.reads:
+        if len(call.outs) != 1 or call.op.may_raise or call.op.effect or call.op.n_out != 1 or call.reads:
             return None
         if call.outs[0].type.kind == "array" or call.outs[0].type.dtype == np.dtype(object):
             return None

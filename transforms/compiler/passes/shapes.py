@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....runtime.ir import Call, Graph, Value
+from ....runtime.ops import Kind
 from ....runtime.registry import require
 from ....runtime.rules.control import count_of
 from ..naming import name_values
@@ -27,7 +28,7 @@ def shapes(graph: Graph) -> Graph:
     def root(v: Value) -> Value:
         best = v
         call = maker.get(v)
-        while call is not None and is_elementwise(call):
+        while call is not None and (is_elementwise(call) or (call.op.kind is Kind.elementwise and call.op.n_out == 1)):
             like = [a for a in call.reads if a.type.kind == "array" and a.type.shape == call.outs[0].type.shape]
             if not like:
                 break

@@ -1,0 +1,28 @@
+"""Random numbers as ops: a draw changes its generator, and so has an effect."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from ..ops import Kind
+from ..registry import undifferentiable
+
+__all__ = ["draw", "seeded"]
+
+
+def draw(generator: Any, method: str, args: tuple[Any, ...], keywords: tuple[tuple[str, Any], ...]) -> Any:
+    """What a method of a generator gives; `"np.random"` and `"random"` stand for the modules' own generators."""
+    owner = {"np.random": np.random, "random": random}[generator] if isinstance(generator, str) else generator
+    return getattr(owner, method)(*args, **dict(keywords))
+
+
+def seeded(seed: int) -> Any:
+    """A new generator."""
+    return np.random.default_rng(seed)
+
+
+undifferentiable(draw, "generator, method, args, keywords", Kind.opaque, path="draw", effect=True)
+undifferentiable(seeded, "seed", Kind.opaque, path="np.random.default_rng", effect=True)

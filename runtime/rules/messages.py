@@ -1,0 +1,24 @@
+"""Printing as an op, the texts that are printed, and what stands in for it where a check runs a program again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops import Kind
+from ..registry import undifferentiable
+
+__all__ = ["silent", "text"]
+
+
+def text(parts: tuple[Any, ...]) -> str:
+    """An f-string: plain text, and pairs of a value and its format specification."""
+    return "".join([part if isinstance(part, str) else format(*part) for part in parts])
+
+
+def silent(*values: Any, sep: Any = " ", end: Any = "\n", flush: Any = False) -> None:
+    """Print nothing."""
+
+
+undifferentiable(text, "parts", Kind.opaque, path="text")
+for function in (print, silent):
+    undifferentiable(function, r"*values, sep=' ', end='\n', flush=False", Kind.opaque, path="print", effect=True)

@@ -1,0 +1,148 @@
+"""Classes of the user's inside compiled functions: made, asked for, read; objects leave as their own."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradscribe as gs
+
+from following import x
+
+SCALE = 2.0
+
+
+class Base:
+    offset: Any = 1.0
+
+    def __init__(self, k: Any) -> None:
+        self.k = k * SCALE
+
+    def scaled(self, a: Any) -> Any:
+        return a * self.k + self.offset
+
+
+class Derived(Base):
+    def __init__(self, k: Any) -> None:
+        super().__init__(k)
+        self.h = 3.0
+
+    def scaled(self, a: Any) -> Any:
+        return super().scaled(a) * self.h
+
+
+class Abstract(abc.ABC):
+    @abc.abstractmethod
+    def run(self) -> None: ...
+
+
+def test_the_source_has_no_objects() -> None:
+    f = gs.compile(gs.grad(lambda a: np.sum(Derived(a).scaled(a))), verify="first calls")
+    assert np.array_equal(f(x()), 12.0 * x())
+    text = f.specialisation(x()).text
+    assert "Derived" not in text.replace("Derived(a)", "")
+    assert "self" not in text.split("def ", 1)[1].replace("self.", "")
+
+
+def test_an_object_that_leaves_is_one_of_its_own_class() -> None:
+    kept: list[Any] = []
+
+    def f(a: Any) -> Any:
+        one = Derived(a)
+        kept.append(one)
+        return np.sum(one.scaled(a))
+
+    with pytest.warns(gs.EagerWarning, match="changes `kept`"):
+        gs.compile(f)(x())
+    assert [type(one) for one in kept] == [Derived]
+    assert type(kept[0].k) is np.ndarray
+    assert np.array_equal(kept[0].scaled(x()), Derived(x()).scaled(x()))
+
+    with pytest.warns(gs.EagerWarning, match="returns a Derived"):
+        made = gs.compile(lambda a: Derived(a))(x())
+    assert type(made) is Derived
+    assert np.array_equal(made.scaled(x()), Derived(x()).scaled(x()))
+
+
+def test_the_users_classes_are_left_as_they_were() -> None:
+    gs.compile(lambda a: np.sum(Derived(a).scaled(a)) * isinstance(a, Base))(x())
+    assert Base.__subclasses__() == [Derived]
+    assert Derived.__subclasses__() == []
+    assert type(Derived(1.0)) is Derived
+
+
+def test_an_abstract_class_is_not_made() -> None:
+    def f(a: Any) -> Any:
+        return np.sum(a) * (Abstract() is None)  # type: ignore[abstract]
+
+    with pytest.raises(TypeError, match="abstract"):
+        gs.compile(f)(x())
+
+
+def test_stores_into_a_class_run_eagerly() -> None:
+    class Counter:
+        n = 0
+
+    def f(a: Any) -> Any:
+        Counter.n += 1
+        return np.sum(a) * Counter.n
+
+    compiled = gs.compile(f)
+    with pytest.warns(gs.EagerWarning, match="stores the attribute `n`"):
+        assert [compiled(np.ones(2)) for _ in range(3)] == [2.0, 4.0, 6.0]
+    assert Counter.n == 3
+
+
+def test_a_store_into_another_object_runs_eagerly() -> None:
+    class Log:
+        seen = 0
+
+    log = Log()
+
+    class Model:
+        def __init__(self, a: Any) -> None:
+            self.a = a
+            log.seen += 1
+
+    compiled = gs.compile(lambda a: np.sum(Model(a).a))
+    with pytest.warns(gs.EagerWarning, match="stores the attribute `seen`"):
+        assert [compiled(x()) for _ in range(3)] == [1.25] * 3
+    assert log.seen == 3
+
+
+def test_cached_properties_are_computed_once() -> None:
+    import functools
+
+    runs = []
+
+    class Model:
+        def __init__(self) -> None:
+            self.w = x(1, 2, 3)
+
+        @functools.cached_property
+        def norm(self) -> Any:
+            return np.sum(self.w**2)
+
+    class Noted(Model):
+        @functools.cached_property
+        def norm(self) -> Any:
+            runs.append(1)
+            return np.sum(self.w**2)
+
+    model = Model()
+    f = gs.compile(lambda a: np.sum(a) * model.norm, verify="first calls")
+    for _ in range(3):
+        assert f(x()) == np.sum(x()) * 14.0
+    assert type(model.__dict__["norm"]) is np.float64
+    model.norm = 2.0  # type: ignore[misc]
+    assert f(x()) == np.sum(x()) * 2.0
+    del model.norm
+    assert f(x()) == np.sum(x()) * 14.0
+    noted = Noted()
+    g = gs.compile(lambda a: np.sum(a) * noted.norm)
+    with pytest.warns(gs.EagerWarning, match="changes `runs`"):
+        assert [g(x()) for _ in range(3)] == [17.5] * 3
+    assert runs == [1]

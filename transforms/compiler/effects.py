@@ -1,0 +1,73 @@
+"""Effects of captured functions: guards come before the first, and a check runs the text without them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...runtime.ir import Call, Graph, Value, values_in
+
+__all__ = ["effect_words", "guards_first", "has_effects", "stays"]
+
+
+def has_effects(graph: Graph) -> bool:
+    """Whether anything in a graph can be seen from outside: it draws, prints or writes."""
+    return any(call.op.effect for call in graph.calls)
+
+
+def effect_words(graph: Graph) -> tuple[str, ...]:
+    """The effects of a graph in order: `normal` of a generator, `np.random.normal`, `print`, each with the user's line."""
+    found: list[str] = []
+    for call in graph.calls:
+        if call.op.effect:
+            words = f"`{call.op.path}`"
+            if call.op.path == "draw":
+                owner, method = call.args[:2]
+                words = f"`{owner}.{method}`" if isinstance(owner, str) else f"`{method}` of a generator"
+            found.append(f"{words}  ({call.site})" if call.site else words)
+    return tuple(found)
+
+
+def guards_first(graph: Graph) -> Graph | Call:
+    """The graph with the guards that stand behind the first effect before it, or a guard that cannot.
+
+    A guard that failed behind an effect would make it happen twice: in the text, and in the capture that follows. One that
+    rests on what an effect gave, or on a call that may raise, has to stay behind it.
+    """
+    first = next((k for k, call in enumerate(graph.calls) if call.op.effect), len(graph.calls))
+    wanted: set[Value] = set()
+    for_guards: list[Call] = []
+    rest: list[Call] = []
+    guard: Call | None = None
+    for call in reversed(graph.calls[first:]):
+        is_guard = call.op.path == "guard"
+        guard = call if is_guard else guard
+        if not is_guard and wanted.isdisjoint(call.outs):
+            rest.append(call)
+            continue
+        if guard is not None and (_may_raise_itself(call) if is_guard else stays(call)):
+            return guard
+        wanted.update(call.reads)
+        for_guards.append(call)
+    if not for_guards:
+        return graph
+    return Graph(graph.inputs, [*graph.calls[:first], *for_guards[::-1], *rest[::-1]], graph.outputs)
+
+
+def _may_raise_itself(guard: Call) -> bool:
+    """Whether a guard takes an int of a float, which raises of a NaN."""
+    value, how, _ = guard.args
+    return how in ("int", "index") and isinstance(value, Value) and value.type.dtype.kind not in "biu"
+
+
+def stays(call: Call) -> bool:
+    """Whether a call is kept, in its order, though nobody reads it: it may raise by itself, has an effect, or is a guard."""
+    return call.op.may_raise or call.op.effect or _finds_by_value(call)
+
+
+def _finds_by_value(call: Call) -> bool:
+    """Whether a call looks elements up at traced positions, which can be out of range."""
+    if call.op.path not in ("operator.getitem", "np.take", "np.take_along_axis"):
+        return False
+    where: Any = call.args[1]
+    parts = where if type(where) is tuple else (where,)  # slices may end anywhere
+    return any(v.type.dtype.kind in "iu" for part in parts if not isinstance(part, slice) for v in values_in(part))

@@ -1,0 +1,13 @@
+"""What `fastmath=True` adds: passes that reassociate, each with its conditions in its first lines."""
+
+from __future__ import annotations
+
+from .factors import factors
+from .logs import logs
+from .powers import powers
+from .products import products
+from .scalars import scalars
+
+__all__ = ["FAST"]
+
+FAST = (logs, products, powers, factors, scalars)

@@ -1,0 +1,59 @@
+"""What is put into a new array, and then added to at the very same place, is added first and put there once.
+
+Exact: `zeros; out[i] = v; out[i] += w` leaves `v + w` at `i`, where `i` names each element once and both have its shape.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.registry import require
+from .rewrite import key_of, rewrite
+
+__all__ = ["placing"]
+
+
+def placing(graph: Graph) -> Graph:
+    """The graph with additions at the place of a `place` moved before it."""
+    uses: dict[Value, int] = {}
+    for v in (*[v for call in graph.calls for v in call.reads], *values_in(graph.outputs)):
+        uses[v] = uses.get(v, 0) + 1
+    places: dict[Value, Call] = {}
+
+    def step(call: Call) -> Any:
+        if call.op.name == "place" and uses.get(call.outs[0]) == 1:
+            places[call.outs[0]] = call
+        if call.op.name != "index_add" or call.args[0] not in places:
+            return None
+        first = places[call.args[0]]
+        v, index, shape, dtype = first.args
+        w = call.args[2]
+        if key_of(index) != key_of(call.args[1]) or not (_is_plain(v, dtype) and _is_plain(w, dtype)):
+            return None
+        if v.type.shape != w.type.shape:
+            return None
+        dead.add(first.outs[0])
+        total = Value(v.type)
+        total.cotangent_of = v.cotangent_of
+        add = require(operator.add)
+        placed = Call(first.op, (total, index, shape, dtype), call.outs, call.site, call.backward, call.quiet)
+        if uses.get(call.outs[0]) == 1:
+            places[call.outs[0]] = placed
+        return [Call(add, add.bind(v, w), (total,), call.site, call.backward, call.quiet), placed]
+
+    dead: set[Value] = set()
+    found = rewrite(graph, step)
+    return Graph(found.inputs, [c for c in found.calls if dead.isdisjoint(c.outs)], found.outputs)
+
+
+def _is_plain(v: Any, dtype: Any) -> bool:
+    """Whether a value is an array of that dtype, in C order without gaps."""
+    if not isinstance(v, Value) or v.type.kind != "array" or v.type.dtype != dtype:
+        return False
+    shape, strides = v.type.shape, v.type.strides
+    return 0 in shape or strides == tuple(
+        [v.type.dtype.itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape))]
+    )
