@@ -25,6 +25,7 @@ BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n*^```text\n(?P<output>.
 VARIES = [
     (re.compile(r"\d[\d.]* (s|ms|µs)\b"), "TIME"),
     (re.compile(r"\d[\d.]* times as fast"), "RATIO times as fast"),
+    (re.compile(r"(peak memory of one gradient:).*"), r"\1 BYTES"),
     (re.compile(r"\d\.\de-\d\d"), "FIGURE"),
 ]
 

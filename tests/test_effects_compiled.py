@@ -295,6 +295,19 @@ def test_a_decision_by_a_draw_runs_eagerly() -> None:
     np.testing.assert_array_equal(found, [gs.grad(f)(x, other) for x in XS])
 
 
+def test_a_decision_by_what_may_raise_behind_an_effect_runs_eagerly() -> None:
+    def f(x: Any) -> Any:
+        print("here")
+        y = np.linalg.inv(x)
+        return np.sum(y) if y[0, 0] > 0 else np.sum(x)
+
+    compiled = gs.compile(f)
+    with pytest.warns(gs.EagerWarning, match="comes after an effect"):
+        assert printed(compiled, np.eye(2)) == (2.0, "here\n")
+    with pytest.raises(np.linalg.LinAlgError):
+        compiled(np.zeros((2, 2)))
+
+
 # The flag -------------------------------------------------------------------------------------------------------------
 
 FLOATS = Type("array", np.dtype(float), (3,), (8,))

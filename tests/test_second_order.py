@@ -308,3 +308,14 @@ def test_every_transform_of_numpys_own_functions(transform: str, f: Any) -> None
     spelled = TRANSFORMS[transform](lambda x: f(x))(X)
     np.testing.assert_array_equal(eager, spelled)
     np.testing.assert_array_equal(gs.compile(made, verify="first calls")(X), eager)
+
+
+@pytest.mark.parametrize("transform", [gs.hessian, gs.hvp])
+def test_compare_and_explain_know_them(transform: Any) -> None:
+    args = (X,) if transform is gs.hessian else (X, V)
+    found = gs.compare(transform(rosenbrock), *args)
+    assert (found.ok, found.compiled, found.rows[0].same_bits) == (True, True, True)
+    assert "along one direction" in str(found)
+    compiled = gs.compile(transform(rosenbrock))
+    compiled(*args)
+    assert "x: float64[3]" in str(gs.explain(compiled))

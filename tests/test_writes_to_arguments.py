@@ -109,3 +109,20 @@ def test_dtypes_of_in_place_writes_are_numpys() -> None:
 
     with pytest.raises(ValueError, match="broadcast"):
         gs.grad(shape)(X)
+
+
+def test_an_inner_transform_writes_into_an_argument_of_an_outer_one() -> None:
+    """The caller's array changes when the outermost is left: until then nodes have saved what stands in it."""
+
+    def inner(x, z):
+        z *= 2
+        return np.sum(x * z)
+
+    def f(x, z):
+        square = z**2
+        g = gs.grad(inner)(x, z)
+        return np.sum(square) + np.sum(g * z)  # 5 z**2, of z on entry
+
+    z = X.copy()
+    close(gs.grad(f, argnums=1)(X, z), 10 * X)
+    close(z, 2 * X)

@@ -129,7 +129,7 @@ _LINEAR = {"np.multiply", "np.add", "np.subtract", "np.negative", "np.positive"}
 
 
 def _is_real(node: Node, j: int) -> bool:
-    return node.dtype.kind == "f" and node.edges[j].dtype.kind == "f"
+    return bool(node.dtype.kind == "f" and node.edges[j].dtype.kind == "f")
 
 
 def _applied(op: Op, bound: list[Any], k: int, i: int, t: Any) -> Any:

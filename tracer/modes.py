@@ -168,7 +168,18 @@ def transforming(arguments: list[Any], gradient: bool | None) -> Iterator[None]:
         written, (LOCAL.arguments, LOCAL.written) = LOCAL.written, before
         if LOCAL.recorder is None or not LOCAL.recorder.abandoned:
             for tensor in written:
-                LOCAL.hand_back(tensor)
+                if LOCAL.depth and all(tensor is not own for own in arguments):
+                    _leave_to_outer(tensor)
+                else:
+                    LOCAL.hand_back(tensor)
+
+
+def _leave_to_outer(tensor: Any) -> None:
+    """What was written belongs to an outer transform, whose nodes may have saved what the caller's array still holds."""
+    if not LOCAL.differentiating:
+        tensor._node = None  # of a graph that is gone
+    if all(w is not tensor for w in LOCAL.written):
+        LOCAL.written.append(tensor)
 
 
 @contextlib.contextmanager

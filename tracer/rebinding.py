@@ -13,7 +13,7 @@ import numpy as np
 from ..runtime.errors import AutogradError
 from ..runtime.rules.indexing import index_set
 from .modes import LOCAL
-from .operand import Operand, alias, cover, follow, levels_of
+from .operand import Operand, cover, follow, levels_of, wrap
 from .site import blame
 from .views import CUSTOM, DETACHED, View, custom_view, index_of, live_views, replay
 
@@ -23,6 +23,8 @@ _WRITES_DETACHED = (
     "inside a transform a Tensor that requires grad cannot be written into what x.detach() gave: that shares the memory of "
     "x, whose graph the write must not change. Write into a copy (x.detach().copy())."
 )
+
+_held = Operand.__dict__["_value"]  # also where a vmap that is left hides it
 
 
 def may_write(target: Any, how: str) -> None:
@@ -49,7 +51,7 @@ def may_write(target: Any, how: str) -> None:
     if LOCAL.recorder is not None:
         LOCAL.recorder.written.add(base)
     for other in LOCAL.arguments:
-        if other is not base and np.may_share_memory(other._caller, caller):
+        if other is not base and isinstance(other._caller, np.ndarray) and np.may_share_memory(other._caller, caller):
             raise blame(
                 AutogradError(
                     f"`{how}` writes into an argument that shares memory with another argument; "
@@ -94,17 +96,13 @@ def _hand_back(tensor: Any) -> None:
     caller = tensor._caller
     if isinstance(caller, Operand):
         if LOCAL.depth:
-            new = alias(tensor)
-            new._node = tensor._node if LOCAL.differentiating and LOCAL.grad else None
+            new = wrap(_held.__get__(tensor), tensor._node if LOCAL.differentiating and LOCAL.grad else None)
+            if getattr(tensor, "_ir", None) is not None:
+                new._ir = tensor._ir
             cover(new, levels_of(caller))
             rebind(caller, new)
-    elif LOCAL.depth and getattr(tensor, "_ir", None) is not None:
-        if not LOCAL.differentiating:
-            tensor._node = None  # of a graph that is gone
-        if all(w is not tensor for w in LOCAL.written):
-            LOCAL.written.append(tensor)
     else:
-        caller[...] = tensor._value
+        caller[...] = _held.__get__(tensor)
 
 
 setattr(type(LOCAL), "hand_back", staticmethod(_hand_back))  # noqa: B010

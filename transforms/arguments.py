@@ -99,6 +99,7 @@ class Arguments:
             dtype = leaf._value.dtype if hasattr(leaf._value, "dtype") else np.result_type(leaf._value)
             tensor = alias(leaf)
             tensor._caller = leaf
+            self.owned.append(tensor)
         else:
             if isinstance(leaf, (np.ndarray, np.generic)):
                 dtype = leaf.dtype

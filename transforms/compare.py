@@ -19,6 +19,7 @@ from .compiler.compiled import Compiled
 from .finite import DIRECTIONS, ENTRIES, SEED, Slopes, slopes
 from .gradient import GradFunction
 from .peak import peak_memory, shown
+from .second_order import DIRECTION, HessianFunction, HvpFunction
 from .transform import Transform
 from .trees import LEAF, flatten, unflatten
 
@@ -179,13 +180,16 @@ class _Run:
         from .compiler.signature import parameter_names  # the compiler stands on gast, which is slow to load
         from .compiler.specialise import Inputs
 
+        self.notes: list[str] = []
         while isinstance(function, Compiled):
             function = function.function
+        if isinstance(function, (HessianFunction, HvpFunction)):
+            function, args = function.along(args, kwargs)
+            self.notes.append(DIRECTION)
         transformed = function if isinstance(function, GradFunction) else None
         self.function = function.function if transformed else function
         self.has_aux = transformed.has_aux if transformed else False
         self.args, self.kwargs = args, kwargs
-        self.notes: list[str] = []
         self.names = dict(zip([*range(len(args)), *kwargs], parameter_names(self.function, args, kwargs), strict=True))
         if transformed:
             places = Arguments(self.function, transformed.argnums, args, kwargs).places

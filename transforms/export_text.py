@@ -165,7 +165,8 @@ def _second_check(forward: str, second: dict[str, str], moved: tuple[str, str]) 
 
 
 def module_text(head: str, made: dict[str, Any], sources: str, tables: list[tuple[str, Any]], constants: list[str],
-                functions: list[str], examples: str, names: tuple[str, str], second: dict[str, str], moved: tuple[str, str]) -> str:  # fmt: skip
+                functions: list[str], examples: str, names: tuple[str, str], second: dict[str, str],
+                moved: tuple[str, str]) -> str:  # fmt: skip
     """The whole module."""
     forward, with_value = names
     body = "\n\n\n".join(functions)

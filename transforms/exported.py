@@ -128,7 +128,7 @@ def _check_gradient(function: Any, arguments: Any, paths: Any, gradient: Any) ->
     return agree
 
 
-def _check_products(gradient: Any, arguments: Any, name: str, v: str, made: Any) -> bool:
+def _check_products(gradient: Any, arguments: Any, name: str, v: str, made: Any) -> Any:
     """Print how near second derivatives are to differences of the gradient."""
     x, rng = arguments[name], np.random.default_rng(2)
     direction = rng.normal(size=x.shape).astype(x.dtype)

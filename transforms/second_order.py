@@ -13,10 +13,13 @@ from ..tracer.site import prune
 from .forward import VECTOR
 from .gradient import GradFunction
 from .transform import Transform
-from .trees import flatten
+from .trees import flatten, unflatten
 from .vjp import JacobianFunction, forward
 
-__all__ = ["HessianFunction", "HvpFunction", "hessian", "hvp"]
+__all__ = ["DIRECTION", "HessianFunction", "HvpFunction", "hessian", "hvp"]
+
+
+DIRECTION = "second derivatives along one direction, as the gradient of the slope along it"
 
 
 class _SecondOrder(Transform):
@@ -27,6 +30,29 @@ class _SecondOrder(Transform):
         self.argnums = options["argnums"]
         self.gradient = GradFunction(function, {"argnums": self.argnums, "has_aux": False, "with_value": False})
 
+    def along(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[GradFunction, tuple[Any, ...]]:
+        """The gradient of the slope along the vector that is the last of `args`: this derivative, as `gs.compare` sees it."""
+        return GradFunction(_Slope(self.function, self.gradient.options), self.gradient.options), args
+
+
+class _Slope(Transform):
+    """How much a function grows along a vector, which stands behind its arguments."""
+
+    kind = "slope"
+    vector_names = VECTOR
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function, options)
+        self.gradient = GradFunction(function, options)
+        self.__name__ = f"the slope of {self.gradient._name()}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        *given, v = args
+        grown = 0.0
+        for g, t in zip(flatten(self.gradient(*given, **kwargs))[0], flatten(v)[0], strict=True):
+            grown = grown + np.sum(np.real(np.conj(g) * t))
+        return grown
+
 
 class HessianFunction(_SecondOrder):
     """What `gs.hessian` returns: called like the function, it gives the second derivatives."""
@@ -35,6 +61,13 @@ class HessianFunction(_SecondOrder):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return JacobianFunction(self.gradient, {"argnums": self.argnums})(*args, **kwargs)
+
+    def along(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[GradFunction, tuple[Any, ...]]:
+        """As of `gs.hvp`, along one direction."""
+        leaves, structure = flatten(self.gradient(*args, **kwargs))
+        rng = np.random.default_rng(0)
+        directions = [rng.normal(size=np.shape(leaf)).astype(np.asarray(leaf).dtype)[()] for leaf in leaves]
+        return super().along((*args, unflatten(structure, directions)), kwargs)
 
 
 class HvpFunction(_SecondOrder):

@@ -140,6 +140,7 @@ class _Frame:
             self.mapped.append(tensor)
             if not plain:
                 tensor._caller = source
+                self.owned.append(tensor)
         if plain:
             tensor._caller = np.moveaxis(leaf, axis, 0) if axis else leaf
             self.owned.append(tensor)

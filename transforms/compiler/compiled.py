@@ -46,9 +46,7 @@ class Compiled(Transform):
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, options)
-        self.verify: Any = options[
-            "verify"
-        ]  # True: every call; "first calls", as without it, but differences are errors
+        self.verify: Any = options["verify"]  # True: each call; "first calls": as without it, but differences are errors
         self.limit: int = options.get("max_specialisations", LIMIT)
         self._optimised = _machinery().passes_of(options) if {"passes", "dump", "fastmath"} & options.keys() else None
         self._last: Entry | None = None
@@ -278,12 +276,9 @@ class Compiled(Transform):
                 self._mismatch(f"eager raised {error!r}, compiled gave {found!r}", entry, before)
             raise
         entry.hits += 1
-        problem = (
-            f"it raised {found!r}"
-            if isinstance(found, Exception)
-            else _machinery().difference(found, result, specialisation.eps)
-            or _machinery().left_otherwise(entry, copies, outside, inputs)
-        )
+        problem = f"it raised {found!r}" if isinstance(found, Exception) else None
+        problem = problem or _machinery().difference(found, result, specialisation.eps)
+        problem = problem or _machinery().left_otherwise(entry, copies, outside, inputs)
         if problem is not None and specialisation.digest is None and self._varying:
             self._fix_numbers()
             self._entries.clear()
@@ -327,16 +322,13 @@ class Compiled(Transform):
 
     def hits(self) -> dict[Specialisation, int]:
         """How many calls each specialisation served; several threads at once may lose a few."""
-        found = self._own_hits()
-        for path in list(self._texts.values()):
-            found[path] += path.left[0]
-        return found
+        return {one: hits + one.left[0] for one, hits in self._own_hits().items()}
 
     def _own_hits(self) -> dict[Specialisation, int]:
         """How many calls each served by itself, outside of trees."""
         found = dict.fromkeys(self._texts.values(), 0) | self._hits
         for entries in list(self._entries.values()):
-            for one in [one for entry in entries for one in entry.members or (entry,)]:
+            for one in (one for entry in entries for one in entry.members or (entry,)):
                 found[one.specialisation] = found.get(one.specialisation, 0) + one.hits
         return found
 
