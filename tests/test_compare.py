@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import warnings
 from typing import Any
 
@@ -211,6 +212,7 @@ def test_a_random_function_cannot_be_compared():
 def test_what_runs_eagerly_is_compared_and_said(rng):
     def f(x):
         x[0] = 2 * x[1]
+        open(os.devnull).close()
         return np.sum(x**2)
 
     x = np.array([1.0, 2.0, 3.0])
@@ -223,7 +225,7 @@ def test_what_runs_eagerly_is_compared_and_said(rng):
     assert (found.compiled, found.compiled_seconds, found.rows[0].compiled) == (False, None, None)
     assert found.runs_eagerly is not None
     assert "test_compare.py" in found.runs_eagerly
-    assert "writes in place" in found.runs_eagerly
+    assert "open" in found.runs_eagerly
     assert found.table()[0][2:5] == ["-", "-", "-"]
     overlapping = gs.compare(lambda x, y: np.sum(x * y), x, x)
     assert overlapping.ok

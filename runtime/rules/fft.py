@@ -113,9 +113,9 @@ def whole_back(transform: Any, g: Any, x_shape: Any, s: Any, axes: Any, norm: An
     return fitted(transform(g, None, axes, norm), x_shape, axes)
 
 
-for _transform, _signature in ((np.fft.rfft2, _TWO), (np.fft.rfftn, _MANY)):
-    op(_transform, _signature, linear)
-    rule(_transform, x=lambda g, x_shape, s, axes, norm: real_back(g, x_shape, s, axes, norm))
+for _real, _signature in ((np.fft.rfft2, _TWO), (np.fft.rfftn, _MANY)):
+    op(_real, _signature, linear)
+    rule(_real, x=lambda g, x_shape, s, axes, norm: real_back(g, x_shape, s, axes, norm))
 
 
 def real_back(g: Any, x_shape: Any, s: Any, axes: Any, norm: Any) -> Any:
@@ -126,9 +126,9 @@ def real_back(g: Any, x_shape: Any, s: Any, axes: Any, norm: Any) -> Any:
     return fitted(np.real(np.fft.fftn(g, lengths, axes, norm)), x_shape, axes)
 
 
-for _transform, _signature in ((np.fft.irfft2, _TWO), (np.fft.irfftn, _MANY)):
-    op(_transform, _signature, linear)
-    rule(_transform, x=lambda g, x_shape, s, axes, norm: points_back(g, x_shape, s, axes, norm))
+for _points, _signature in ((np.fft.irfft2, _TWO), (np.fft.irfftn, _MANY)):
+    op(_points, _signature, linear)
+    rule(_points, x=lambda g, x_shape, s, axes, norm: points_back(g, x_shape, s, axes, norm))
 
 
 def points_back(g: Any, x_shape: Any, s: Any, axes: Any, norm: Any) -> Any:

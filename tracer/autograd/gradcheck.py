@@ -267,7 +267,9 @@ def _refuse(forward: bool, name: str, masked: bool | None) -> None:
     """What has no meaning here, or not yet."""
     if forward:
         raise blame(
-            NotImplementedError(f"{name}=True: forward mode (gs.jvp) transposes backward in gradscribe; check backward, without it.")
+            NotImplementedError(
+                f"{name}=True: forward mode (gs.jvp) transposes backward here; check backward, without it."
+            )
         )
     if masked:
         raise blame(

@@ -46,7 +46,9 @@ class Compiled(Transform):
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, options)
-        self.verify: Any = options["verify"]  # True: each call; "first calls": as without it, but differences are errors
+        self.verify: Any = options[
+            "verify"
+        ]  # True: each call; "first calls": as without it, but differences are errors
         self.limit: int = options.get("max_specialisations", LIMIT)
         self._optimised = _machinery().passes_of(options) if {"passes", "dump", "fastmath"} & options.keys() else None
         self._last: Entry | None = None

@@ -78,7 +78,9 @@ class Inputs:
     def digest(self) -> int:
         """A number that tells other inputs of the same signature apart from these."""
         return hash(
-            tuple([v.tobytes() if type(v) is np.ndarray else id(v) if watchable(v) else digest_of(v) for v in self.leaves])
+            tuple(
+                [v.tobytes() if type(v) is np.ndarray else id(v) if watchable(v) else digest_of(v) for v in self.leaves]
+            )
         )
 
 
@@ -108,7 +110,9 @@ def _copies(arrays: list[Any]) -> list[Any]:
     """Copies with the same strides, those of overlapping arrays in one memory: either tells in the bits of a matmul."""
     bounds = [np.lib.array_utils.byte_bounds(a) for a in arrays]
     ordered = sorted(bounds)
-    if all(low[1] <= high[0] for low, high in itertools.pairwise(ordered)) and all(a.flags.c_contiguous for a in arrays):
+    if all(low[1] <= high[0] for low, high in itertools.pairwise(ordered)) and all(
+        a.flags.c_contiguous for a in arrays
+    ):
         return [a.copy() for a in arrays]
     made: list[Any] = [None] * len(arrays)
     for k, array in enumerate(arrays):

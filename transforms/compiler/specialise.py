@@ -44,7 +44,11 @@ class Entry:
     __slots__ = ("call", "check", "extras", "hits", "members", "plan", "specialisation")
 
     def __init__(
-        self, plan: Plan, specialisation: Specialisation, extras: list[tuple[str, Path]], members: tuple[Entry, ...] = ()
+        self,
+        plan: Plan,
+        specialisation: Specialisation,
+        extras: list[tuple[str, Path]],
+        members: tuple[Entry, ...] = (),
     ) -> None:
         self.members = members  # of a tree: those of its paths
         self.plan = plan
@@ -57,7 +61,9 @@ class Entry:
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         return self._run(self.specialisation.function, args, kwargs)
 
-    def _run(self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], outside: Any = None) -> Any:
+    def _run(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], outside: Any = None
+    ) -> Any:
         for name, path in self.extras:
             kwargs[name] = path.read() if outside is None else outside[name]
         result = function(*args, **kwargs)
@@ -76,7 +82,10 @@ class Entry:
         return {name: v.copy(order="K") if isinstance(v, np.ndarray) else v for name, v in now.items()}
 
     def tried(
-        self, copies: tuple[list[Any], dict[str, Any]], ran: list[list[int]] | None = None, outside: dict[str, Any] | None = None
+        self,
+        copies: tuple[list[Any], dict[str, Any]],
+        ran: list[list[int]] | None = None,
+        outside: dict[str, Any] | None = None,
     ) -> Any:
         """What the text gives for copies of inputs, without warnings; an exception that it raises is the result.
 
@@ -205,9 +214,7 @@ def captured(
     if capture.postponed:
         return result, None
     try:
-        return result, _made(
-            function, inputs, capture, outputs, (static, structure, raw), copies, optimised, families
-        )
+        return result, _made(function, inputs, capture, outputs, (static, structure, raw), copies, optimised, families)
     except Exception as error:  # of ours: the user's run is over
         return result, error
 
@@ -258,9 +265,7 @@ def _made(
             final = (optimised or optimise)(graph)
             text = emit(final, signature, name, specialised_to(signature, final))
         digest = None if capture.varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
-        specialisation = Specialisation(
-            text, final, recorded, signature, name, rebuild, digest, optimised
-        )
+        specialisation = Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised)
         specialisation.key = key
     arrays = {path: array for path, (_, array) in capture.arrays.items()}
     plan = Plan(
