@@ -27,7 +27,11 @@ def in_place_of(constant: Any, call: Call) -> Any:
         others = [a for a in call.args[choice:] if isinstance(a, Value)]
         if others and all(a.type.kind != "python" and a.type.dtype.kind == "f" for a in others):
             return float(constant)
-    if not isinstance(constant, np.generic) or constant.dtype.kind not in "fciu" or call.op.kind.value == "opaque":
+    op = call.op
+    promotes = isinstance(op.fn, np.ufunc) or op.infix is not None or op.inline or op.path in ("np.where", "np.clip")
+    if not promotes or op.kind.value == "opaque":
+        return constant
+    if not isinstance(constant, np.generic) or constant.dtype.kind not in "fciu":
         return constant
     others = [a for a in call.args if isinstance(a, Value) and a.type.kind != "python"]
     weak = constant.item()
