@@ -87,6 +87,17 @@ def where_of_a_ufunc(x):
     return np.sum(y * x)
 
 
+stats: Any = None  # scipy.stats, where it is installed
+
+
+@falls_back(
+    r"uses `scipy\.stats\.norm`, which may draw random numbers",
+    setup=lambda: globals().update(stats=pytest.importorskip("scipy.stats")),
+)
+def draws_with_scipy(x):
+    return np.sum(x * stats.norm.rvs(random_state=3))  # <-
+
+
 @falls_back("hook", transforms="gradient")
 def runs_a_hook(x):
     y = x * x

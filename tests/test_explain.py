@@ -210,6 +210,8 @@ def test_passes_are_named_and_run_in_their_order() -> None:
         compiled = gs.compile(gs.grad(model), passes=passes, verify=True)
         for k in range(3):
             np.testing.assert_array_equal(compiled(X + k, 2, 0.5), gs.grad(model)(X + k, 2, 0.5))
+    with pytest.raises(ValueError, match="dump is True, False or the name of a file, not 3"):
+        gs.compile(model, dump=3)
     with pytest.raises(ValueError, match=r"no pass is called 'csee'; there are .*\bcse\b"):
         gs.compile(f, passes=["csee"])
 

@@ -34,6 +34,19 @@ def test_shapes_dtypes_and_layouts() -> None:
     stays_compiled(follows(f, *[(None, (b,)) for b in arrays]))
 
 
+@pytest.mark.parametrize(
+    "name", [*[f"c{k}" for k in range(3, 12)], "_4", "__6", "ndarray", "same", "builtin", "overlap", "type", "list"]
+)
+def test_no_name_of_a_parameter_hides_what_the_check_needs(name: str) -> None:
+    space: dict[str, Any] = {"np": np}
+    exec(f"def f(a, {name}, p, k=3):\n    a += {name}\n    return np.sum(a) * k * p['s']\n", space)
+    compiled = gs.compile(space["f"], verify="first calls")
+    for k in range(6):
+        assert compiled(x(), x() + k, {"s": 1.0}) == space["f"](x(), x() + k, {"s": 1.0})
+    assert compiled._last is not None
+    assert compiled._last.hits == 5
+
+
 def test_foreign_byte_order_runs_eagerly() -> None:
     found = follows(lambda a: np.sum(a * 2), (None, (x(),)), (None, (x().astype(x().dtype.newbyteorder()),)))
     assert "dtype" in found.warned[0]

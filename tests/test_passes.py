@@ -24,6 +24,7 @@ from gradscribe.transforms.compiler.passes.cse import common_subexpressions
 from gradscribe.transforms.compiler.passes.dead_code import dead_code
 from gradscribe.transforms.compiler.passes.folding import fold_constants
 from gradscribe.transforms.compiler.passes.identities import identities
+from gradscribe.transforms.compiler.passes.means import SMALL, means
 from gradscribe.transforms.compiler.passes.placing import placing
 from gradscribe.transforms.compiler.passes.scaling import scaling
 from gradscribe.transforms.compiler.passes.shapes import shapes
@@ -237,6 +238,28 @@ def test_identities_leave_the_caller_memory_of_its_own() -> None:
         same(graph, identities(graph), b.concrete)
 
 
+def test_what_was_computed_for_a_product_by_one_is_returned_in_its_place() -> None:
+    b = Builder(A)
+    y, z = b.add(np.exp, b.inputs[0]), b.add(np.sin, b.inputs[0])
+    graph = b.gives(b.add(operator.mul, 1.0, y), b.add(operator.mul, z, 1.0), b.add(np.cos, z))
+    found = identities(graph)
+    assert [call.op.title for call in found.calls] == ["Exp", "Sin", "Mul", "Cos"]
+    same(graph, found, b.concrete)
+
+
+def test_a_copy_of_a_spread_number_is_filled() -> None:
+    for number, expected in (
+        (1.0, ["np.full"]),
+        (np.float32(2.0), ["np.full"]),
+        (A[0], ["np.broadcast_to", "np.copy"]),
+    ):
+        b = Builder(A)
+        graph = b.gives(b.add(np.copy, b.add(np.broadcast_to, number, A.shape)))
+        found = dead_code(identities(graph))
+        assert paths(found) == expected
+        same(graph, found, b.concrete)
+
+
 def test_two_transposes_cancel() -> None:
     b = Builder(A)
     once = b.add(np.transpose, b.inputs[0])
@@ -403,6 +426,48 @@ def test_shapes_are_read_from_arguments() -> None:
     assert [c.op.path for c in found.calls if c.op.path in ("size", "count")] == ["count"]
     assert next(c for c in found.calls if c.op.path == "count").args == (b.inputs[0],)
     same(graph, found, b.concrete)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [1.0, 1e-38, 3e37, 1e-45, 1e307])
+@pytest.mark.parametrize("shape", [(1,), (3,), (7, 11), (4, 3, 5), (8001,)])
+def test_a_small_mean_is_a_sum_over_a_size(dtype: Any, scale: float, shape: tuple[int, ...]) -> None:
+    values = np.random.default_rng(0).normal(size=shape)
+    with np.errstate(all="ignore"):
+        inputs = [(values * scale).astype(dtype), values.T.astype(dtype)[::-1]]
+    b = Builder(*inputs)
+    graph = b.gives(b.add(np.mean, b.inputs[0]), b.add(np.mean, b.add(operator.mul, b.inputs[1], 2.0)))
+    found = means(graph)
+    assert [p for p in paths(found) if p != "np.multiply"] == 2 * ["count", "np.sum", "np.divide"]
+    same(graph, found, inputs)
+    inputs[0].flat[0], inputs[1].flat[-1] = np.inf, np.nan
+    same(graph, found, inputs)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.ones(0),
+        np.ones((3, 0)),
+        np.ones(SMALL // 8),
+        np.ones(4, "f2"),
+        np.ones(4, complex),
+        np.arange(4),
+        np.array(2.0),
+    ],
+)
+def test_other_means_are_left(x: Any) -> None:
+    b = Builder(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        graph = b.gives(b.add(np.mean, b.inputs[0]))
+    assert paths(means(graph)) == ["np.mean"]
+
+
+@pytest.mark.parametrize("given", [{"axis": 0}, {"keepdims": True}, {"dtype": np.float32}, {"where": A > 0}])
+def test_means_of_another_kind_are_left(given: Any) -> None:
+    b = Builder(A)
+    assert paths(means(b.gives(b.add(np.mean, b.inputs[0], **given)))) == ["np.mean"]
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -260,7 +260,7 @@ def test_verify_names_the_statement_of_an_arm(monkeypatch: pytest.MonkeyPatch) -
     with monkeypatch.context() as patched:
         patched.setattr(branches, "printed", lambda tree: original(tree).replace("np.cos", "np.sin"))
         follow(compiled, three, (UP,), (DOWN,), (UP,))
-    with pytest.raises(gs.VerifyError, match=r"is the first variable that differs, at line 20 of the generated source"):
+    with pytest.raises(gs.VerifyError, match=r"is the first variable that differs, at line 21 of the generated source"):
         compiled(DOWN)
     assert difference(compiled(DOWN), three(DOWN)) is None
     unchecked = gs.compile(three)
@@ -422,3 +422,13 @@ def test_random_functions_of_nested_ifs(seed: int, monkeypatch: pytest.MonkeyPat
     ast.parse(text)
     if seed < 8:
         checked(text)
+
+
+def test_no_name_of_a_parameter_is_what_paths_are_counted_in() -> None:
+    def f(__hits__: Array) -> Array:
+        return __hits__ * 2 if np.sum(__hits__) > 0 else np.sin(__hits__)
+
+    compiled = gs.compile(f, verify="first calls")
+    for v in (UP, DOWN, UP, DOWN, FAR, -FAR, UP, DOWN):
+        assert np.array_equal(compiled(v), f(v))
+    assert "Knows 2 paths" in compiled.source(UP)

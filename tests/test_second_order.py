@@ -132,6 +132,7 @@ def test_errors() -> None:
         ),
         (lambda: gs.hvp(model)(P, 2.0, V), gs.ShapeError, "the structure of what is differentiated"),
         (lambda: gs.hvp(rosenbrock)(), TypeError, "last positional argument"),
+        (lambda: gs.hvp(rosenbrock)(X), TypeError, "last positional argument, behind those of the function"),
         (lambda: gs.hvp(np.sin)(X, V), gs.ShapeError, "scalar output"),
         (lambda: gs.hessian(np.sin)(X), gs.ShapeError, "scalar output"),
         (lambda: gs.hessian(rosenbrock)(np.arange(3)), gs.DtypeError, "int64"),

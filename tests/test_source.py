@@ -215,7 +215,23 @@ def test_guards_are_written_where_the_user_branches() -> None:
         return np.sum(x)
 
     text = str(gs.source(gs.grad(f), np.ones(3)))
-    assert re.search(r"if not np\.sum\(x\) > 0:\n\s+return NotImplemented", text), text
+    assert re.search(r"if not x\.sum\(\) > 0:\n\s+return NotImplemented", text), text
+
+
+def test_small_reductions_are_methods_and_the_mean_keeps_its_name() -> None:
+    def f(x):
+        loss = np.mean(x * x)
+        top = np.max(x, axis=0)
+        print(loss)
+        return np.sum(top) * loss
+
+    text = gs.source(f, np.ones((2, 3)))
+    assert "loss = (x * x).sum() / x.size" in text
+    assert "top = x.max(axis=0)" in text
+    assert "out = top.sum() * loss" in text
+    text = gs.source(f, np.ones((100, 100)))
+    assert "loss = np.mean(x * x)" in text
+    assert "top = np.max(x, axis=0)" in text
 
 
 # Kinds of functions --------------------------------------------------------------------------------------------------

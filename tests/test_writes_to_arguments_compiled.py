@@ -350,6 +350,38 @@ def test_arguments_that_overlap(order: tuple[int, ...]) -> None:
         np.testing.assert_array_equal(one[0].base, other[0].base)
 
 
+def drawn_before(x: Any, y: Any, rng: Any) -> Any:
+    noise = rng.normal(size=x.shape) + np.random.uniform(size=x.shape)
+    x *= 2
+    return noise * y
+
+
+def printed_before(x: Any, y: Any, rng: Any) -> Any:
+    print(f"{x[0]:.2f} {rng.uniform():.3f}")
+    x *= 2
+    return x * y
+
+
+def text_before(x: Any, y: Any, rng: Any) -> Any:
+    text = f"{x[0]:.2f}"
+    x *= 2
+    print(text)
+    return x * y
+
+
+@pytest.mark.parametrize("f", [drawn_before, printed_before, text_before])
+def test_effects_before_a_write_into_shared_memory_happen_once(f: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    compiled, seen = gs.compile(f, verify="first calls"), []
+    for function in (f, compiled):
+        rng, x, y = np.random.default_rng(0), X.copy(), X.copy()
+        np.random.seed(1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.EagerWarning)
+            results = [function(*args, rng).tolist() for args in ((x, x), (x, y), (y, y), (y[1:], y[:-1]))]
+        seen.append((results, x.tolist(), y.tolist(), rng.random(), np.random.random(), capsys.readouterr().out))
+    assert seen[0] == seen[1]
+
+
 def test_overlap_says_so() -> None:
     with pytest.warns(gs.EagerWarning, match="memory that several of its arguments share"):
         gs.compile(two)(*[np.arange(4.0)] * 2)

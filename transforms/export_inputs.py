@@ -181,6 +181,7 @@ def free_sizes(values: list[Any], fixed: set[int], recapture: Recapture, text: s
         found = [same({size: s}) for s in sorted(other) if s > 1]
         if False not in found and True in found:
             free[size] = 0 if same({size: 1}) else 1
-    if len(free) > 1 and same({size: size + 1 + k for k, size in enumerate(free)}) is False:
-        return {}
-    return free
+    ordered = sorted(free)
+    all_at_once = {size: size + 1 + k for k, size in enumerate(free)}
+    turned = {size: other + 1 for size, other in zip(ordered, reversed(ordered), strict=True)}
+    return {} if len(free) > 1 and False in (same(all_at_once), same(turned)) else free

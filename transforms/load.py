@@ -46,6 +46,9 @@ class Loaded(CustomVjp):
         self.module, tree = _executed(self.path)
         self.made: dict[str, Any] = self.module["EXPORTED"]
         name = self.made["function"]
+        for wanted in (f"{name}_grad", f"{name}_value_and_grad"):
+            if wanted not in self.module:
+                raise ValueError(f"{self.path} has no function `{wanted}`, which gs.export wrote: keep its name")
         self.grad: Callable[..., Any] = self.module[f"{name}_grad"]
         self.value_and_grad: Callable[..., Any] = self.module[f"{name}_value_and_grad"]
         parameters = inspect.signature(self.value_and_grad).parameters.values()

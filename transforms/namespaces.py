@@ -18,7 +18,7 @@ from ..tracer.dispatch import apply, has_tensor, stack_nested
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand, levels_of, wrap
 
-__all__ = ["ScopedModule", "makes_generators", "op_of_the_user", "replacement"]
+__all__ = ["ScopedModule", "makes_generators", "may_draw", "op_of_the_user", "replacement"]
 
 
 def _array(obj: Any, dtype: Any = None, *, copy: bool | None = True, **options: Any) -> Any:
@@ -190,6 +190,9 @@ _OUTSIDE: dict[str, Callable[[Any], Any]] = {  # where math raises, and NumPy wa
     **dict.fromkeys(["sin", "cos", "tan"], np.isinf), **dict.fromkeys(["log", "log2", "log10"], lambda x: x <= 0),
     **dict.fromkeys(["asin", "acos"], lambda x: abs(x) > 1), "sqrt": lambda x: x < 0, "log1p": lambda x: x <= -1,
 }  # fmt: skip
+_DRAWS_NOTHING = frozenset(  # packages of SciPy
+    ["special", "constants", "linalg", "fft", "fftpack", "signal", "integrate", "interpolate", "ndimage", "_lib"]
+)
 _TOTAL = frozenset(["atan", "tanh", "atan2", "fabs", "hypot"])  # of math: what never raises
 _MATH = {
     "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh",
@@ -242,6 +245,17 @@ def _draws(owner: Any) -> bool:
 def makes_generators(cls: type) -> bool:
     """Whether objects of a class draw random numbers, or give the bits for them."""
     return cls.__module__.startswith("numpy.random") or cls.__module__ == "random"
+
+
+def may_draw(value: Any) -> bool:
+    """Whether something of SciPy's may draw random numbers that a capture would not see, such as `scipy.stats.norm`."""
+    module = getattr(value, "__module__", None)
+    parts = module.split(".") if isinstance(module, str) else []
+    return (
+        parts[:1] == ["scipy"]
+        and parts[1:2] != []
+        and (parts[1] not in _DRAWS_NOTHING or "interpolative" in "".join(parts[2:]))
+    )
 
 
 _scipy_seen: dict[int, Any] = {}
@@ -327,7 +341,13 @@ class ScopedModule(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         module, see, keep = self.__dict__["_scoped"]
-        value = see(getattr(module, name), name)
+        value = getattr(module, name)
+        if LOCAL.recorder is not None and may_draw(value):
+            LOCAL.recorder.fail(
+                f"uses `{module.__name__}.{name}`, which may draw random numbers that would not be seen"
+            )
+            return value
+        value = see(value, name)
         if keep:  # a library's attributes do not change
             self.__dict__[name] = value
         return value

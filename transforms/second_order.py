@@ -78,8 +78,11 @@ class HvpFunction(_SecondOrder):
     vector_names = VECTOR
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not args:
-            raise TypeError(f"gs.hvp of `{self.gradient._name()}` takes the vector as its last positional argument")
+        if len(args) + len(kwargs) < 2:
+            raise TypeError(
+                f"gs.hvp of `{self.gradient._name()}` takes the vector as its last positional argument, behind those of "
+                f"the function, but was called with {len(args)}"
+            )
         *given, v = args
         several = isinstance(self.argnums, (tuple, list))
         try:

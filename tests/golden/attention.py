@@ -11,14 +11,14 @@ def attention_value_and_grad(q, k, v):
     # golden_functions.py:80: scores = q @ k.T / np.sqrt(q.shape[-1])
     scores = q @ k.T / 1.7320508075688772
     # golden_functions.py:75: e = np.exp(z - z.max(axis=-1, keepdims=True))
-    t = np.max(scores, axis=-1, keepdims=True)
+    t = scores.max(axis=-1, keepdims=True)
     e = np.exp(scores - t)
     # golden_functions.py:76: return e / e.sum(axis=-1, keepdims=True)
-    t_2 = np.sum(e, axis=-1, keepdims=True)
+    t_2 = e.sum(axis=-1, keepdims=True)
     weights = e / t_2
     # golden_functions.py:82: return np.sum((weights @ v) ** 2)
     t_3 = weights @ v
-    out = np.sum(t_3**2)
+    out = (t_3**2).sum()
 
     # backward
     with np.errstate(all="ignore"):
@@ -27,13 +27,13 @@ def attention_value_and_grad(q, k, v):
         d_weights = d_t_3 @ v.T
         d_v = weights.T @ d_t_3
         # golden_functions.py:76: return e / e.sum(axis=-1, keepdims=True)
-        d_t_2 = np.sum(-d_weights * weights / t_2, axis=1, keepdims=True)
+        d_t_2 = (-d_weights * weights / t_2).sum(axis=1, keepdims=True)
         d_e = d_weights / t_2 + d_t_2
         # golden_functions.py:75: e = np.exp(z - z.max(axis=-1, keepdims=True))
         t_4 = d_e * e
         t_5 = scores == t
         t_6 = t_5.sum(axis=-1, dtype=np.float64, keepdims=True)
-        d_scores = t_4 + t_5 * (np.sum(-t_4, axis=1, keepdims=True) / t_6)
+        d_scores = t_4 + t_5 * ((-t_4).sum(axis=1, keepdims=True) / t_6)
         # golden_functions.py:80: scores = q @ k.T / np.sqrt(q.shape[-1])
         t_7 = d_scores / 1.7320508075688772
         d_q = t_7 @ k

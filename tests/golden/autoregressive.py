@@ -15,7 +15,7 @@ def autoregressive_value_and_grad(phi, sigma, series):
     residual = series[2:] - predicted  # golden_functions.py:230
     # golden_functions.py:231: return np.sum(residual**2) / (2 * sigma**2) + len(res ...
     t_3 = 2 * sigma**2
-    t_4 = np.sum(residual**2) / t_3
+    t_4 = (residual**2).sum() / t_3
     out = t_4 + residual.size * np.log(sigma)
 
     # backward
@@ -27,6 +27,6 @@ def autoregressive_value_and_grad(phi, sigma, series):
         d_predicted = -d_residual  # golden_functions.py:230
         # golden_functions.py:229: predicted = phi[0] * series[1:-1] + phi[1] * seri ...
         d_phi = np.zeros(phi.shape)
-        d_phi[1] = np.sum(d_predicted * t_2)
-        d_phi[0] += np.sum(d_predicted * t)
+        d_phi[1] = (d_predicted * t_2).sum()
+        d_phi[0] += (d_predicted * t).sum()
     return out, (d_phi, d_sigma)

@@ -30,8 +30,7 @@ def black_scholes_value_and_grad(spot, strike, rate, vol, maturity):
     t_8 = 0.5 * (1.0 + scipy.special.erf(t_7))
     # golden_functions.py:142: call = spot * normal_cdf(d1) - strike * np.exp(-rate ...
     call = spot * t_4 - t_6 * t_8
-    # golden_functions.py:143: return call.sum()
-    out = np.sum(call)
+    out = call.sum()  # golden_functions.py:143
 
     # backward
     with np.errstate(all="ignore"):
@@ -44,7 +43,7 @@ def black_scholes_value_and_grad(spot, strike, rate, vol, maturity):
         t_9 = d_d1 / root
         d_root = -d_d1 * d1 / root - d_d2
         t_10 = t_9 * maturity
-        d_rate = t_10.sum() - np.sum(-t_8) * strike * t_5 * maturity
+        d_rate = t_10.sum() - (-t_8).sum() * strike * t_5 * maturity
         d_spot = t_4 + t_9 / t_2 / strike
         # golden_functions.py:139: root = vol * np.sqrt(maturity)
         d_vol = t_10 * 0.5 * (2.0 * vol) + d_root * t

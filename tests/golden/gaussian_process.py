@@ -33,9 +33,9 @@ def gaussian_process_value_and_grad(log_params, x, y):
         t_6 = -np.linalg.solve(K.T, d_alpha)[:, None] * alpha[None]
         d_K = 0.5 * np.linalg.inv(K).T + t_6
         # golden_functions.py:173: K = amplitude**2 * np.exp(-0.5 * (d / length) ** ...
-        d_noise = np.sum(d_K * t_5) * (2.0 * noise)
-        d_length = np.sum(d_K * t_2 * t_4 * 0.5 * (2.0 * t_3) * t_3 / length)
-        d_amplitude = np.sum(d_K * t_4) * (2.0 * amplitude)
+        d_noise = (d_K * t_5).sum() * (2.0 * noise)
+        d_length = (d_K * t_2 * t_4 * 0.5 * (2.0 * t_3) * t_3 / length).sum()
+        d_amplitude = (d_K * t_4).sum() * (2.0 * amplitude)
         # golden_functions.py:171: amplitude, length, noise = np.exp(log_params)
         t_7 = np.zeros(log_params.shape)
         t_7[2] = d_noise

@@ -19,5 +19,5 @@ def heat_equation(u, kappa, target):
     u_5 = np.array(u_4)
     u_5[1:-1] = t_3 + kappa * (u_4[2:] - 2.0 * t_3 + u_4[:-2])
     # golden_functions.py:239: return np.sum((u - target) ** 2)
-    out = np.sum((u_5 - target) ** 2)
+    out = ((u_5 - target) ** 2).sum()
     return out

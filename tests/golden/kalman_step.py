@@ -4,7 +4,7 @@ import numpy as np
 def kalman_step_value_and_grad(F, H, Q, R, mean, cov, z):
     """Specialised to F, H, Q, R, cov: 2-d float64; mean, z: 1-d float64.
 
-    Returns out: float64; d_cov, d_S: 2-d float64.
+    Returns out: float64; d_Q, d_R: like Q, R.
     """
 
     # forward
@@ -26,19 +26,19 @@ def kalman_step_value_and_grad(F, H, Q, R, mean, cov, z):
     t_2 = np.linalg.solve(S, innovation)
     fit = innovation @ t_2
     # golden_functions.py:107: return 0.5 * (fit + logdet) + 1e-3 * np.sum(mean**2)
-    out = 0.5 * (fit + logdet) + 0.001 * np.sum(mean_3**2)
+    out = 0.5 * (fit + logdet) + 0.001 * (mean_3**2).sum()
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:107: return 0.5 * (fit + logdet) + 1e-3 * np.sum(mean**2)
-        d_mean = 0.001 * (2.0 * mean_3)
+        d_mean_3 = 0.001 * (2.0 * mean_3)
         t_3 = 0.5 * np.linalg.inv(S).T  # golden_functions.py:105
         # golden_functions.py:104: mean = mean + gain @ innovation
-        d_gain = d_mean[:, None] * innovation
+        d_gain = d_mean_3[:, None] * innovation
         # golden_functions.py:103: gain = np.linalg.solve(S, H @ cov).T
         t_4 = np.linalg.solve(S.T, d_gain.T)
         t_5 = t_4 @ gain
-        d_S = t_3 - np.linalg.solve(S.T, 0.5 * innovation)[:, None] * t_2[None] - t_5
+        d_R = t_3 - np.linalg.solve(S.T, 0.5 * innovation)[:, None] * t_2[None] - t_5
         # golden_functions.py:102: S = H @ cov @ H.T + R
-        d_cov = H.T @ t_4 + H.T @ (d_S @ H)
-    return out, (d_cov, d_S)
+        d_Q = H.T @ t_4 + H.T @ (d_R @ H)
+    return out, (d_Q, d_R)

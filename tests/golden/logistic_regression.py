@@ -9,10 +9,11 @@ def logistic_regression_value_and_grad(w, X, y):
 
     # forward
     margin = y * (X @ w)  # golden_functions.py:32
-    penalty = 0.01 * np.sum(w**2)  # golden_functions.py:33
+    # golden_functions.py:33: penalty = 0.01 * np.sum(w**2)
+    penalty = 0.01 * (w**2).sum()
     # golden_functions.py:34: return np.mean(np.logaddexp(0.0, -margin)) + penalty
     t = -margin
-    out = np.mean(np.logaddexp(0.0, t)) + penalty
+    out = np.logaddexp(0.0, t).sum() / y.size + penalty
 
     # backward
     with np.errstate(all="ignore"):

@@ -4,7 +4,7 @@ import numpy as np
 def lstm_cell_value_and_grad(W, U, b, x, h, c):
     """Specialised to W, U: 2-d float64; b, x, h, c: 1-d float64.
 
-    Returns out: float64; d_z: 1-d float64; d_W, d_U: like W, U.
+    Returns out: float64; d_W, d_U, d_b: like W, U, b.
     """
 
     # forward
@@ -27,7 +27,8 @@ def lstm_cell_value_and_grad(W, U, b, x, h, c):
     # golden_functions.py:93: h_next = sigmoid(o) * np.tanh(c_next)
     t_11 = np.tanh(c_next)
     h_next = t_10 * t_11
-    out = np.sum(h_next)  # golden_functions.py:94
+    # golden_functions.py:94: return np.sum(h_next)
+    out = h_next.sum()
 
     # backward
     with np.errstate(all="ignore"):
@@ -40,9 +41,9 @@ def lstm_cell_value_and_grad(W, U, b, x, h, c):
         # golden_functions.py:86: return 1.0 / (1.0 + np.exp(-z))
         d_i = d_c_next * t_7 * t_6 / t_5 * t_4
         d_f = d_c_next * c * t_3 / t_2 * t
-        d_z = np.concatenate([d_i, d_f, d_o, d_g])  # golden_functions.py:91
+        d_b = np.concatenate([d_i, d_f, d_o, d_g])  # golden_functions.py:91
         # golden_functions.py:90: z = W @ x + U @ h + b
-        t_12 = d_z[:, None]
+        t_12 = d_b[:, None]
         d_U = t_12 * h
         d_W = t_12 * x
-    return out, (d_W, d_U, d_z)
+    return out, (d_W, d_U, d_b)

@@ -9,12 +9,13 @@ def matrix_factorisation_value_and_grad(U, V, ratings, seen):
 
     # forward
     error = np.where(seen, U @ V.T - ratings, 0.0)  # golden_functions.py:223
-    # golden_functions.py:224
-    out = np.sum(error**2) + 0.1 * (np.sum(U**2) + np.sum(V**2))
+    # golden_functions.py:224: return np.sum(error**2) + 0.1 * (np.sum(U**2) + np.su ...
+    out = (error**2).sum() + 0.1 * ((U**2).sum() + (V**2).sum())
 
     # backward
     with np.errstate(all="ignore"):
-        d_error = 2.0 * error  # golden_functions.py:224
+        # golden_functions.py:224: return np.sum(error**2) + 0.1 * (np.sum(U**2) + n ...
+        d_error = 2.0 * error
         # golden_functions.py:223: error = np.where(seen, U @ V.T - ratings, 0.0)
         t = np.where(seen, d_error, 0.0)
         d_U = 0.1 * (2.0 * U) + t @ V

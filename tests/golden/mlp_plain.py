@@ -21,5 +21,6 @@ def mlp(params, x, y):
     h2 = np.maximum(h1 @ w2 + b2, 0.0)
     # golden_functions.py:63: out = h2 @ params["w3"] + params["b3"]
     out = h2 @ w3 + b3
-    result = np.mean((out - y) ** 2)  # golden_functions.py:64
+    # golden_functions.py:64: return np.mean((out - y) ** 2)
+    result = ((out - y) ** 2).sum() / out.size
     return result

@@ -12,7 +12,7 @@ def multivariate_normal_value_and_grad(mean, cov, x):
     white = np.linalg.solve(L, (x - mean).T)  # golden_functions.py:165
     # golden_functions.py:166: return 0.5 * np.sum(white**2) + len(x) * np.sum(np.lo ...
     t = np.diagonal(L)
-    out = 0.5 * np.sum(white**2) + x.shape[0] * np.sum(np.log(t))
+    out = 0.5 * (white**2).sum() + x.shape[0] * np.log(t).sum()
 
     # backward
     with np.errstate(all="ignore"):
@@ -23,7 +23,7 @@ def multivariate_normal_value_and_grad(mean, cov, x):
         # golden_functions.py:165: white = np.linalg.solve(L, (x - mean).T)
         t_3 = np.linalg.solve(L.T, d_white)
         d_L = t_2 - t_3 @ white.T
-        d_mean = np.sum(-t_3.T, axis=0)
+        d_mean = (-t_3.T).sum(axis=0)
         # golden_functions.py:164: L = np.linalg.cholesky(cov)
         t_4 = L.T @ d_L
         t_5 = np.linalg.solve(L.T, (np.tril(t_4) + np.tril(t_4, k=-1)) / 2.0)

@@ -4,7 +4,7 @@ import numpy as np
 def pendulum_energy_value_and_grad(theta, omega, dt):
     """Specialised to theta, omega: 1-d float64; dt: a Python number.
 
-    Returns out: float64; d_omega_2: 1-d float64; d_theta_3: like theta.
+    Returns out: float64; d_theta, d_omega: like theta, omega.
     """
 
     # forward
@@ -21,19 +21,21 @@ def pendulum_energy_value_and_grad(theta, omega, dt):
     kinetic = 0.5 * omega_3**2
     # golden_functions.py:185: potential = g * length * (1.0 - np.cos(theta))
     potential = 9.81 * (1.0 - np.cos(theta_3))
-    out = np.mean(kinetic + potential)  # golden_functions.py:186
+    # golden_functions.py:186: return np.mean(kinetic + potential)
+    out = (kinetic + potential).sum() / omega.size
 
     # backward
     with np.errstate(all="ignore"):
-        t_2 = 1.0 / omega.size  # golden_functions.py:186
+        # golden_functions.py:186: return np.mean(kinetic + potential)
+        t_2 = 1.0 / omega.size
         # golden_functions.py:185: potential = g * length * (1.0 - np.cos(theta))
-        d_theta = t_2 * 9.81 * np.sin(theta_3)
+        d_theta_3 = t_2 * 9.81 * np.sin(theta_3)
         # golden_functions.py:183: theta = theta + dt * omega
-        d_omega = t_2 * 0.5 * (2.0 * omega_3) + d_theta * dt
+        d_omega_3 = t_2 * 0.5 * (2.0 * omega_3) + d_theta_3 * dt
         # golden_functions.py:182: omega = omega - dt * g / length * np.sin(theta)
-        d_theta_2 = d_theta - d_omega * t * np.cos(theta_2)
+        d_theta_2 = d_theta_3 - d_omega_3 * t * np.cos(theta_2)
         # golden_functions.py:183: theta = theta + dt * omega
-        d_omega_2 = d_omega + d_theta_2 * dt
+        d_omega = d_omega_3 + d_theta_2 * dt
         # golden_functions.py:182: omega = omega - dt * g / length * np.sin(theta)
-        d_theta_3 = d_theta_2 - d_omega_2 * t * np.cos(theta)
-    return out, (d_theta_3, d_omega_2)
+        d_theta = d_theta_2 - d_omega * t * np.cos(theta)
+    return out, (d_theta, d_omega)

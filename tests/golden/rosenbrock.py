@@ -12,7 +12,7 @@ def rosenbrock_value_and_grad(x):
     t = x[:-1]
     t_2 = x[1:] - t**2
     t_3 = 1 - t
-    out = np.sum(100.0 * t_2**2 + t_3**2)
+    out = (100.0 * t_2**2 + t_3**2).sum()
 
     # backward
     with np.errstate(all="ignore"):

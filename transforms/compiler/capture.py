@@ -228,7 +228,9 @@ class Capture:
             return
         outs, self._backward = ir
         v = getattr(g, "_ir", None)
-        if v is not None and v.cotangent_of is None:
+        if v is None or v.cotangent_of in self.graph.inputs:
+            return
+        if v.cotangent_of is None or outs[0] in self.graph.inputs:  # a gradient is called by its argument
             v.cotangent_of = outs[0]
 
     def user_code(self, runs: bool) -> bool:

@@ -70,12 +70,12 @@ class Compiled(Transform):
         last = self._last
         if last is not None and LOCAL.depth == 0 and LOCAL.anomaly is None:
             try:
-                fits = last.check(*args, **kwargs)
+                fits = last.check(*args, **kwargs) if kwargs else last.check(*args)  # which is quicker
             except (TypeError, ValueError, AttributeError, LookupError):
                 fits = False
             if fits:
                 try:
-                    result = last.call(*args, **kwargs)
+                    result = last.call(*args, **kwargs) if kwargs else last.call(*args)
                 except Exception as error:
                     result = self._raised(error, last, args, kwargs)
                 if result is not NotImplemented:
@@ -390,6 +390,8 @@ def compile(
         raise ValueError(f'verify is True, False or "first calls", not {verify!r}')
     if type(max_specialisations) is not int or max_specialisations < 1:
         raise ValueError(f"max_specialisations is a number of at least 1, not {max_specialisations!r}")
+    if not isinstance(dump, (bool, str)):
+        raise ValueError(f"dump is True, False or the name of a file, not {dump!r}")
     options: dict[str, Any] = {"verify": verify, "max_specialisations": max_specialisations}
     options |= {} if passes is None else {"passes": (passes,) if isinstance(passes, str) else tuple(passes)}
     options |= {"dump": dump} if dump else {}

@@ -14,7 +14,7 @@ from .docstrings import with_returns
 from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
 from .literals import constant_tree, in_place_of, joined_text, new_axis
-from .naming import Names, name_values
+from .naming import Cotangents, Names, name_values
 from .passes.rewrite import is_elementwise
 from .printer import note, to_source
 from .release import released
@@ -75,7 +75,7 @@ class Emitter:
         given: dict[Value, str] = {}
         self.unpacking = unpacking_of(signature, self.names, self.trees, graph.inputs, given)
         self.wishes = name_values(graph, given)
-        graph, self.tiles = tiled(with_stores(graph, signature, self.wishes))
+        graph, self.tiles = tiled(with_stores(graph, signature, self.wishes), self.wishes)
         self.graph = graph
         self.kept = {v for tiles in self.tiles.values() for v in tiles.given} | stored_late(graph)
         self.pieces: dict[Value, Any] = {}  # in a loop over tiles: where the results go that are needed whole
@@ -96,13 +96,7 @@ class Emitter:
         for call in graph.calls:
             for v in call.reads:
                 self.users.setdefault(v, []).append(call)
-        for call in reversed(graph.calls):  # a buffer that is added into has the name of what it becomes
-            first = call.args[0] if call.op.consuming is not None else None
-            if isinstance(first, Value) and self.uses.get(first) == 1 and call.outs[0] in self.wishes:
-                self.wishes.setdefault(first, self.wishes[call.outs[0]])
-            copied = call.args[0] if call.op.path in ("np.copy", "np.asarray") else None
-            if isinstance(copied, Value) and self.uses.get(copied) == 1 and copied in self.wishes:
-                self.wishes.setdefault(call.outs[0], self.wishes.pop(copied))  # the result has the name, not its copy
+        self.cotangents = Cotangents(graph, self.uses, self.wishes)
         self.over = {call: v for call, v in reused(graph, written_early(graph)).items() if call not in self.tiles}
         self.buffers = set(self.over.values())
         self.statements: list[tuple[Any, Call]] = []
@@ -207,9 +201,7 @@ class Emitter:
         wish = self.wishes.get(v)
         if wish is None:
             wish = self.result if v in self.outputs else self.stem
-            primal = v.cotangent_of
-            if primal in self.called:  # the cotangent of a temporary
-                wish = f"d_{self.called[primal]}"
+        wish = self.cotangents.wish(v, wish, self.called, (self.stem, self.result))
         name = self.called[v] = self.names.new(wish)
         self.trees[v] = name_tree(name)
         return name

@@ -53,7 +53,8 @@ class _Page(Page):
         super().__init__()
         self.lengths: dict[int, int] = {}
         self.ops: dict[Op, int] = {}
-        self._reusable = {v.type for c in graph.calls if ufunc_of(c.op) or c.op.infix == "**" for v in c.outs}
+        self._sized = {v.type for c in graph.calls if ufunc_of(c.op) or c.op.infix == "**" for v in c.outs}
+        self._sized |= {v.type for c in graph.calls if c.op.path == "np.mean" for v in c.reads}
 
     def call(self, call: Call) -> str:
         op = self.ops.setdefault(call.op, len(self.ops))
@@ -72,7 +73,7 @@ class _Page(Page):
 
     def _scale(self, type: Type) -> str:
         size = math.prod(type.shape) * type.dtype.itemsize
-        if type not in self._reusable or size < 4 * REUSED:
+        if type not in self._sized or size < 4 * REUSED:
             return ""
         return f"large {type.shape[1:]}" if size >= TILED else "middling"
 

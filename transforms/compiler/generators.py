@@ -230,6 +230,17 @@ class Generators:
         call = Call(require(fn), bound, (out,), site, capture._in_backward, bool(capture._in_backward))
         capture.graph.calls.append(call)
 
+    def take_back(self) -> None:
+        """Put all generators into the states from before the run, which is to be forgotten."""
+        for name, state in self.before.items():
+            real = _module(name) if isinstance(name, str) else self._handles[name][0]
+            if isinstance(real, random.Random):
+                real.setstate(state.getstate())
+            elif isinstance(real, np.random.RandomState):
+                real.set_state(state.get_state())
+            else:
+                real.bit_generator.state = state.bit_generator.state
+
     def plain(self, value: Any) -> Any:
         """The user's generator behind a handle."""
         real = watched(value)

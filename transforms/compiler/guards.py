@@ -106,7 +106,10 @@ class Plan:
         self._arrays: list[tuple[str, str, Any, Path | None]] = []
         self._codes = tuple(codes)
         self._definition = definition
-        self._space: dict[str, Any] = {"ndarray": np.ndarray, "same": same, "builtin": vars(builtins)}
+        self._own = "_"  # what begins the names of ours, and none of a parameter
+        while any(name.startswith(self._own) for name in names):
+            self._own += "_"
+        self._space: dict[str, Any] = {self._own + name: known for name, known in _KNOWN.items()}
         rules = self._constant(REPLACED)
         self._assume("rules", "the rules of gs.rule", "those of then", rules, f"{rules}.count == {REPLACED.count}")
         for name, value in zip(names, args, strict=True):
@@ -151,7 +154,7 @@ class Plan:
         return None
 
     def _constant(self, value: Any) -> str:
-        name = f"c{len(self._space)}"
+        name = f"{self._own}{len(self._space)}"
         self._space[name] = value
         return name
 
@@ -159,23 +162,22 @@ class Plan:
         self.assumptions.append(Assumption(kind, what, expected, read, test, path))
 
     def _tree(self, text: str, words: str, value: Any, path: Path | None = None) -> None:
-        kind = type(value)
+        kind, own = type(value), self._own
         if kind is np.ndarray:
             self._arrays.append((text, words, value, path))
             layout = f"{text}.shape == {value.shape!r} and {text}.strides == {value.strides!r}"
-            test = f"type({text}) is ndarray and {text}.dtype == {self._constant(value.dtype)} and {layout}"
+            test = f"{own}type({text}) is {own}ndarray and {text}.dtype == {self._constant(value.dtype)} and {layout}"
             self._assume("layout" if path is None else "array", words, described(value), text, test, path)
             return
-        typed = f"type({text}) is {self._constant(kind)}"
+        typed = f"{own}type({text}) is {self._constant(kind)}"
         if kind is dict:
-            self._assume(
-                "structure", words, described(value), text, f"{typed} and list({text}) == {self._constant(list(value))}"
-            )
+            keys = f"{own}list({text}) == {self._constant(list(value))}"
+            self._assume("structure", words, described(value), text, f"{typed} and {keys}")
             for k, v in value.items():
                 self._tree(f"{text}[{self._constant(k)}]", f"{words}[{k!r}]", v)
         elif isinstance(value, (list, tuple)):
             shown = f"a {kind.__name__} of {len(value)}"
-            self._assume("structure", words, shown, text, f"{typed} and len({text}) == {len(value)}")
+            self._assume("structure", words, shown, text, f"{typed} and {own}len({text}) == {len(value)}")
             for j, v in enumerate(value):
                 self._tree(f"{text}[{j}]", f"{words}[{j}]", v)
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -202,7 +204,6 @@ class Plan:
         """What is written, arrays by identity, may be, and shares no memory with other arrays."""
         if not written:
             return
-        self._space["overlap"] = np.may_share_memory
         for k, (text, words, array, path) in enumerate(self._arrays):
             if id(array) in written:
                 flag = f"{text}.flags.writeable"
@@ -210,7 +211,7 @@ class Plan:
             for other, others_words, another, _ in self._arrays[:k]:
                 if id(array) in written or id(another) in written:
                     expected = f"shares no memory with {others_words}"
-                    self._assume("layout", words, expected, text, f"not overlap({text}, {other})", path)
+                    self._assume("layout", words, expected, text, f"not {self._own}overlap({text}, {other})", path)
 
     def _read(self, path: Path, expect: Any) -> None:
         kind, holder, name = path
@@ -219,11 +220,11 @@ class Plan:
         expected = self._constant(expect)
         number = isinstance(expect, (int, float, complex, str, bytes, tuple, dict, slice, np.generic))
         if kind == "global" and name not in holder:
-            test = f"{name!r} not in {self._constant(holder)} and builtin.get({name!r}) is {expected}"
+            test = f"{name!r} not in {self._constant(holder)} and {self._own}builtin.get({name!r}) is {expected}"
         elif kind != "id" and isinstance(expect, dict) and not expect:
             test = f"not {now}"
         elif kind != "id" and number and not isinstance(expect, bool):
-            test = f"same({now}, {expected})"
+            test = f"{self._own}same({now}, {expected})"
         else:
             test = f"{now} is {expected}"
         words = {"absent": "nothing", "defined": "its members"}.get(kind) or described(expect)
@@ -252,6 +253,12 @@ class Plan:
         exec(compile(text, "<plan of a check>", "exec"), self._space)
         check: Callable[..., bool] = self._space.pop("check")
         return check
+
+
+_KNOWN = {  # to the check, which names that parameters may have would hide from it
+    "ndarray": np.ndarray, "same": same, "builtin": vars(builtins), "overlap": np.may_share_memory, "type": type,
+    "list": list, "len": len,
+}  # fmt: skip
 
 
 def _sized(words: str) -> str | None:

@@ -56,6 +56,7 @@ class Messages:
         capture = self.capture
         plain = [a if levels_of(a) else unwrap(a) for a in args]
         if capture.failed is None:
+            capture.written.before_print()
             site, written = capture._site(), []
             nodes = _arguments(site)
             for k, a in enumerate(args):

@@ -11,10 +11,10 @@ import re
 import types
 from typing import Any, NamedTuple
 
-from ...runtime.ir import Call, Graph, Value
+from ...runtime.ir import Call, Graph, Value, values_in
 from ...tracer.site import Site
 
-__all__ = ["Names", "line_text", "name_values", "parse_code", "span_of"]
+__all__ = ["Cotangents", "Names", "line_text", "name_values", "parse_code", "span_of"]
 
 _RESERVED = frozenset([*dir(builtins), *keyword.kwlist, *keyword.softkwlist, "np", "scipy", "_"])
 
@@ -77,6 +77,44 @@ def name_values(graph: Graph, given: dict[Value, str]) -> dict[Value, str]:
             if primal is not None:
                 wishes[v] = "d_" * primal[1] + primal[0]
     return wishes
+
+
+class Cotangents:
+    """Whose cotangent each value is: `d_theta_2` belongs to `theta_2`, and what is returned for `theta` is `d_theta`."""
+
+    def __init__(self, graph: Graph, uses: dict[Value, int], wishes: dict[Value, str]) -> None:
+        """Fits `wishes`: buffers have the name of what they become, and gradients theirs to themselves."""
+        inputs = set(graph.inputs)
+        self._wishes = wishes
+        self._primals: dict[Value, Value | None] = {}
+        self._returned = {v for v in values_in(graph.outputs) if v.cotangent_of in inputs and v in wishes}
+        self._gradients = {wishes[v]: v.cotangent_of for v in self._returned}
+        for call in reversed(graph.calls):
+            first = call.args[0] if call.args else None
+            if not isinstance(first, Value) or uses.get(first) != 1:
+                continue
+            if call.op.consuming is not None and call.outs[0] in wishes:
+                self._become(first, call.outs[0])  # a buffer that is added into
+            elif call.op.path in ("np.copy", "np.asarray") and first in wishes:
+                self._become(call.outs[0], first)
+                del wishes[first]  # the result has the name, not its copy
+        for v in [v for v in wishes if v.cotangent_of in inputs and v not in self._returned]:
+            if self._gradients.get(wishes[v]) is v.cotangent_of:
+                del wishes[v]  # a part of the gradient
+
+    def _become(self, v: Value, named: Value) -> None:
+        if v not in self._wishes:
+            self._wishes[v] = self._wishes[named]
+            self._primals[v] = self._primals.get(named, named.cotangent_of)
+            if named in self._returned:
+                self._returned.add(v)
+
+    def wish(self, v: Value, wish: str, called: dict[Value | None, str], temporary: tuple[str, ...]) -> str:
+        """`wish`, by the names that values have got by now; the first of `temporary` where it would take a gradient's."""
+        primal = self._primals.get(v, v.cotangent_of)
+        if primal is not None and primal in called and (wish in temporary or wish == f"d_{self._wishes.get(primal)}"):
+            wish = f"d_{called[primal]}"
+        return temporary[0] if wish in self._gradients and v not in self._returned else wish
 
 
 def _primal_name(v: Value, wishes: dict[Value, str]) -> tuple[str, int] | None:

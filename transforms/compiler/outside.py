@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...tracer.autograd.function import Function, once_differentiable
-from ..namespaces import makes_generators
+from ..namespaces import makes_generators, may_draw
 from ..scope import is_user_class, is_user_function
 
 __all__ = ["generated", "is_constant", "is_plain_data", "is_user_error", "own_code", "why_not"]
@@ -91,6 +91,8 @@ def why_not(value: Any, name: str) -> str | None:
         return None
     if isinstance(value, np.ufunc) and value.__name__.endswith("(vectorized)"):
         return f"calls `{name}`, made by np.frompyfunc of a function that gradscribe does not see"
+    if may_draw(value):
+        return f"uses `{name}`, which may draw random numbers that would not be seen"
     if isinstance(value, _LIBRARY_CALLABLES) or type(value).__module__.startswith("scipy.special"):
         top = (getattr(value, "__module__", None) or "numpy").partition(".")[0]
         if top in _LIBRARIES and callable(value):

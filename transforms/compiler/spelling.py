@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import gast
 import numpy as np
 
-from ...runtime.ir import Call
+from ...runtime.ir import Call, Value
 from .inlining import name_tree
+from .passes.means import SMALL
 
 __all__ = ["spelled"]
 
 _OF_FLOATS = frozenset(["np.zeros", "np.ones", "np.empty", "np.eye", "np.identity"])  # by default
 _MADE_NEW = frozenset(["zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like"])
+_METHODS = frozenset(["np.sum", "np.max", "np.min", "np.prod"])  # the function takes as long again
 _SHORTER = {"np.absolute": "np.abs"}
 
 
@@ -36,9 +39,18 @@ def spelled(call: Call, tree: Callable[[Any], Any]) -> Any:
         del keywords["dtype"]
     fn = name_tree("abs" if op.infix == "abs()" else _SHORTER.get(op.path, op.path))
     args = [tree(a) for a in positional]
-    if call.backward and op.path == "np.sum" and isinstance(args[0], gast.Name) and positional[0].type.kind == "array":
-        fn = gast.Attribute(value=args.pop(0), attr="sum", ctx=gast.Load())  # np.sum itself takes as long again
+    if op.path in _METHODS and _is_quick(call, args[0]):
+        fn = gast.Attribute(value=args.pop(0), attr=op.path.removeprefix("np."), ctx=gast.Load())
     return gast.Call(func=fn, args=args, keywords=[gast.keyword(arg=k, value=tree(v)) for k, v in keywords.items()])
+
+
+def _is_quick(call: Call, tree: Any) -> bool:
+    """Whether a reduction is written as a method: of small arrays, and of names in the backward part."""
+    x = call.args[0]
+    if not isinstance(x, Value) or x.type.kind != "array":
+        return False
+    small = math.prod(x.type.shape) * int(x.type.dtype.itemsize) < SMALL
+    return small or (bool(call.backward) and call.op.path == "np.sum" and isinstance(tree, gast.Name))
 
 
 def _masked(call: Call, tree: Callable[[Any], Any]) -> Any:

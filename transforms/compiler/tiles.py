@@ -11,6 +11,7 @@ import math
 from typing import Any, NamedTuple
 
 from ...runtime.ir import Call, Graph, Value, values_in
+from .recompute import recomputed
 from .reuse import ufunc_of
 
 __all__ = ["Tiles", "tiled"]
@@ -34,12 +35,20 @@ class Tiles(NamedTuple):
     step: int  # along the first axis
 
 
-def tiled(graph: Graph) -> tuple[Graph, dict[Call, Tiles]]:
-    """The graph with the calls of each loop next to each other, and the loop of each call that is in one."""
+def tiled(graph: Graph, names: dict[Value, str] | None = None) -> tuple[Graph, dict[Call, Tiles]]:
+    """The graph with the calls of each loop next to each other, and the loop of each call that is in one.
+
+    What a loop computes anew, and does not read from an earlier one, has the same name among `names`.
+    """
     if not any(_is_large(call) for call in graph.calls):
         return graph, {}
     asked = _shapes_of_inputs(graph)
-    loops = [tiles for tiles in map(_tiles_of(asked), _chains(asked)) if tiles is not None]
+    chains = _chains(asked)
+    large = {call for chain in chains for call in chain}
+    for k, chain in enumerate(chains):
+        if _tiles_of(asked)(chain) is not None:
+            asked, chains[k] = recomputed(asked, chain, large, {} if names is None else names)
+    loops = [tiles for tiles in map(_tiles_of(asked), chains) if tiles is not None]
     if not loops:
         return graph, {}
     inside = {call: tiles for tiles in loops for call in tiles.calls}

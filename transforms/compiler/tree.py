@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tree", "joined"]
 
-_HITS = "__hits__"  # what the running function counts in, beside the text
+_HITS = "hits of the paths"  # no name that a user could give: what the running function counts in, beside the text
 _MANY = 64  # trees of one function, of which few are in use, and the others may be again
 _CALLS = 4  # for each path: the calls within which the paths of a new tree are checked
 

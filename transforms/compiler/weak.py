@@ -11,7 +11,7 @@ from ...runtime.ir import Call, Graph, Value, values_in
 __all__ = ["SPREADING", "STORING", "is_plain_size", "weak_numbers"]
 
 STORING = frozenset(["place", "scatter", "index_set", "index_add", "index_add_at"])  # into an array of its own dtype
-SPREADING = frozenset(["np.broadcast_to", "np.expand_dims"])  # of a Python float they make float64
+SPREADING = frozenset(["np.broadcast_to", "np.expand_dims", "np.full"])  # of a Python float they make float64
 _WEAKLY = frozenset(["+", "-", "*", "/"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import Any
 
 import numpy as np
@@ -46,14 +47,25 @@ class Written:
         arrays = [v for v in others if isinstance(v, np.ndarray)]
         if _overlaps_itself(array) or any(np.may_share_memory(v, array) for v in arrays):
             why = "writes into memory that several of its arguments share"
-            if any(call.op.effect for call in capture.graph.calls):  # which are not to happen twice
+            if any(call.op.path == "print" for call in capture.graph.calls):  # which is not to happen twice
                 capture.fail(why)
                 return
+            capture.generators.take_back()
             capture.abandoned = True
             raise OverlapError(why)
         self.bases.append(base)
         self.inputs.append(base._ir)
         self.before[id(array)] = array.copy(order="K")
+
+    def before_print(self) -> None:
+        """What is printed cannot be taken back: raises OverlapError where a write could find that arguments overlap."""
+        arrays = [v._caller for v in LOCAL.arguments if isinstance(v._caller, np.ndarray)]
+        if any(_overlaps_itself(v) for v in arrays) or any(
+            np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)
+        ):
+            self.capture.generators.take_back()
+            self.capture.abandoned = True
+            raise OverlapError("prints, with arguments that share memory")
 
     def loses_gradient(self, base: Any) -> None:
         """What requires grad is written into `base`: GradientLossError where that is an array from outside, as in eager."""

@@ -13,6 +13,7 @@ from .early_guards import early_guards
 from .fast import FAST
 from .folding import fold_constants
 from .identities import identities
+from .means import means
 from .placing import placing
 from .scaling import scaling
 from .shapes import shapes
@@ -22,7 +23,7 @@ from .spreading import spreading
 __all__ = ["FAST_NAMES", "NAMES", "PASSES", "optimise"]
 
 PASSES = (
-    dead_code, shapes, common_subexpressions, sharing, spreading, fold_constants, identities, dead_code, placing, scaling,
+    dead_code, means, shapes, common_subexpressions, sharing, spreading, fold_constants, identities, dead_code, placing, scaling,
     common_subexpressions, dead_code, early_guards,
 )  # fmt: skip
 

@@ -3,17 +3,20 @@
 `x * 1` and `x / 1` keep every real float (also -0.0, infinities and NaN; a complex infinity they do not);
 `x - 0.0` keeps them, too;
 `x + 0` is left alone, since it loses -0.0, but for sizes. A transpose of a transpose is the array. A sum over every axis
-needs no `axis`. `np.where(np.False_ & condition, a, b)` is `b`, where that has the dtype and shape of the result.
+needs no `axis`. A copy of one number that was spread is `np.full`. `np.where(np.False_ & condition, a, b)` is `b`, where
+that has the dtype and shape of the result.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from ....runtime.ir import Call, Graph, Value
-from .rewrite import rewrite, seen_from_outside
+from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.registry import require
+from .rewrite import is_elementwise, rewrite, seen_from_outside
 
 __all__ = ["identities"]
 
@@ -23,13 +26,25 @@ def identities(graph: Graph) -> Graph:
     outside = seen_from_outside(graph)
     turned: dict[Value, Value] = {}  # what np.transpose gave -> of what
     never: set[Value] = set()  # conditions that no element meets
+    spread: dict[Value, Call] = {}  # what np.broadcast_to gave -> that call
+    maker = {v: call for call in graph.calls for v in call.outs}
+    uses = Counter([v for call in graph.calls for v in call.reads] + list(values_in(graph.outputs)))
 
     def step(call: Call) -> Any:
         out = call.outs[0]
         if call.backward and call.op.path in _SUMS:
             return _over_all(call)
+        if call.op.path == "np.copy" and call.args[0] in spread:
+            return _filled(call, spread[call.args[0]])
+        if call.op.path == "np.broadcast_to":
+            spread[out] = call
         if out in outside:  # the caller gets memory of its own
-            return None
+            same = _same_as(call) if call.op.title in ("Mul", "Div") else None
+            made = maker.get(same) if same is not None and same.type == out.type and uses[same] == 1 else None
+            if same is None or made is None or not is_elementwise(made) or made.quiet != call.quiet or same in outside:
+                return None
+            outside.add(same)  # which is as new as what it stands for
+            return ("is", (same,))
         if call.op.path == "np.transpose" and call.args[1] is None and isinstance(call.args[0], Value):
             if call.args[0] in turned and turned[call.args[0]].type == out.type:
                 return ("is", (turned[call.args[0]],))
@@ -48,6 +63,20 @@ def identities(graph: Graph) -> Graph:
 
 
 _SUMS = frozenset(["np.sum", "np.mean"])
+
+
+def _filled(call: Call, spread: Call) -> list[Call] | None:
+    """A copy of one number, spread: `np.full`."""
+    (number, shape), out = spread.args[:2], call.outs[0]
+    dtype = number.type.dtype if isinstance(number, Value) else np.result_type(number)
+    plain = np.empty(out.type.shape, out.type.dtype).strides == out.type.strides
+    if not plain or dtype != out.type.dtype or (isinstance(number, Value) and number.type.kind != "scalar"):
+        return None
+    if call.args[1:] != call.op.bind(call.args[0])[1:]:
+        return None
+    out.cotangent_of = out.cotangent_of or spread.outs[0].cotangent_of
+    full, number = require(np.full), float(number) if isinstance(number, np.float64) else number
+    return [Call(full, full.bind(shape, number), call.outs, call.site, call.backward, call.quiet)]
 
 
 def _over_all(call: Call) -> list[Call] | None:
