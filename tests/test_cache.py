@@ -22,7 +22,7 @@ from gradscribe.explorer import cli
 from gradscribe.runtime.ir import Call, Graph, Type, Value
 from gradscribe.runtime.ops import Op
 from gradscribe.transforms.compiler import cache_key, specialise
-from gradscribe.transforms.compiler.signature import Signature
+from gradscribe.transforms.compiler.text.signature import Signature
 
 X = np.arange(3.0)
 POSIX = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="who owns a file is told by POSIX systems")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.transforms.compiler import signs
-from gradscribe.transforms.compiler.printer import to_source
-from gradscribe.transforms.compiler.widths import width
+from gradscribe.transforms.compiler.text import signs
+from gradscribe.transforms.compiler.text.printer import to_source
+from gradscribe.transforms.compiler.text.widths import width
 
 rng = np.random.default_rng(0)
 V, M = rng.normal(size=4), rng.normal(size=(4, 4))

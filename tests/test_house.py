@@ -108,7 +108,7 @@ def test_a_relative_import_is_resolved_from_a_package_too():
         ("runtime.ops", "import ast, numpy\nfrom .errors import NoRuleError\nfrom . import rules"),
         ("runtime.rules.special", "import scipy.special\nfrom ..registry import op\nfrom .support import spread"),
         ("tracer.tensor", "from ..runtime import ops\nfrom .. import runtime\ndef f():\n    import scipy"),
-        ("transforms.compiler.emit", "import gast\nfrom ...runtime.ir import Graph\nfrom ..trees import flatten"),
+        ("transforms.compiler.text.emit", "import gast\nfrom ...runtime.ir import Graph\nfrom ..trees import flatten"),
         ("transforms.compiler.passes.dead", "from ....tracer import modes\nfrom ..verify import verify"),
         ("explorer.demo", "from ..transforms import gradient\nfrom . import show"),
         ("__main__", "from .explorer import main"),

@@ -18,7 +18,6 @@ from gradscribe.runtime.registry import require
 from gradscribe.runtime.rules.control import count_of, guard, size_of
 from gradscribe.runtime.rules.indexing import index_add, place
 from gradscribe.runtime.rules.linalg import shared_matmul
-from gradscribe.transforms.compiler import reuse
 from gradscribe.transforms.compiler.passes import PASSES, optimise
 from gradscribe.transforms.compiler.passes.cse import common_subexpressions
 from gradscribe.transforms.compiler.passes.dead_code import dead_code
@@ -30,6 +29,7 @@ from gradscribe.transforms.compiler.passes.scaling import scaling
 from gradscribe.transforms.compiler.passes.shapes import shapes
 from gradscribe.transforms.compiler.passes.sharing import sharing
 from gradscribe.transforms.compiler.passes.spreading import spreading
+from gradscribe.transforms.compiler.text import reuse
 from gradscribe.transforms.compiler.verify import verify
 
 EACH = sorted(set(PASSES), key=lambda run: run.__name__)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.transforms.compiler.release import WORTH
+from gradscribe.transforms.compiler.text.release import WORTH
 from gradscribe.transforms.export_inputs import leaves_of, resized
 from gradscribe.transforms.peak import peak_memory
 

@@ -13,9 +13,9 @@ from test_tiles import A, small
 
 import gradscribe as gs
 from gradscribe.runtime.ir import Graph, Value
-from gradscribe.transforms.compiler import recompute
-from gradscribe.transforms.compiler.recompute import MOST
-from gradscribe.transforms.compiler.tiles import tiled
+from gradscribe.transforms.compiler.text import recompute
+from gradscribe.transforms.compiler.text.recompute import MOST
+from gradscribe.transforms.compiler.text.tiles import tiled
 from gradscribe.transforms.peak import peak_memory
 
 __all__ = ["small"]

@@ -17,9 +17,9 @@ from test_reuse import chain, lines, peak
 import gradscribe as gs
 from gradscribe.runtime import lookup, ops
 from gradscribe.runtime.rules.control import guard, size_of
-from gradscribe.transforms.compiler import tiles
-from gradscribe.transforms.compiler.reuse import ufunc_of
-from gradscribe.transforms.compiler.tiles import tiled
+from gradscribe.transforms.compiler.text import tiles
+from gradscribe.transforms.compiler.text.reuse import ufunc_of
+from gradscribe.transforms.compiler.text.tiles import tiled
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(0.1, 1.0, (2, 200_003))

@@ -177,8 +177,8 @@ class _Run:
     """One comparison while it is being made."""
 
     def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        from .compiler.signature import parameter_names  # the compiler stands on gast, which is slow to load
         from .compiler.specialise import Inputs
+        from .compiler.text.signature import parameter_names  # the compiler stands on gast, which is slow to load
 
         self.notes: list[str] = []
         while isinstance(function, Compiled):

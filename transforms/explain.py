@@ -12,8 +12,8 @@ from .compiler.compiled import Compiled
 from .compiler.effects import effect_words
 from .compiler.environment import eager_only
 from .compiler.failure import instead
-from .compiler.misses import Miss
-from .compiler.size_words import with_free_sizes
+from .compiler.guards.misses import Miss
+from .compiler.guards.size_words import with_free_sizes
 
 __all__ = ["Assumed", "Eager", "Explanation", "Specialised", "explain"]
 

@@ -43,9 +43,9 @@ class Captured(NamedTuple):
 
 def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label: str) -> Captured:
     """Generated source of `function`, checked against eager; CompileError where it has none."""
+    from .compiler.capture.written import OverlapError
     from .compiler.failure import Failure
     from .compiler.specialise import Inputs, captured  # the compiler stands on gast, which is slow to load
-    from .compiler.written import OverlapError
 
     inputs = Inputs(function, args, kwargs)
     inputs = inputs if inputs.refused is not None else inputs.again()  # which the function may write into
@@ -137,7 +137,7 @@ class _Export:
     """One export."""
 
     def __init__(self, function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        from .compiler.signature import parameter_names
+        from .compiler.text.signature import parameter_names
 
         self.function, self.argnums = function, argnums
         self.args, self.kwargs = args, kwargs

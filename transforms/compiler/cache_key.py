@@ -16,8 +16,8 @@ import numpy as np
 from ...runtime.ir import Call, Graph, Type, Value
 from ...runtime.ops import MISSING, Op
 from ...tracer.site import Site
-from .docstrings import describe
-from .signature import Signature, children
+from .text.docstrings import describe
+from .text.signature import Signature, children
 
 __all__ = ["Page", "UnknownError", "cache_key"]
 

@@ -20,8 +20,8 @@ from .failure import Failure, definition
 
 if TYPE_CHECKING:
     from ..scope import Path
-    from .free_sizes import Families
-    from .misses import Miss
+    from .guards.free_sizes import Families
+    from .guards.misses import Miss
     from .specialise import Entry, Inputs, Specialisation
     from .tree import Tree
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from ...runtime.ir import Call, Graph
 from . import cache
-from .signature import Signature
+from .text.signature import Signature
 
 if TYPE_CHECKING:
-    from .emit import Emitter
+    from .text.emit import Emitter
 
 __all__ = ["Specialisation", "optimise"]
 
@@ -75,7 +75,7 @@ class Specialisation:
 
     def emitter(self) -> Emitter:
         """What writes the text."""
-        from .emit import Emitter  # stands on gast, which is slow to load
+        from .text.emit import Emitter  # stands on gast, which is slow to load
 
         return Emitter(self.graph, self.signature)
 

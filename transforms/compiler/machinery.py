@@ -6,14 +6,14 @@ import difflib
 from typing import Any, NamedTuple
 
 from ...runtime.ir import Graph, Value
-from .free_sizes import Families
-from .misses import missed
+from .capture.varying import NumberNeededError, changed_numbers
+from .capture.written import OverlapError, left_otherwise, wrote_nothing
+from .guards.free_sizes import Families
+from .guards.misses import missed
 from .specialise import Entry, Inputs, captured, difference
 from .statements import first_difference
 from .tracebacks import located
 from .tree import joined
-from .varying import NumberNeededError, changed_numbers
-from .written import OverlapError, left_otherwise, wrote_nothing
 
 __all__ = [
     "Entry", "Families", "Inputs", "NumberNeededError", "OverlapError", "captured", "changed_numbers", "difference",

@@ -18,22 +18,22 @@ from ..scope import Path
 from ..trees import flatten_row, unflatten
 from . import cache
 from .cache_key import cache_key
-from .capture import Capture
+from .capture.capture import Capture
+from .capture.generators import copies_of, is_generator, modules_of, muted
+from .capture.outside import is_constant, own_code
+from .capture.sizes import Size
+from .capture.varying import NumberNeededError
+from .capture.written import OverlapError, left_otherwise, reads_other_strides, returned
 from .difference import difference
-from .docstrings import specialised_to
 from .effects import guards_first, has_effects, stays
 from .failure import Failure, definition
-from .free_sizes import Families, Outline, outline_of
 from .generated import Specialisation, optimise
-from .generators import copies_of, is_generator, modules_of, muted
-from .guards import Plan
-from .inputs import RUNTIME, Inputs
-from .naming import Names
-from .outside import is_constant, own_code
-from .signature import Signature, children, printable
-from .sizes import Size
-from .varying import NumberNeededError
-from .written import OverlapError, left_otherwise, reads_other_strides, returned
+from .guards.free_sizes import Families, Outline, outline_of
+from .guards.guards import Plan
+from .guards.inputs import RUNTIME, Inputs
+from .text.docstrings import specialised_to
+from .text.naming import Names
+from .text.signature import Signature, children, printable
 
 __all__ = ["Entry", "Inputs", "Specialisation", "captured", "difference", "unwrapped"]
 
@@ -291,7 +291,7 @@ def _outside(capture: Capture, graph: Graph, extras: list[tuple[str, Path]]) -> 
 
 def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
     """The text of a graph; what prints stands on gast, which is slow to load."""
-    from .emit import emit
+    from .text.emit import emit
 
     return emit(graph, signature, name, docstring)
 

@@ -14,10 +14,10 @@ import numpy as np
 from ...runtime.ir import Call, Value, interpret
 from ...runtime.rules.control import GuardMissError
 from ...tracer.site import Site
+from .capture.generators import copies_of, is_generator, muted, privately
 from .difference import is_near
-from .generators import copies_of, is_generator, muted, privately
-from .inputs import RUNTIME, Inputs
-from .naming import line_text
+from .guards.inputs import RUNTIME, Inputs
+from .text.naming import line_text
 
 if TYPE_CHECKING:
     from .specialise import Entry, Specialisation
@@ -42,7 +42,7 @@ def quoted(site: Site | None) -> str:
 
 def statements(specialisation: Specialisation) -> list[Statement]:
     """The statements of a text that belong to calls; none where text and graph do not fit together."""
-    from .tile_loops import each_statement  # stands on gast, which is slow to load, and few texts are looked into
+    from .text.tile_loops import each_statement  # stands on gast, which is slow to load, and few texts are looked into
 
     emitter = specialisation.emitter()  # as it wrote the text
     emitter.function("f", "")

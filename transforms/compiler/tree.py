@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from ...runtime.ir import Call, Graph
 from . import cache
-from .docstrings import specialised_to
 from .effects import has_effects
-from .naming import Names
+from .guards.plans import joined_plan
 from .paths import Node, merged
-from .plans import joined_plan
-from .signature import Signature
 from .specialise import Entry, Specialisation
+from .text.docstrings import specialised_to
+from .text.naming import Names
+from .text.signature import Signature
 
 if TYPE_CHECKING:
-    from .emit import Emitter
+    from .text.emit import Emitter
 
 __all__ = ["Tree", "joined"]
 
@@ -97,7 +97,7 @@ class Tree(Specialisation):
         return root
 
     def _text(self, signature: Signature, name: str) -> str:
-        from .branches import emit_tree  # stands on gast, which is slow to load
+        from .text.branches import emit_tree  # stands on gast, which is slow to load
 
         docstring = specialised_to(signature, Graph(self.inputs, [], [])).rstrip()
         docstring += f"\n\n    Knows {len(self.given)} paths; a call that takes another gives NotImplemented.\n    "
@@ -138,7 +138,7 @@ class Tree(Specialisation):
 
     def emitter(self) -> Emitter:
         """What writes the text."""
-        from .branches import TreeEmitter
+        from .text.branches import TreeEmitter
 
         return TreeEmitter(self.root, self.inputs, self.signature, self.results)
 

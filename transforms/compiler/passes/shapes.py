@@ -8,7 +8,7 @@ from ....runtime.ir import Call, Graph, Value
 from ....runtime.ops import Kind
 from ....runtime.registry import require
 from ....runtime.rules.control import count_of
-from ..naming import name_values
+from ..text.naming import name_values
 from .rewrite import is_elementwise, rewrite
 
 __all__ = ["shapes"]

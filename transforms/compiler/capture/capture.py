@@ -1,0 +1,391 @@
+"""Capture: run the rebuilt function on Tensors under a recorder, and write down what it does and what that rests on."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from ....runtime.ir import Call, Graph, Value, type_of
+from ....runtime.ops import shape_of
+from ....runtime.registry import require
+from ....runtime.rules.control import guard, observed, size_of
+from ....tracer.modes import LOCAL
+from ....tracer.operand import Operand, wrap
+from ....tracer.site import Site, calls_to, user_site
+from ...scope import ABSENT, Path, Scope, all_code
+from ..failure import Failure, definition, read_at, reading
+from ..text.naming import assigned_names
+from .generators import GENERATOR, Generators, is_generator
+from .identities import Identities
+from .instances import AS_THEY_ARE, Instances
+from .instructions import compares_objects, only_for_super, refused
+from .messages import Messages
+from .outside import is_constant, is_plain_data, is_user_error, why_not
+from .sizes import Compared, Shape, Size
+from .varying import is_float, with_python_alone
+from .written import Written
+
+__all__ = ["Capture"]
+
+_NAMING = ("__name__", "__qualname__", "__doc__", "__module__")
+_VALUE_EXITS = frozenset(["bool", "int", "float", "complex", "index", "item"])
+_EXIT_WORDS = {
+    "repr": "prints a traced value", "tolist": "takes a traced value as a list",
+    "numpy": "takes the plain array of a traced value", "data": "takes the plain array of a traced value",
+    "array": "hands a traced value to code that takes plain arrays", "dlpack": "hands a traced value out by dlpack",
+    "pickle": "pickles a traced value", "hash": "uses a traced value as a key of a dict, or in a set",
+    "flags": "reads the memory flags of a traced value",
+}  # fmt: skip
+
+_SIZED_BY_VALUE = frozenset(
+    ["np.nonzero", "np.flatnonzero", "np.argwhere", "np.unique", "np.compress", "np.extract", "np.repeat", "np.bincount",
+     "np.trim_zeros", "np.union1d", "np.intersect1d", "np.setdiff1d"]
+)  # fmt: skip
+
+
+class Capture:
+    """The recorder that operations and exits report to, and the witness that decides what reads become."""
+
+    def __init__(self, varying: Collection[Path] = ()) -> None:
+        self.varying = varying  # where numbers are read that change from call to call
+        self.varied = False  # whether one of them became an input
+        self.postponed = False  # what this run did to attributes, the next one need not do
+        self.graph = Graph([], [], [])
+        self.failed: Failure | None = None
+        self.scope = Scope(self)
+        self.codes: set[types.CodeType] = set()
+        self.compared: dict[Compared, None] = {}  # where the code decided by a size
+        self.reads: dict[Path, Any] = {}  # what was read and must be found again: the guards of the scope
+        self.arrays: dict[Path, tuple[Value, Any]] = {}  # arrays read from outside: inputs
+        self.has_number_guards = False
+        self._catching: set[types.CodeType] = set()  # code that catches exceptions, or leaves a `with` by them
+        self._entered: types.FunctionType | None = None  # the last function that became part of it
+        self._backward: Site | None = None
+        self._in_backward: bool | str = False  # "tangents" while those go forward
+        self._user_code = False  # whether a backward of the user's runs
+        self.contexts: set[types.CodeType] = set()
+        self._tensors: dict[Path, Any] = {}
+        self.abandoned = False  # whether the run is to be forgotten, with what it wrote
+        self.written = Written(self)
+        self._instances = Instances(self)
+        self.generators = Generators(self)
+        self.messages = Messages(self)
+        self.identities = Identities(self)
+        self.given: list[Any] = []  # the Tensors of the arrays among the arguments
+
+    @property
+    def outside(self) -> list[Any]:
+        """The Tensors of what was read from outside the function."""
+        return list(self._tensors.values())
+
+    # inputs
+    def new_input(self, value: Any, name: str) -> Any:
+        """A Tensor that stands for an input of the graph."""
+        tensor = wrap(value)
+        tensor._ir = Value(type_of(value), name)
+        self.graph.inputs.append(tensor._ir)
+        return tensor
+
+    # the recorder
+    def fail(self, reason: str, site: Site | None = None, path: Path | None = None) -> None:
+        """Give the capture up: the run goes on as in eager mode. Blamed is where `path` is read, if it is given."""
+        if self.failed is None:
+            site = site or (None if path is None else read_at(path, self.codes))
+            self.failed = Failure(reason, site or self._site() or definition(self._entered))
+
+    def _site(self) -> Site | None:
+        if self._in_backward and not self._user_code:
+            return self._backward
+        site = user_site()
+        return site if site is not None and site.code in self.codes else self._backward
+
+    def call(self, op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> Any:
+        """Write one operation down and give its results their values; what the node of the operation keeps."""
+        if self.failed is not None:
+            return None
+        args = tuple([self.operand(b) for b in bound])
+        if op.may_raise and self._catching:
+            self.fail(f"calls {op.path}, which can raise, beside code that catches errors")
+            return None
+        if self.varied and with_python_alone(op, args):
+            self.fail("calculates with a number that changes, as Python does and NumPy does not")
+            return None
+        outs = tuple([Value(type_of(r._value)) for r in results])
+        site = self._site()
+        sites = () if site is None or self._in_backward else (site, *calls_to(site.code, self.codes))
+        for out, r in zip(outs, results, strict=True):
+            out.sites = sites
+            r._ir = out
+        if self._user_code and site is not None and site is not self._backward:
+            for out, name in zip(outs, assigned_names(site, len(outs)), strict=False):
+                out.name = name
+        self.graph.calls.append(Call(op, args, outs, site, self._in_backward, bool(self._in_backward)))
+        if _sized_by_value(op, args):
+            self._guard_sizes(outs)
+        return outs, site
+
+    def _guard_sizes(self, outs: tuple[Value, ...]) -> None:
+        """The lengths of results that depend on values are guards: code may have branched on them."""
+        for out in outs:
+            for axis, length in enumerate(out.type.shape):
+                size = self._small(size_of, (out, axis), length)
+                self.graph.calls.append(
+                    Call(require(guard), (size, "index", length), (Value(size.type),), self._site())
+                )
+
+    def operand(self, x: Any) -> Any:
+        """An argument as it stands in the graph: values in place of Tensors and traced sizes."""
+        if isinstance(x, Operand):
+            ir = getattr(x, "_ir", None)
+            return self.operand(x._value) if ir is None else ir
+        if isinstance(x, Size):
+            return self._size(x)
+        if isinstance(x, Shape):
+            return self._small(shape_of, (x.value,), tuple(x))
+        if isinstance(x, np.ndarray):
+            self.fail(f"uses an array of unknown origin ({x.dtype.name}{list(x.shape)}); pass it as an argument")
+            return None
+        if type(x) is tuple:
+            return tuple([self.operand(e) for e in x])
+        if type(x) is list:
+            return [self.operand(e) for e in x]
+        if isinstance(x, slice):
+            return slice(self.operand(x.start), self.operand(x.stop), self.operand(x.step))
+        return x
+
+    def _size(self, size: Any) -> Any:
+        if not isinstance(size, Size):
+            return size
+        kind, *parts = size.origin
+        if kind == "axis":
+            return self._small(size_of, tuple(parts), int(size))
+        return self._small(kind, tuple(map(self._size, parts)), int(size))
+
+    def _small(self, fn: Any, args: tuple[Any, ...], result: Any) -> Value:
+        out = Value(type_of(result))
+        self.graph.calls.append(
+            Call(require(fn), args, (out,), self._site(), self._in_backward, bool(self._in_backward))
+        )
+        return out
+
+    def shape(self, tensor: Any) -> tuple[int, ...]:
+        """The shape of a Tensor, of sizes that remember where they are from."""
+        plain: tuple[int, ...] = np.shape(tensor._value)
+        ir = getattr(tensor, "_ir", None)
+        if ir is None or not plain:
+            return plain
+        return Shape(ir, [Size(n, ("axis", ir, k), self) for k, n in enumerate(plain)])
+
+    def size_tensor(self, size: Size) -> Any:
+        """A Tensor that stands for a size, for what gives a float."""
+        tensor = wrap(int(size))
+        tensor._ir = self._size(size)
+        return tensor
+
+    def leave(self, tensor: Any, how: str, spec: str = "") -> None:
+        """A value leaves a Tensor: it becomes a guard where it is one small thing, else the capture is over."""
+        if self.failed is not None:
+            return
+        ir = getattr(tensor, "_ir", None)
+        if how in _VALUE_EXITS:
+            if ir is None:
+                return
+            value = tensor._value
+            if how == "item" and np.size(value) != 1:
+                return
+            try:
+                expect = observed(value, how)
+            except (
+                TypeError,
+                ValueError,
+                OverflowError,
+            ):  # the exit itself is about to raise, which the code may catch
+                self.fail(f"takes {how}() of a traced value that has none")
+                return
+            if how in ("int", "index") and self._catching and ir.type.dtype.kind == "f":
+                self.fail(f"takes {how}() of a traced value, which can raise, beside code that catches errors")
+                return
+            if isinstance(expect, (float, complex)):
+                self.has_number_guards = True
+            out = Value(ir.type)
+            self.graph.calls.append(Call(require(guard), (ir, how, expect), (out,), self._site()))
+        elif how == "format":
+            self.messages.formatted(tensor, spec)
+        elif how in _EXIT_WORDS:
+            self.fail(_EXIT_WORDS[how])
+
+    def backward(self, node: Any, g: Any) -> None:
+        """The engine arrives at `node` with cotangent `g`."""
+        if self._in_backward == "tangents":  # it transposes one VJP
+            return
+        self._in_backward = True
+        ir = getattr(node, "ir", None)
+        if ir is None:
+            return
+        outs, self._backward = ir
+        v = getattr(g, "_ir", None)
+        if v is None or v.cotangent_of in self.graph.inputs:
+            return
+        if v.cotangent_of is None or outs[0] in self.graph.inputs:  # a gradient is called by its argument
+            v.cotangent_of = outs[0]
+
+    def user_code(self, runs: bool) -> bool:
+        """A backward that the user wrote begins (or is over): its lines and names are the user's. How it was before."""
+        before, self._user_code = self._user_code, runs
+        return before
+
+    def tangent(self, node: Any) -> None:
+        """Tangents arrive at `node`."""
+        self._in_backward = "tangents"
+        ir = getattr(node, "ir", None)
+        if ir is not None:
+            self._backward = ir[1]
+
+    def backward_ends(self, before: tuple[bool | str, Any]) -> None:
+        """The engine is done; `before` is what `backward_begins` gave."""
+        self._in_backward, self._backward = before
+
+    def backward_begins(self) -> tuple[bool | str, Any]:
+        """The engine starts."""
+        before = (self._in_backward, self._backward)
+        self._in_backward = self._in_backward or True
+        return before
+
+    # the witness
+    def enter(self, function: types.FunctionType) -> None:
+        """A user's function becomes part of the capture."""
+        self._entered = function
+        for code in all_code(function.__code__):
+            self.codes.add(code)
+            if self.failed is not None:
+                continue
+            self.failed = refused(code, code is function.__code__, code in self.contexts)
+            if compares_objects(code):
+                self.identities.begin()
+        defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+        if not all(map(is_constant, defaults)):  # which the scope looks at one by one
+            for part in ("__defaults__", "__kwdefaults__"):
+                path = Path(("attribute", function, part), words=f"{function.__qualname__}.{part}")
+                self.reads[Path(("id", path, ""))] = getattr(function, part)
+            if function.__kwdefaults__:
+                names = Path(("keys", function.__kwdefaults__, ""), words=f"{function.__qualname__}.__kwdefaults__")
+                self.reads[names] = tuple(function.__kwdefaults__)
+        elif defaults:
+            self.reads[Path(("attribute", function, "__defaults__"))] = function.__defaults__
+            self.reads[Path(("attribute", function, "__kwdefaults__"))] = (
+                None if function.__kwdefaults__ is None else dict(function.__kwdefaults__)
+            )
+        if function.__code__.co_exceptiontable:
+            self._catching.add(function.__code__)
+        for name in _NAMING:
+            if any(name in code.co_names for code in self.codes):
+                self.reads[Path(("attribute", function, name), words=f"{function.__name__}.{name}")] = getattr(
+                    function, name
+                )
+        self.reads[Path(("attribute", function, "__code__"))] = function.__code__
+        self.reads[Path(("attribute", function, "__dict__"))] = dict(vars(function))
+
+    def see(self, value: Any, path: Path) -> Any:
+        """What the code gets for a value read at `path`."""
+        known = self._tensors.get(path)
+        if known is not None:
+            if known._caller is value:
+                return known
+            self.fail(f"reads `{path.words}`, which changes meanwhile")
+        if value is builtins.super:
+            return self._instances.super
+        if self.failed is not None:
+            if path[0] == "cell" and path[2] == "__class__":
+                return value
+            seen = self._instances.seen(value, path)
+            return self.scope.stand_in(value, path) if seen is value else seen
+        kind = type(value)
+        if kind is np.ndarray and value.dtype.kind in "biufc" and value.dtype.isnative:
+            twin = self.identities.known(value, path)
+            if twin is not None:
+                return twin
+            tensor = self.new_input(value, path.name)
+            tensor._caller = value
+            LOCAL.arguments = (*LOCAL.arguments, tensor)
+            self.arrays[path] = (tensor._ir, value)
+            self._tensors[path] = tensor
+            if self.written.overlap(value):
+                self.fail(f"reads `{path.words}`, which shares memory with an array that it has written into")
+            return tensor
+        if path in self.varying and is_float(value):
+            number = self.new_input(value, path.name)
+            number._caller = value
+            self.arrays[path] = (number._ir, value)
+            self._tensors[path] = number
+            self.varied = True
+            return number
+        if is_constant(value):
+            self.reads[path] = value
+            return value
+        if is_generator(value):
+            return self.generator(value, path)
+        if path[0] == "cell" and path[2] == "__class__" and all(map(only_for_super, self.codes)):
+            self.reads[path] = value
+            return value
+        seen = self._instances.seen(value, path)
+        if seen is not value or (isinstance(value, AS_THEY_ARE) and self.reads.get(path, ABSENT) is value):
+            return seen
+        reason = why_not(value, path.name)
+        if reason is not None:
+            self.fail(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
+        elif path[0] != "attribute" or path[1] is not builtins:
+            self.reads[path] = value
+        if is_plain_data(value) or is_user_error(value):
+            self.of_class(value)
+        return self.scope.stand_in(value, path)
+
+    def generator(self, value: Any, path: Path | None) -> Any:
+        """What stands for a generator of random numbers: an input."""
+        known = None if path is None else self.arrays.get(path)
+        if (known is None and self.generators.is_known(value)) or (known is not None and known[1] is not value):
+            self.fail("meets one generator of random numbers in two places")
+            return value
+        ir = Value(GENERATOR, "" if path is None else path.name) if known is None else known[0]
+        if known is None:
+            self.graph.inputs.append(ir)
+        if path is not None:
+            self.arrays[path] = (ir, value)
+        return self.generators.handle(value, ir)
+
+    def instance(self, value: Any) -> Any:
+        """What stands for an object whose methods are called, or that is an argument; functions are in scope."""
+        handle = self._instances.handle(value)
+        return self.scope.stand_in(value) if handle is value and callable(value) else handle
+
+    def partial(self, value: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        """The function of a partial, and its arguments as code in the capture gets them."""
+        return self._instances.partial(value)
+
+    def plain(self, value: Any) -> Any:
+        """The user's object that stands behind a result."""
+        return self._instances.plain(value)
+
+    def of_class(self, cls: type) -> None:
+        """A class of plain data takes part: what it defines must stay."""
+        self._instances.of_class(cls)
+
+    def settle(self) -> None:
+        """The user's code is done."""
+        self.messages.settle()
+        self._instances.settle()
+
+
+def _sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
+    """Whether the shape of a result depends on values: a mask as index, nonzero, and their like."""
+    if op.path in _SIZED_BY_VALUE:
+        return True
+    if op.path == "np.where":
+        return len(args) == 1 or args[1] is None
+    if op.path != "operator.getitem":
+        return False
+    parts = args[1] if isinstance(args[1], tuple) else (args[1],)
+    return any(isinstance(p, Value) and p.type.dtype == np.bool_ for p in parts)

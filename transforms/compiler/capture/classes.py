@@ -1,0 +1,285 @@
+"""Classes of the user's in a capture: a mirror of each, below it, whose methods and values are the ones that are noticed."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import enum
+import functools
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+from ....tracer.operand import Operand
+from ...scope import ABSENT, Path, is_user_class, is_user_function, member, watched
+from .definitions import Definitions
+from .outside import generated, is_constant, is_plain_data, own_code
+
+if TYPE_CHECKING:
+    from .capture import Capture
+
+__all__ = ["Classes"]
+
+_UNSEEN = frozenset(
+    ["__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__init_subclass__", "__del__", "__class__", "__new__",
+     "__slots__", "__class_getitem__", "__set_name__"]
+)  # fmt: skip
+_KEPT = frozenset(  # what Python writes into a class, and the mirror inherits
+    ["__module__", "__qualname__", "__doc__", "__orig_bases__", "__parameters__", "__match_args__", "__abstractmethods__",
+     "__dataclass_fields__", "__dataclass_params__", "__type_params__", "__protocol_attrs__", "_is_protocol",
+     "_is_runtime_protocol"]
+)  # fmt: skip
+_LAZY = frozenset(  # of these, what changes by itself
+    ["__dict__", "__weakref__", "__annotations__", "__firstlineno__", "__static_attributes__", "__annotate__",
+     "__annotate_func__", "__annotations_cache__", "_abc_impl", "__slotnames__"]
+)  # fmt: skip
+_OF_TREES = frozenset(["__subclasses__", "__bases__", "__base__", "__mro__", "mro", "__dict__"])
+
+
+class _Gone:
+    """What a mirror is below once the capture is over."""
+
+
+class Classes:
+    """The mirrors of one capture, and the objects that were made of them."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self._mirrors: dict[type, Any] = {}
+        self._made: list[Any] = []
+        self._enumerations: set[type] = set()
+        self.asking = False
+
+    def seen(self, cls: type, path: Path) -> Any:
+        """What stands for a class: itself for an enumeration, a mirror, or None where it cannot be followed."""
+        capture = self.capture
+        if isinstance(cls, enum.EnumType):
+            if not self.enumeration(cls):
+                return None
+            capture.reads[path] = cls
+            return cls
+        if is_plain_data(cls) and own_code(cls) is None:
+            return None  # it runs as it is
+        mirror = self.mirror(cls)
+        if mirror is not None:
+            capture.reads[path] = cls
+        return mirror
+
+    def enumeration(self, cls: Any) -> bool:
+        """Whether an enumeration is one of plain values, which are guarded then."""
+        if cls in self._enumerations:
+            return True
+        if cls.__mro__[1:] != (enum.Enum, object):
+            return False
+        if any(
+            is_user_function(getattr(found, "__func__", found)) or isinstance(found, property)
+            for found in vars(cls).values()
+        ):
+            return False
+        if not all(is_constant(one._value_) for one in cls):
+            return False
+        self._enumerations.add(cls)
+        self.capture.reads[Path(("defined", Definitions(cls), ""), words=cls.__qualname__)] = True
+        for one in cls:
+            self.capture.reads[Path(("attribute", one, "_value_"), words=f"{cls.__name__}.{one.name}")] = one._value_
+        return True
+
+    def mirror(self, cls: type) -> Any:
+        """The class that stands for `cls`; None where some of its code or values could not be noticed."""
+        if cls not in self._mirrors:
+            self._mirrors[cls] = None  # while it is being made, for a class that names itself
+            if all(map(_can_be_followed, cls.__mro__)) and type(cls) in (type, abc.ABCMeta):
+                self._mirrors[cls] = self._mirror(cls)
+        return self._mirrors[cls]
+
+    def _mirror(self, cls: type) -> Any:
+        reads = self.capture.reads
+        for name in ("__name__", "__mro__"):
+            reads[Path(("id", Path(("attribute", cls, name), words=f"{cls.__name__}.{name}"), ""))] = getattr(cls, name)
+        space: dict[str, Any] = {
+            "__gradscribe_mirror__": (cls,),
+            "__module__": cls.__module__,
+            "__qualname__": cls.__qualname__,
+        }
+        made = type.__new__(_metaclass(self, cls), cls.__name__, (cls,), space)
+        self._mirrors[cls] = made
+        for owner in filter(is_user_class, cls.__mro__):
+            late = [name for name, found in vars(owner).items() if name in _LAZY or not hasattr(type(found), "__get__")]
+            late = [name for name in late if name not in _KEPT]
+            reads[Path(("defined", Definitions(owner, late), ""), words=owner.__qualname__)] = True
+            for name, found in list(vars(owner).items()):
+                if name not in _KEPT | _LAZY and name not in vars(made):
+                    type.__setattr__(made, name, self._entry(cls, name, found, f"{owner.__name__}.{name}"))
+        return made
+
+    def _entry(self, cls: type, name: str, found: Any, words: str) -> Any:
+        """What stands in the mirror for an entry of a class."""
+        capture = self.capture
+        if isinstance(found, (staticmethod, classmethod)) and is_user_function(found.__func__):
+            return type(found)(self.later(found.__func__))
+        if isinstance(found, functools.cached_property):
+            again = functools.cached_property(self.later(found.func))
+            again.__set_name__(cls, name)
+            return again
+        if isinstance(found, property):
+            return property(*[None if f is None else self.later(f) for f in (found.fget, found.fset, found.fdel)])
+        if type(found) is types.FunctionType:
+            if not generated(found):
+                return self.later(found)
+            for part in ("__code__", "__defaults__", "__kwdefaults__"):
+                capture.reads[Path(("id", Path(("attribute", found, part)), ""))] = getattr(found, part)
+            return found
+        return _Late(capture, found, Path(("attribute", cls, name), words=words))
+
+    def later(self, function: Any) -> Any:
+        """A method that is rebuilt when it is called: it may read its own class, which is not there yet."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self.rebuilt(function)(*args, **kwargs)
+
+        return functools.update_wrapper(call, function, updated=())
+
+    def rebuilt(self, function: Any) -> Any:
+        """A method over the scope of the capture; it may store attributes of the object that it is called on."""
+        self.capture.contexts.add(function.__code__)
+        return self.capture.scope.rebuild(function)
+
+    def is_made(self, cls: type) -> bool:
+        """Whether the mirror of a class is there."""
+        return self._mirrors.get(cls) is not None
+
+    def made(self, obj: Any) -> None:
+        """An object of a mirror was made."""
+        self._made.append(obj)
+
+    def leaves(self, obj: Any) -> None:
+        """An object becomes one of its own class, which holds plain arrays."""
+        (cls,) = vars(type(obj)).get("__gradscribe_mirror__", (None,))
+        if cls is not None:
+            object.__setattr__(obj, "__class__", cls)
+            for name, value in list(vars(obj).items()):
+                vars(obj)[name] = self.capture.plain(value)
+
+    def inherited(self, obj: Any, after: type, name: str) -> Any:
+        """What `super().name` is for an object of a mirror; the entries of all classes are guarded already."""
+        (cls,) = vars(type(obj))["__gradscribe_mirror__"]
+        found = member(cls, name, after)
+        if type(found) is types.FunctionType and not generated(found) and is_user_function(found):
+            return types.MethodType(self.rebuilt(found), obj)
+        if isinstance(found, property) and is_user_function(found.fget):
+            return types.MethodType(self.rebuilt(found.fget), obj)()
+        if found is not ABSENT and is_user_class(cls) and not callable(found):
+            self.capture.fail(f"reads `{name}` of super(), which is no method")
+        return getattr(super(after, obj), name)
+
+    def is_below(self, kind: type, cls: type) -> bool:
+        """Whether a class is a subclass of another, mirrors aside."""
+        self.asking, before = True, self.asking
+        try:
+            return issubclass(kind, cls)
+        finally:
+            self.asking = before
+
+    def settle(self) -> None:
+        """Objects that were made inside become objects of their own class, which hold plain arrays."""
+        self.asking = True  # from now on mirrors are classes like any other
+        for obj in self._made:
+            self.leaves(obj)
+        for mirror in filter(None, self._mirrors.values()):
+            with contextlib.suppress(TypeError):  # of another layout: it goes with the garbage
+                type.__setattr__(mirror, "__bases__", (_Gone,))  # the user's class has no such subclass any more
+
+
+class _Late:
+    """A value of a class, noticed when it is read."""
+
+    def __init__(self, capture: Capture, value: Any, path: Path) -> None:
+        self.capture, self.value, self.path = capture, value, path
+
+    def __get__(self, obj: Any, cls: Any = None) -> Any:
+        return self.capture.see(self.value, self.path)
+
+
+def _can_be_followed(owner: type) -> bool:
+    if owner in (object, abc.ABC) or owner.__module__ == "typing":
+        return True
+    if not is_user_class(owner):
+        return False
+    special = [vars(owner)[name] for name in _UNSEEN & vars(owner).keys()]
+    if not all(isinstance(found, types.FunctionType) and generated(found) for found in special):  # frozen dataclasses
+        return False
+    return all(_entry_can(name, found) for name, found in vars(owner).items() if name not in _KEPT | _LAZY)
+
+
+def _entry_can(name: str, found: Any) -> bool:
+    if isinstance(found, (staticmethod, classmethod)):
+        return is_user_function(found.__func__)
+    if isinstance(found, property):
+        return all(f is None or is_user_function(f) for f in (found.fget, found.fset, found.fdel))
+    if type(found) is functools.cached_property:
+        return is_user_function(found.func)
+    if isinstance(found, types.FunctionType):
+        return (
+            is_user_function(found) and not set(vars(found)) - {"__wrapped__", "__isabstractmethod__"}
+        ) or generated(found)
+    return not hasattr(type(found), "__get__") or isinstance(found, types.GetSetDescriptorType)
+
+
+def _metaclass(classes: Classes, cls: type) -> Any:
+    """The class of one mirror."""
+    capture = classes.capture
+
+    def call(mirror: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(cls, "__abstractmethods__", ()):
+            capture.fail(f"makes an object of `{cls.__name__}`, which is abstract")
+            return cls(*args, **kwargs)  # which raises
+        obj = type.__call__(mirror, *args, **kwargs)
+        if type(obj) is mirror:
+            classes.made(obj)
+        return obj
+
+    def check(mirror: Any, obj: Any) -> bool:
+        if isinstance(obj, Operand):
+            return isinstance(obj._value, cls)
+        real = watched(obj)
+        kind = type(obj if real is ABSENT else real)
+        capture.reads[Path(("id", Path(("attribute", kind, "__mro__")), ""))] = kind.__mro__
+        if type(cls) is not type and cls not in kind.__mro__:
+            capture.fail(f"asks for an instance of `{cls.__name__}`, where others can register")
+        return classes.is_below(kind, cls)
+
+    def below(mirror: Any, kind: Any) -> bool:
+        if classes.asking:  # an abstract class asks all that are below it
+            return bool(type.__subclasscheck__(mirror, kind))
+        if type(cls) is not type:
+            capture.fail(f"asks for a subclass of `{cls.__name__}`, where others can register")
+        (real,) = vars(kind).get("__gradscribe_mirror__", (kind,))
+        return classes.is_below(real, cls)
+
+    def read(mirror: Any, name: str) -> Any:
+        if name in _OF_TREES and sys._getframe(1).f_code in capture.codes:
+            capture.fail(f"reads `{name}` of a class")
+            found = getattr(cls, name)
+            if name != "__subclasses__":
+                return found
+            return lambda: [c for c in found() if "__gradscribe_mirror__" not in vars(c)]
+        return type.__getattribute__(mirror, name)
+
+    def store(mirror: Any, name: str, value: Any) -> None:
+        if not classes.is_made(cls) or name in _LAZY:  # typing.Generic writes into what is below it, copyreg its cache
+            return type.__setattr__(mirror, name, value)
+        capture.fail(f"stores the attribute `{name}`")
+        setattr(cls, name, capture.plain(value))
+        return type.__setattr__(mirror, name, value)
+
+    def delete(mirror: Any, name: str) -> None:
+        capture.fail(f"deletes the attribute `{name}`")
+        delattr(cls, name)
+
+    space = {
+        "__call__": call, "__getattribute__": read, "__instancecheck__": check, "__subclasscheck__": below,
+        "__setattr__": store, "__delattr__": delete,
+        "__hash__": lambda mirror: hash(cls),
+        "__eq__": lambda mirror, other: other is mirror or other is cls,
+    }  # fmt: skip
+    return type(type(cls).__name__, (type(cls),), space)

@@ -1,0 +1,251 @@
+"""Random generators in a capture: handles whose draws become calls of the graph, and copies from before the run."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import random
+import sys
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....runtime.ir import Call, Graph, Type, Value, type_of
+from ....runtime.registry import require
+from ....runtime.rules.drawing import draw, seeded
+from ....runtime.rules.messages import silent
+from ....tracer.dispatch import has_tensor, unwrap
+from ....tracer.operand import Operand, levels_of, wrap
+from ....tracer.site import calls_to
+from ...scope import watched
+from ...trees import flatten_row
+
+if TYPE_CHECKING:
+    from .capture import Capture
+
+__all__ = ["GENERATOR", "Generators", "copies_of", "digest_of", "is_generator", "modules_of", "muted", "privately"]
+
+GENERATOR = Type("generator", np.dtype(object), (), ())
+_NOTHING = Type("python", np.dtype(object), (), ())
+_NUMPYS = frozenset(
+    ["beta", "binomial", "chisquare", "choice", "dirichlet", "exponential", "f", "gamma", "geometric", "gumbel",
+     "hypergeometric", "laplace", "logistic", "lognormal", "logseries", "multinomial", "multivariate_hypergeometric",
+     "multivariate_normal", "negative_binomial", "noncentral_chisquare", "noncentral_f", "normal", "pareto", "permutation",
+     "permuted", "poisson", "power", "random", "rayleigh", "standard_cauchy", "standard_exponential", "standard_gamma",
+     "standard_normal", "standard_t", "triangular", "uniform", "vonmises", "wald", "weibull", "zipf", "integers",
+     "rand", "randn", "randint", "random_sample", "random_integers", "tomaxint", "seed", "ranf", "sample"]
+)  # fmt: skip
+_PYTHONS = frozenset(
+    ["random", "uniform", "triangular", "randint", "randrange", "getrandbits", "gauss", "normalvariate", "lognormvariate",
+     "expovariate", "vonmisesvariate", "gammavariate", "betavariate", "paretovariate", "weibullvariate", "seed"]
+)  # fmt: skip
+_HOMES = ("numpy.random._generator", "numpy.random.mtrand", "random")
+
+
+def is_generator(value: Any) -> bool:
+    """Whether a value is a generator of random numbers: NumPy's two kinds, and Python's."""
+    cls = type(value)
+    return cls.__module__ in _HOMES and cls.__name__ in ("Generator", "RandomState", "Random")
+
+
+def copies_of(values: dict[Any, Any], memo: dict[int, Any] | None = None) -> dict[Any, Any]:
+    """The same values, with copies in place of generators; those that share their state go on sharing it."""
+    memo = {} if memo is None else memo
+    return {k: copy.deepcopy(v, memo) if is_generator(v) else v for k, v in values.items()}
+
+
+def modules_of(*graphs: Graph) -> dict[str, Any]:
+    """The generators behind the modules that graphs draw from by name."""
+    names = {
+        call.args[0]
+        for graph in graphs
+        for call in graph.calls
+        if call.op.path == "draw" and isinstance(call.args[0], str)
+    }
+    return {name: _module(name) for name in sorted(names)}
+
+
+def _module(name: str) -> Any:
+    draws: Any = np.random.normal if name == "np.random" else random.random
+    return draws.__self__
+
+
+def digest_of(value: Any) -> str:
+    """A text that tells a value from others, and a generator from itself in another state."""
+    if not is_generator(value):
+        return repr(value)
+    return repr(value.getstate() if isinstance(value, random.Random) else _bits(value).state)
+
+
+class _Shadow:
+    """A module with something else under one of its names."""
+
+    def __init__(self, module: Any, **others: Any) -> None:
+        self.__dict__.update(others)
+        self.__dict__["__gradscribe_module__"] = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["__gradscribe_module__"], name)
+
+
+def muted(function: Any, generators: dict[str, Any]) -> Any:
+    """The function of a text that prints nothing, and draws from these generators in place of those of the modules."""
+    own = {name: made for name, made in generators.items() if name in ("np.random", "random")}
+    if not own and "print" not in function.__code__.co_names:
+        return function
+    space = {**function.__globals__, "print": silent}
+    if "np.random" in own:
+        space["np"] = _Shadow(np, random=_Shadow(np.random, **_methods(own["np.random"])))
+    if "random" in own:
+        space["random"] = own["random"]
+    made = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _methods(generator: Any) -> dict[str, Any]:
+    found = {name: getattr(generator, name) for name in _NUMPYS if hasattr(generator, name)}
+    return found | dict.fromkeys(("ranf", "sample"), generator.random_sample)
+
+
+def privately(graph: Graph) -> Graph:
+    """The graph, printing nothing, and drawing from copies of the modules' generators."""
+    own = copies_of(modules_of(graph))
+    calls = [
+        call.with_args((own[call.args[0]], *call.args[1:]))
+        if call.op.path == "draw" and isinstance(call.args[0], str)
+        else Call(require(silent), call.args, call.outs)
+        if call.op.path == "print"
+        else call
+        for call in graph.calls
+    ]
+    return Graph(graph.inputs, calls, graph.outputs)
+
+
+class Generators:
+    """The generators that a capture meets."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.before: dict[int | str, Any] = {}  # by identity, and of modules by name: a copy from before the first draw
+        self._memo: dict[int, Any] = {}
+        self._handles: dict[int, tuple[Any, Any]] = {}
+
+    def handle(self, real: Any, ir: Value) -> Any:
+        """What stands for a generator: it draws from the same state, and each draw is recorded."""
+        known = self._handles.get(id(real))
+        if known is not None:
+            return known[1]
+        self.before[id(real)] = copy.deepcopy(real, self._memo)
+        cls: Any = type(real)
+        space = {"__getattribute__": lambda _, name: self._read(real, ir, name), "__gradscribe_watched__": (real,)}
+        below = type(cls.__name__, (cls,), space)
+        made = cls.__new__(below) if cls is random.Random else below(_bits(real))  # Random() would seed it
+        self._handles[id(real)] = (real, made)
+        return made
+
+    def is_known(self, real: Any) -> bool:
+        """Whether the generator stands in the graph already."""
+        return id(real) in self._handles
+
+    def _read(self, real: Any, ir: Value, name: str) -> Any:
+        found = getattr(real, name)
+        if name in (_PYTHONS if type(real) is random.Random else _NUMPYS) and self.capture.failed is None:
+            return self._drawing(ir, found)
+        if name != "__class__" and not self.capture._instances.over:
+            self.capture.fail(f"uses `{name}` of a {type(real).__name__}")
+        return found
+
+    def _drawing(self, ir: Value, found: Any) -> Callable[..., Any]:
+        @functools.wraps(found, updated=())
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self.draws(ir, found, sys._getframe(1).f_code, args, kwargs)
+
+        return call
+
+    def of_module(
+        self, owner: Any, found: Any, code: types.CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A call of a function of `np.random` or `random`, which draws from the module's own generator."""
+        module = "random" if isinstance(owner, random.Random) else "np.random"
+        name = found.__name__
+        if owner is not _module(module) or name not in (_PYTHONS if module == "random" else _NUMPYS):
+            self.capture.fail(f"calls {type(owner).__name__}.{name}, whose result differs from call to call")
+        return self.draws(module, found, code, args, kwargs)
+
+    def draws(
+        self, ir: Value | str, found: Any, code: types.CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Draw, and write it down; `code` is what calls."""
+        capture = self.capture
+        leaves = flatten_row((*args, *kwargs.values()))[0]
+        traced = has_tensor(leaves)
+        reason = None
+        if code not in capture.codes:
+            reason = f"hands a generator of random numbers to `{code.co_name}`"
+        elif "out" in kwargs or (found.__name__ == "seed" and not (args or kwargs)):
+            reason = f"calls {found.__name__} of a generator in a way that its source would not follow"
+        elif traced and ((isinstance(ir, str) and ir == "random") or capture._catching):
+            reason = f"draws with `{found.__name__}` by a traced value"
+        elif any(isinstance(v, Operand) and (v._node is not None or levels_of(v)) for v in leaves):
+            reason = f"draws with `{found.__name__}` by a value that is differentiated"
+        if reason is not None:
+            capture.fail(reason)
+        if capture.failed is not None:
+            return found(*args, **kwargs)
+        if isinstance(ir, str) and ir not in self.before:
+            self.before[ir] = copy.deepcopy(_module(ir), self._memo)
+        result = found(*[unwrap(a) for a in args], **{k: unwrap(v) for k, v in kwargs.items()})
+        if result is not None and type_of(result).dtype.kind not in "biufc":
+            capture.fail(f"draws something else than numbers with `{found.__name__}`")
+            return result
+        made = None if result is None else wrap(result)
+        out = Value(_NOTHING if result is None else type_of(result))
+        self._record(draw, (ir, found.__name__, args, tuple(kwargs.items())), out)
+        if made is not None:
+            made._ir = out
+        return made
+
+    def new(self, *args: Any, **kwargs: Any) -> Any:
+        """`np.random.default_rng(seed)` in the user's code."""
+        if len(args) == 1 and not kwargs and any(args[0] is made for _, made in self._handles.values()):
+            return args[0]
+        seeds = [*args, *kwargs.values()]
+        if len(seeds) != 1 or type(seeds[0]) is not int:
+            self.capture.fail("calls np.random.default_rng by something else than one int")
+        real = np.random.default_rng(*args, **kwargs)
+        if self.capture.failed is not None:
+            return real
+        out = Value(GENERATOR)
+        self._record(seeded, (seeds[0],), out)
+        return self.handle(real, out)
+
+    def _record(self, fn: Any, args: tuple[Any, ...], out: Value) -> None:
+        capture = self.capture
+        site = capture._site()
+        out.sites = () if site is None or capture._in_backward else (site, *calls_to(site.code, capture.codes))
+        bound = tuple([capture.operand(a) for a in args])
+        call = Call(require(fn), bound, (out,), site, capture._in_backward, bool(capture._in_backward))
+        capture.graph.calls.append(call)
+
+    def take_back(self) -> None:
+        """Put all generators into the states from before the run, which is to be forgotten."""
+        for name, state in self.before.items():
+            real = _module(name) if isinstance(name, str) else self._handles[name][0]
+            if isinstance(real, random.Random):
+                real.setstate(state.getstate())
+            elif isinstance(real, np.random.RandomState):
+                real.set_state(state.get_state())
+            else:
+                real.bit_generator.state = state.bit_generator.state
+
+    def plain(self, value: Any) -> Any:
+        """The user's generator behind a handle."""
+        real = watched(value)
+        return real if is_generator(real) else value
+
+
+def _bits(generator: Any) -> Any:
+    return generator.bit_generator if hasattr(generator, "bit_generator") else generator._bit_generator

@@ -1,0 +1,177 @@
+"""What a captured function may read from outside itself, and why the rest ends the capture: state that no guard would notice."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from ....tracer.autograd.function import Function, once_differentiable
+from ...namespaces import makes_generators, may_draw
+from ...scope import is_user_class, is_user_function
+
+__all__ = ["generated", "is_constant", "is_plain_data", "is_user_error", "own_code", "why_not"]
+
+_EXACT = frozenset([bool, int, float, complex, str, bytes, type(None), type(Ellipsis)])
+_PURE_MODULES = frozenset(
+    ["math", "cmath", "functools", "itertools", "operator", "collections", "dataclasses", "typing", "types", "enum",
+     "contextlib", "numbers", "fractions", "abc", "copy", "string", "re", "bisect", "heapq", "textwrap"]
+)  # fmt: skip
+_PURE_BUILTINS = frozenset(
+    getattr(builtins, name)
+    for name in (
+        "abs", "all", "any", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate", "filter",
+        "float", "frozenset", "getattr", "hasattr", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min",
+        "next", "object", "ord", "pow", "print", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum",
+        "tuple", "type", "zip",
+    )
+)  # fmt: skip
+_LIBRARIES = ("numpy", "scipy", "gradscribe", *_PURE_MODULES)
+_LIBRARY_CALLABLES = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.sum))
+_STATEFUL = frozenset(  # NumPy's own settings, which the generated source would not follow
+    getattr(np, name)
+    for name in (
+        "errstate", "seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize", "set_printoptions",
+        "get_printoptions", "printoptions",
+    )
+)  # fmt: skip
+_METHODS = frozenset(["forward", "setup_context", "backward", "vjp", "jvp", "vmap", "generate_vmap_rule"])
+_GENERATED = ("<string>", dataclasses.__file__, sys.modules["typing"].__file__, sys.modules["collections"].__file__)
+_MADE_BY_PYTHON = (types.MemberDescriptorType, types.GetSetDescriptorType, types.BuiltinFunctionType)
+
+
+def is_constant(value: Any) -> bool:
+    """Whether a value is a plain number, text or the like, without parts that could change: of no subclass."""
+    kind = type(value)
+    if kind is slice:
+        return is_constant(value.start) and is_constant(value.stop) and is_constant(value.step)
+    if kind is tuple:
+        return all(map(is_constant, value))
+    return (
+        kind in _EXACT or isinstance(value, np.dtype) or (isinstance(value, np.generic) and value.dtype.kind in "biufc")
+    )
+
+
+def is_plain_data(value: Any) -> bool:
+    """Whether a value is a dataclass or a named tuple."""
+    return isinstance(value, type) and (
+        dataclasses.is_dataclass(value) or (issubclass(value, tuple) and hasattr(value, "_fields"))
+    )
+
+
+def is_user_error(value: Any) -> bool:
+    """Whether a value is an exception class of the user's."""
+    return isinstance(value, type) and issubclass(value, BaseException) and is_user_class(value)
+
+
+def why_not(value: Any, name: str) -> str | None:
+    """Why a value that stands under `name` cannot be part of a capture; None where it can."""
+    if isinstance(value, types.MethodType) and value.__func__ is Function.apply.__func__:  # type: ignore[attr-defined]
+        value = value.__self__
+    if isinstance(value, type) and issubclass(value, Function):
+        return _why_not_custom(value)
+    if isinstance(value, once_differentiable):
+        return None
+    if isinstance(value, types.ModuleType):
+        top = value.__name__.partition(".")[0]
+        if top in (*_LIBRARIES, "random") or top not in sys.stdlib_module_names:
+            return None
+        return f"uses the module `{top}`, which reaches outside the function"
+    if is_user_function(value):
+        if not all(name == "__wrapped__" or is_constant(found) for name, found in vars(value).items()):
+            return f"calls `{name}`, a function with attributes of its own"
+        return None
+    if isinstance(value, (types.BuiltinFunctionType, type)):
+        return _why_not_built_in(value, name)
+    if hasattr(type(value), "__gradscribe_transform__"):
+        return None
+    if isinstance(value, np.ufunc) and value.__name__.endswith("(vectorized)"):
+        return f"calls `{name}`, made by np.frompyfunc of a function that gradscribe does not see"
+    if may_draw(value):
+        return f"uses `{name}`, which may draw random numbers that would not be seen"
+    if isinstance(value, _LIBRARY_CALLABLES) or type(value).__module__.startswith("scipy.special"):
+        top = (getattr(value, "__module__", None) or "numpy").partition(".")[0]
+        if top in _LIBRARIES and callable(value):
+            return f"uses `{name}`, a setting of NumPy's" if value in _STATEFUL else None
+    return f"reads `{name}`, a {type(value).__name__}, whose changes it could not notice; pass it as an argument"
+
+
+def _why_not_built_in(value: Any, name: str) -> str | None:
+    top = (getattr(value, "__module__", None) or "").partition(".")[0]
+    owner = getattr(value, "__self__", None)
+    if isinstance(value, type):
+        if top == "builtins":
+            fine = value in _PURE_BUILTINS or issubclass(value, BaseException)
+            return None if fine else f"calls `{name}`, which has effects or reaches outside the function"
+        if value in _STATEFUL:
+            return f"uses `{name}`, a setting of NumPy's"
+        if is_user_error(value):
+            return _why_not_error(value)
+        if makes_generators(value):
+            return f"uses the class `{name}`; np.random.default_rng(seed) is known"
+        if issubclass(value, BaseException) or top in _PURE_MODULES or top == "numpy":
+            return None
+        if is_plain_data(value):
+            return own_code(value)
+        return f"uses the class `{name}`"
+    if owner is not None and not isinstance(owner, types.ModuleType):
+        return f"reads `{name}`, a method of a {type(owner).__name__}, whose changes it could not notice"
+    if top == "builtins":
+        return None if value in _PURE_BUILTINS else f"calls `{name}`, which has effects or reaches outside the function"
+    if value in _STATEFUL:
+        return f"uses `{name}`, a setting of NumPy's"
+    return None if top in _LIBRARIES or top == "_operator" else f"calls `{top}.{name}`"
+
+
+def _why_not_error(cls: type) -> str | None:
+    """Why an exception class of the user's cannot enter a capture: it has code, or values that could change within."""
+    for owner in filter(is_user_class, cls.__mro__):
+        for name, found in vars(owner).items():
+            if not (is_constant(found) or isinstance(found, _MADE_BY_PYTHON) or name.startswith("__")) or (
+                isinstance(found, types.FunctionType)
+            ):
+                return f"uses `{cls.__name__}`, whose `{name}` gradscribe does not look into yet"
+    return None
+
+
+def _why_not_custom(cls: type[Function]) -> str | None:
+    """Why a Function cannot be part of a capture: it has more than the methods that guards look at."""
+    for owner in cls.__mro__[: cls.__mro__.index(Function)]:
+        for name in vars(owner):
+            if name.startswith("__") or name == "_node" or name in _METHODS:
+                continue
+            return f"uses `{cls.__name__}`, whose `{name}` is the class's own and could change unseen"
+    return None
+
+
+def generated(function: types.FunctionType) -> bool:
+    """Whether Python wrote a method of a class, as dataclasses and named tuples have them."""
+    return getattr(function, "__wrapped__", function).__code__.co_filename in _GENERATED  # reprlib wraps a __repr__
+
+
+def own_code(cls: type) -> str | None:
+    """Why objects of a plain class cannot enter a capture: code or values of the class would be read unseen."""
+    fields = {*getattr(cls, "_fields", ())}
+    if dataclasses.is_dataclass(cls):
+        fields |= {f.name for f in dataclasses.fields(cls)}
+    for owner in cls.__mro__:
+        if owner.__module__ in ("builtins", "typing", "abc", "collections.abc"):
+            continue
+        for name, member in vars(owner).items():
+            if name in fields:
+                continue
+            inner = getattr(member, "__func__", member) if isinstance(member, (classmethod, staticmethod)) else member
+            if isinstance(inner, types.FunctionType):
+                if not generated(inner):
+                    return f"uses `{cls.__name__}`, whose method `{name}` gradscribe does not look into yet"
+            elif isinstance(member, property) or (
+                hasattr(type(member), "__get__") and not isinstance(member, _MADE_BY_PYTHON)
+            ):
+                return f"uses `{cls.__name__}`, whose `{name}` gradscribe does not look into yet"
+            elif not name.startswith("_"):
+                return f"uses `{cls.__name__}`, whose attribute `{name}` is the class's own and could change unseen"
+    return None

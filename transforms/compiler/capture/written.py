@@ -1,0 +1,177 @@
+"""The arrays of the caller that a captured function wrote into: what they held before, and what they hold in the end."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ....runtime.errors import GradientLossError
+from ....runtime.ir import Graph, Value
+from ....tracer.modes import LOCAL, grad_mode, recording
+from ....tracer.operand import Operand, wrap
+from ....tracer.site import blame
+from ....tracer.views import replay
+from ...trees import flatten_row
+from ..difference import difference
+from ..effects import has_effects
+from ..text.reuse import ufunc_of
+
+__all__ = ["OverlapError", "Written", "left_otherwise", "reads_other_strides", "returned", "wrote_nothing"]
+
+
+_BY_ELEMENT = frozenset(["index_set", "getitem", "size_of", "shape_of", "count_of"])
+
+
+class OverlapError(BaseException):
+    """The code is about to write into memory that several arguments share; no handler of the user's may notice."""
+
+
+class Written:
+    """The Tensors that stand for these arrays, in the order of their first writes."""
+
+    def __init__(self, capture: Any) -> None:
+        self.capture = capture
+        self.bases: list[Any] = []
+        self.inputs: list[Value] = []  # what they were in the graph
+        self.before: dict[int, Any] = {}  # copies of the arrays, by their identity
+
+    def add(self, base: Any) -> None:
+        """`base` will be written; raises OverlapError where its memory is that of others, or its own twice over."""
+        capture, array = self.capture, base._caller
+        if capture.failed is not None or any(base is known for known in self.bases):
+            return
+        others = [v._caller for v in (*LOCAL.arguments, *capture.outside) if v is not base]
+        arrays = [v for v in others if isinstance(v, np.ndarray)]
+        if _overlaps_itself(array) or any(np.may_share_memory(v, array) for v in arrays):
+            why = "writes into memory that several of its arguments share"
+            if any(call.op.path == "print" for call in capture.graph.calls):  # which is not to happen twice
+                capture.fail(why)
+                return
+            capture.generators.take_back()
+            capture.abandoned = True
+            raise OverlapError(why)
+        self.bases.append(base)
+        self.inputs.append(base._ir)
+        self.before[id(array)] = array.copy(order="K")
+
+    def before_print(self) -> None:
+        """What is printed cannot be taken back: raises OverlapError where a write could find that arguments overlap."""
+        arrays = [v._caller for v in LOCAL.arguments if isinstance(v._caller, np.ndarray)]
+        if any(_overlaps_itself(v) for v in arrays) or any(
+            np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)
+        ):
+            self.capture.generators.take_back()
+            self.capture.abandoned = True
+            raise OverlapError("prints, with arguments that share memory")
+
+    def loses_gradient(self, base: Any) -> None:
+        """What requires grad is written into `base`: GradientLossError where that is an array from outside, as in eager."""
+        if any(base is tensor for tensor in self.capture.outside):
+            raise blame(GradientLossError(
+                "a value that requires grad is written into an array from outside the function, which the array would lose. "
+                "Pass the array as an argument, or write the value's numbers (x.detach())."
+            ))  # fmt: skip
+
+    def overlap(self, array: Any) -> bool:
+        """Whether an array lies where one was written."""
+        return any(np.may_share_memory(base._caller, array) for base in self.bases)
+
+    def place_of(self, leaf: Any) -> int | None:
+        """Which of these arrays a result is: the very object."""
+        owner = owner_of(leaf)
+        return next((k for k, base in enumerate(self.bases) if base is owner), None)
+
+    def shows(self, leaf: Any) -> bool:
+        """Whether a result is a view of one of these arrays, or of what it held before."""
+        view = getattr(leaf, "_view", None)
+        if view is not None and any(view.base is base for base in self.bases):
+            return True
+        return isinstance(leaf._value, np.ndarray) and self.overlap(leaf._value)
+
+    def final(self) -> tuple[list[Value], list[Any]]:
+        """The inputs that were written, and the values that they have in the end."""
+        found = [(x, base._ir) for x, base in zip(self.inputs, self.bases, strict=True) if base._ir is not x]
+        return [x for x, _ in found], [new for _, new in found]
+
+
+def returned(written: Written, leaf: Any) -> Any:
+    """A result as the caller gets it: of a view of an array that was written, the view of that array itself."""
+    view = getattr(leaf, "_view", None)
+    if view is None or not any(view.base is base for base in written.bases):
+        return leaf
+    with grad_mode(False), recording(None):
+        return replay(view._replace(base=wrap(view.base._caller)))
+
+
+def left_otherwise(
+    entry: Any, copies: tuple[list[Any], dict[str, Any]], outside: dict[str, Any], inputs: Any
+) -> str | None:
+    """How the arrays that the text wrote differ from those that eager left, `inputs` and what stands outside now."""
+    if not entry.specialisation.signature.writes:
+        return None
+    found = [_arrays([*copies[0], *copies[1].values()]), _arrays(list(outside.values()))]
+    expected = [_arrays(inputs.values), _arrays(list(entry.outside(afterwards=True).values()))]
+    problem = difference(found, expected, entry.specialisation.eps)
+    return problem and f"of the arrays that it writes into, {problem}"
+
+
+def wrote_nothing(error: Exception, specialisation: Any) -> bool:
+    """Whether a text that raised has no effect yet, and eager may run in its place: not so where it raised in `x += y`."""
+    if has_effects(specialisation.raw):
+        return False
+    function: Any = ast.parse(specialisation.text).body[-1]
+    names = specialisation.signature.parameters
+    nodes: list[Any] = list(ast.walk(function))
+    lines = [node.lineno for node in nodes if _target(node) in names]
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename != specialisation.filename:
+        trace = trace.tb_next
+    return trace is not None and not any(trace.tb_lineno >= line for line in lines)
+
+
+def _target(node: Any) -> str | None:
+    """The variable that a statement computes into: `x += y`, `np.exp(t, out=x)`."""
+    into: Any = node.target if isinstance(node, ast.AugAssign) else None
+    if isinstance(node, ast.Call):
+        into = next((k.value for k in node.keywords if k.arg == "out"), None)
+    return into.id if isinstance(into, ast.Name) else None
+
+
+def _arrays(values: list[Any]) -> list[Any]:
+    return [leaf for leaf in flatten_row(tuple(values))[0] if type(leaf) is np.ndarray]
+
+
+def owner_of(leaf: Any) -> Any:
+    """The Tensor of the outermost transform that a Tensor stands for."""
+    while isinstance(getattr(leaf, "_caller", None), Operand):
+        leaf = leaf._caller
+    return leaf
+
+
+def reads_other_strides(graph: Graph, inputs: list[Value], news: list[Any]) -> bool:
+    """Whether code may have seen that what stands for a written array lies in memory in another way.
+
+    A write gives a Tensor new values, without the gaps that the caller's array has: the bits of a matrix product may differ.
+    """
+    seen = {
+        new
+        for x, new in zip(inputs, news, strict=True)
+        if isinstance(new, Value) and new.type.strides != x.type.strides
+    }
+    if not seen:
+        return False
+    return any(ufunc_of(call.op) is None and call.op.name not in _BY_ELEMENT for call in graph.calls)
+
+
+def _overlaps_itself(array: Any) -> bool:
+    """Whether elements of an array may share memory."""
+    reach = array.itemsize
+    for n, step in sorted(zip(array.shape, map(abs, array.strides), strict=True), key=lambda axis: axis[1]):
+        if n > 1:
+            if step < reach:
+                return True
+            reach += (n - 1) * step
+    return False

@@ -1,0 +1,1 @@
+"""Guards: what a specialisation assumes, checked at each call, and said in words."""

@@ -1,0 +1,145 @@
+"""The arguments of one call, taken apart, and copied so that generated text can be tried on them."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....tracer.operand import Operand
+from ...trees import flatten_row, unflatten
+from ..capture.generators import copies_of, digest_of, is_generator
+from ..capture.instances import watchable
+from ..capture.outside import is_constant, why_not
+from ..failure import Failure, definition
+from ..text.signature import parameter_names
+from .guards import signature_key
+
+__all__ = ["RUNTIME", "Inputs", "untransformed"]
+
+RUNTIME = (float, complex, np.floating, np.complexfloating)
+
+
+class Inputs:
+    """The arguments of one call, taken apart: what is an input, what is static, what cannot be compiled."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.function = function
+        self.args, self.kwargs = args, kwargs
+        self.names = parameter_names(function, args, kwargs)
+        self.values = [*args, *kwargs.values()]
+        self.leaves, self.structure = flatten_row(tuple(self.values))
+        reason = _receiver(function)
+        self.refused = None if reason is None else Failure(reason, definition(function))
+        for leaf in self.leaves:
+            reason = self._reason(leaf)
+            if reason is not None and self.refused is None:
+                self.refused = Failure(reason, definition(function))
+        self.key = (self.structure, len(args), tuple(kwargs), signature_key(self.leaves))
+
+    @staticmethod
+    def _reason(leaf: Any) -> str | None:
+        if type(leaf) is np.ndarray:
+            plain = leaf.dtype.kind in "biufc" and leaf.dtype.isnative
+            return (
+                None
+                if plain
+                else f"was called with an array of dtype {leaf.dtype.str if leaf.dtype.kind in 'biufc' else leaf.dtype}"
+            )
+        if isinstance(leaf, np.ndarray):
+            return f"was called with a {type(leaf).__name__}, a subclass of ndarray"
+        if isinstance(leaf, Operand):
+            return "was called with a Tensor; compiled functions take arrays"
+        if is_constant(leaf) or watchable(leaf) or is_generator(leaf):
+            return None
+        if callable(leaf):
+            reason = why_not(leaf, getattr(leaf, "__name__", type(leaf).__name__))
+            return None if reason is None else f"was called with a function that it cannot follow: it {reason}"
+        return f"was called with a {type(leaf).__name__}, which compile does not look into"
+
+    def copied(self) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments again, arrays copied with the strides and overlaps that they have."""
+        copies = iter(_copies([v for v in self.leaves if type(v) is np.ndarray]))
+        leaves = [next(copies) if type(v) is np.ndarray else v for v in self.leaves]
+        leaves = list(copies_of(dict(enumerate(leaves))).values())
+        values = list(unflatten(self.structure, leaves))
+        n = len(self.args)
+        return values[:n], dict(zip(self.kwargs, values[n:], strict=True))
+
+    def again(self) -> Inputs:
+        """The same inputs in memory of their own."""
+        args, kwargs = self.copied()
+        return Inputs(self.function, tuple(args), kwargs)
+
+    def digest(self) -> int:
+        """A number that tells other inputs of the same signature apart from these."""
+        return hash(
+            tuple(
+                [v.tobytes() if type(v) is np.ndarray else id(v) if watchable(v) else digest_of(v) for v in self.leaves]
+            )
+        )
+
+
+def _receiver(function: Any) -> str | None:
+    """Why a function cannot be compiled for what is bound to it: None for a plain one."""
+    function = untransformed(function)
+    if isinstance(function, types.MethodType):
+        if watchable(function.__self__):
+            return _receiver(function.__func__)
+        name = type(function.__self__).__name__
+        return f"is a method of a {name}, whose attributes it could not notice; pass what it reads as arguments"
+    if isinstance(function, functools.partial):
+        return _receiver(function.func)
+    if type(function) is types.FunctionType or watchable(function):
+        return None
+    return why_not(function, getattr(function, "__name__", type(function).__name__))
+
+
+def untransformed(function: Any) -> Any:
+    """The user's function under our transforms."""
+    while hasattr(type(function), "__gradscribe_transform__"):
+        function = function.function
+    return function
+
+
+def _copies(arrays: list[Any]) -> list[Any]:
+    """Copies with the same strides, those of overlapping arrays in one memory: either tells in the bits of a matmul."""
+    bounds = [np.lib.array_utils.byte_bounds(a) for a in arrays]
+    ordered = sorted(bounds)
+    if all(low[1] <= high[0] for low, high in itertools.pairwise(ordered)) and all(
+        a.flags.c_contiguous for a in arrays
+    ):
+        return [a.copy() for a in arrays]
+    made: list[Any] = [None] * len(arrays)
+    for k, array in enumerate(arrays):
+        if made[k] is None:
+            group = [j for j in range(k, len(arrays)) if made[j] is None and _touches(arrays, k, j)]
+            alone = len(group) == 1 and array.flags.c_contiguous
+            for j, copied in zip(group, [array.copy()] if alone else _in_one([arrays[j] for j in group]), strict=True):
+                made[j] = copied
+    return made
+
+
+def _touches(arrays: list[Any], k: int, j: int) -> bool:
+    """Whether array `j` overlaps with `k`, or with what lies between them in the list and overlaps with it."""
+    return k == j or any(
+        np.may_share_memory(arrays[i], arrays[j]) for i in range(k, j) if i == k or _touches(arrays, k, i)
+    )
+
+
+def _in_one(arrays: list[Any]) -> list[Any]:
+    """Copies of arrays in one memory, each at its place."""
+    bounds = [np.lib.array_utils.byte_bounds(a) for a in arrays]
+    low = min(b[0] for b in bounds)
+    memory = np.empty(max(b[1] for b in bounds) - low, np.uint8)
+    made = []
+    for array in arrays:
+        offset = array.__array_interface__["data"][0] - low
+        copied = np.ndarray(array.shape, array.dtype, memory, offset, array.strides) if array.size else array
+        copied[...] = array
+        made.append(copied)
+    return made

@@ -1,0 +1,1 @@
+"""Text: a graph as the source that a person would have written."""

@@ -1,0 +1,383 @@
+"""Graph -> gast tree: expressions and not one op a line, the user's names, sections, and the user's lines as notes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+import numpy as np
+
+from ....runtime.ir import Call, Graph, Value, values_in
+from ..passes.rewrite import is_elementwise
+from .boundary import arguments_of, result_of, unpacking_of
+from .conditions import condition
+from .docstrings import with_returns
+from .inlining import body_of, inlined, locals_of, name_tree, times_used
+from .layout import WIDTH
+from .literals import constant_tree, in_place_of, joined_text, new_axis
+from .naming import Cotangents, Names, name_values
+from .printer import note, to_source
+from .release import released
+from .reuse import reused
+from .sections import in_sections
+from .signature import Signature
+from .signs import SIGNED, negated, with_sign
+from .spelling import spelled
+from .stores import STORE, stored_late, with_stores, write_store, written_early
+from .tile_loops import write_loop
+from .tiles import tiled
+from .weak import SPREADING, STORING, is_plain_size, weak_numbers
+from .widths import width, width_around
+
+__all__ = ["Emitter", "emit", "printed"]
+
+_BINARY = {
+    "+": gast.Add, "-": gast.Sub, "*": gast.Mult, "/": gast.Div, "//": gast.FloorDiv, "%": gast.Mod, "**": gast.Pow,
+    "@": gast.MatMult, "&": gast.BitAnd, "|": gast.BitOr, "^": gast.BitXor,
+}  # fmt: skip
+_COMPARE = {"<": gast.Lt, "<=": gast.LtE, ">": gast.Gt, ">=": gast.GtE, "==": gast.Eq, "!=": gast.NotEq}
+_UNARY = {"-": gast.USub, "+": gast.UAdd, "~": gast.Invert}
+_IMPORTS = {
+    "math": "import math\n", "random": "import random\n", "np": "import numpy as np\n", "scipy": "import scipy.special\n",
+}  # fmt: skip
+_FRESH = frozenset(["elementwise", "bilinear", "reduction", "creation"])
+
+
+def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
+    """The text of a Python function that computes `graph`."""
+    return printed(Emitter(graph, signature).function(name, docstring))
+
+
+def printed(tree: Any) -> str:
+    """The text of a definition, and the imports that it needs."""
+    used = {node.id for node in gast.walk(tree) if isinstance(node, gast.Name)}
+    imports = [line for root, line in _IMPORTS.items() if root in used]
+    own = len(used & {"math", "random"})  # of the standard library
+    if own and len(imports) > own:
+        imports.insert(own, "\n")
+    return "".join([*imports, "\n\n" if imports else "", to_source(tree)])
+
+
+def assign(name: str, value: Any) -> Any:
+    """`name = value`."""
+    return gast.Assign(targets=[name_tree(name, store=True)], value=value, type_comment=None)
+
+
+class Emitter:
+    """Writes one graph; afterwards `statements` and `trees` tell what was written for which call and value."""
+
+    def __init__(self, graph: Graph, signature: Signature) -> None:
+        self.signature = signature
+        self.names = Names()
+        for parameter in signature.parameters:
+            self.names.parameter(parameter)
+        self.trees: dict[Value, Any] = {}  # how each value is written where it is used
+        given: dict[Value, str] = {}
+        self.unpacking = unpacking_of(signature, self.names, self.trees, graph.inputs, given)
+        self.wishes = name_values(graph, given)
+        graph, self.tiles = tiled(with_stores(graph, signature, self.wishes), self.wishes)
+        self.graph = graph
+        self.kept = {v for tiles in self.tiles.values() for v in tiles.given} | stored_late(graph)
+        self.pieces: dict[Value, Any] = {}  # in a loop over tiles: where the results go that are needed whole
+        self.in_loop = False
+        self.indent = 4
+        self.called: dict[Value | None, str] = {}
+        self.stem = next(s for s in ("t", "u", "v", "s", "tmp", "temporary") if s not in self.wishes.values())
+        self.result = next(s for s in ("out", "result", "value", "output") if s not in self.wishes.values())
+        self.uses: dict[Value, int] = {}
+        for call in graph.calls:
+            for v in call.reads:
+                self.uses[v] = self.uses.get(v, 0) + 1
+        for v in values_in(graph.outputs):
+            self.uses[v] = self.uses.get(v, 0) + 2  # an output is a name of its own in the return
+        self.maker = {v: call for call in graph.calls for v in call.outs}
+        self.user: dict[Value, Call] = {v: call for call in graph.calls for v in call.reads}
+        self.users: dict[Value, list[Call]] = {}
+        for call in graph.calls:
+            for v in call.reads:
+                self.users.setdefault(v, []).append(call)
+        self.cotangents = Cotangents(graph, self.uses, self.wishes)
+        self.over = {call: v for call, v in reused(graph, written_early(graph)).items() if call not in self.tiles}
+        self.buffers = set(self.over.values())
+        self.statements: list[tuple[Any, Call]] = []
+        self.outputs = set(values_in(graph.outputs))
+        self.weak = weak_numbers(graph)
+        self.plain_sizes = {v for v in self.weak if is_plain_size(self.maker[v], self.users.get(v, []))}
+        self.folded: set[Value] = set()
+
+    # the function
+    def function(self, name: str, docstring: str) -> Any:
+        """The whole definition."""
+        self.write(self.graph.calls)
+        self.statements = released(self)
+        docstring = with_returns(
+            docstring, self.graph, {v: t.id for v, t in self.trees.items() if isinstance(t, gast.Name)}
+        )
+        return self.definition(name, docstring, self.returned(self.signature.result_tree, self.graph.outputs))
+
+    def write(self, calls: list[Call]) -> None:
+        """Write calls down, those of a loop together."""
+        for call in calls:
+            tiles = self.tiles.get(call)
+            if tiles is None:
+                self.call(call)
+            elif call is tiles.calls[0]:
+                write_loop(self, tiles)
+
+    def returned(self, tree: Any, outputs: list[Any]) -> Any:
+        """The returned expression: a tree of outputs."""
+        return result_of(tree, lambda v: self.trees[v] if isinstance(v, Value) else constant_tree(v), outputs)
+
+    def definition(self, name: str, docstring: str, result: Any) -> Any:
+        """The definition around the statements."""
+        body: list[Any] = [gast.Expr(value=gast.Constant(value=docstring, kind=None))]
+        body.extend(self.unpacking)
+        body.extend(in_sections(self.statements))
+        body.append(gast.Return(value=result))
+        return gast.FunctionDef(
+            name=name, args=arguments_of(self.signature), body=body, decorator_list=[], returns=None, type_comment=None,
+            **({"type_params": []} if "type_params" in gast.FunctionDef._fields else {}),
+        )  # fmt: skip
+
+    # one call
+    def call(self, call: Call) -> None:
+        """Write a call down: folded into the expression that uses it, or as a statement of its own."""
+        if call.op.path == "guard":
+            return self.guard(call)
+        if call.op is STORE:
+            return write_store(self, call)
+        if call.op.inline and len(body_of(call)) > 1:
+            self.spelled_out(call)
+            return
+        if call in self.over:
+            self.written_over(call, self.over[call])
+            return
+        tree = self.narrow(call)
+        if call.op.effect and self.uses.get(call.outs[0]) is None:
+            self.add(gast.Expr(value=tree), call)
+            return
+        if len(call.outs) > 1 or call.op.n_out != 1:
+            targets = [self.fresh(v) for v in call.outs]
+            left = gast.Tuple(elts=[name_tree(t, store=True) for t in targets], ctx=gast.Store())
+            self.add(gast.Assign(targets=[left], value=tree, type_comment=None), call)
+            return
+        (out,) = call.outs
+        if out in self.pieces:
+            self.add(gast.Assign(targets=[self.pieces[out]], value=tree, type_comment=None), call)
+            return
+        if self.folds(call, out, tree):
+            self.trees[out] = tree
+            self.folded.add(out)
+            return
+        self.add(assign(self.fresh(out), tree), call)
+
+    def written_over(self, call: Call, buffer: Value) -> None:
+        """A call that writes its result over an argument: `t += y`, or `np.exp(t, out=t)`, under the user's name for it."""
+        (out,) = call.outs
+        place = self.trees[buffer]
+        named = self.wishes.get(out) not in (None, self.wishes.get(buffer))
+        if not named and call.op.infix in _BINARY and len(call.args) == 2 and call.args[0] is buffer:
+            sign = _BINARY[call.op.infix]()
+            value = self.tree(call.args[1], call)
+            made = gast.AugAssign(target=name_tree(place.id, store=True), op=sign, value=value)
+            self.add(with_sign(made) if _is_real(call) else made, call)
+            self.trees[out] = place
+            return
+        into = gast.keyword(arg="out", value=place)
+        tree = gast.Call(func=name_tree(call.op.path), args=[self.tree(a, call) for a in call.args], keywords=[into])
+        if named:
+            self.add(assign(self.fresh(out), tree), call)
+        else:
+            self.add(gast.Expr(value=tree), call)
+            self.trees[out] = place
+
+    def add(self, statement: Any, call: Call) -> None:
+        self.statements.append((statement, call))
+
+    def fresh(self, v: Value) -> str:
+        """A name for a value, under which it is used from here on."""
+        if v not in self.uses:  # kept because it may raise
+            return "_"
+        wish = self.wishes.get(v)
+        if wish is None:
+            wish = self.result if v in self.outputs else self.stem
+        wish = self.cotangents.wish(v, wish, self.called, (self.stem, self.result))
+        name = self.called[v] = self.names.new(wish)
+        self.trees[v] = name_tree(name)
+        return name
+
+    def folds(self, call: Call, out: Value, tree: Any) -> bool:
+        """Whether a value is written inside the one expression that uses it."""
+        if call.op.path in ("shape", "size", "count"):
+            return True  # x.shape costs nothing and says what it is
+        if call.op.effect:
+            return False
+        if out in self.wishes or out in self.buffers or out in self.outputs or not self.uses.get(out):
+            return False
+        if out in self.kept:  # a loop reads it again and again, or it is stored behind another
+            return False
+        if isinstance(tree, gast.Attribute) and tree.attr == "T" and isinstance(tree.value, gast.Name):
+            return True  # a view of something that has a name: no need of another
+        if self.uses[out] != 1:
+            return False
+        if not self.buffers.isdisjoint(call.reads):  # it must be computed before its argument is written over
+            return False
+        user = self.user[out]
+        if user.quiet != call.quiet or user.backward != call.backward or user.op.path == "guard":
+            return user.op.path == "guard" and not call.quiet and width(tree) < WIDTH // 2
+        if user.op.inline and times_used(user, out) != 1:
+            return False
+        return width(tree) + width_around(out, user, self.trees) + self.margin(user) <= WIDTH
+
+    def margin(self, call: Call) -> int:
+        """The columns before the expression of a call: the indent, and the name of its result."""
+        name = self.wishes.get(call.outs[0]) if call.outs else None
+        indent = self.indent + 4 * call.quiet + (4 + len("[tile]")) * self.in_loop
+        return indent + len(name or "t_00") + len(" = ")
+
+    def narrow(self, call: Call) -> Any:
+        """The expression of a call, its widest parts taken out before it until it fits on a line."""
+        tree = self.expression(call)
+        while width(tree) + self.margin(call) > WIDTH:
+            parts = [v for v in call.reads if v in self.folded and width(self.trees[v]) > 16]
+            if not parts:
+                break
+            part = max(parts, key=lambda v: width(self.trees[v]))
+            self.folded.discard(part)
+            whole = self.trees[part]
+            self.add(assign(self.fresh(part), whole), self.maker[part])
+            tree = self.expression(call)
+        return tree
+
+    # expressions
+    def tree(self, x: Any, call: Call | None = None) -> Any:
+        """An argument as an expression."""
+        if isinstance(x, Value):
+            return self.trees[x]
+        if type(x) is tuple:
+            return gast.Tuple(elts=[self.tree(e) for e in x], ctx=gast.Load())
+        if type(x) is list:
+            return gast.List(elts=[self.tree(e) for e in x], ctx=gast.Load())
+        if isinstance(x, slice):
+            return gast.Call(
+                func=name_tree("slice"), args=[self.tree(e) for e in (x.start, x.stop, x.step)], keywords=[]
+            )
+        if call is not None and isinstance(x, np.float64) and (call.outs[0] in self.weak or call.op.path in SPREADING):
+            return constant_tree(float(x))
+        return constant_tree(in_place_of(x, call) if call is not None else x)
+
+    def expression(self, call: Call) -> Any:
+        """A call as an expression."""
+        op, args = call.op, call.args
+        if op.inline:
+            (statement,) = body_of(call)
+            return self.inlined(statement.value, call, {})
+        if op.path == "text":
+            return joined_text(args[0], self.tree)
+        if op.path == "operator.getitem":
+            return gast.Subscript(value=self.tree(args[0]), slice=self.index(args[1]), ctx=gast.Load())
+        if op.path == "shape":
+            return gast.Attribute(value=self.tree(args[0]), attr="shape", ctx=gast.Load())
+        if op.path == "count":
+            return gast.Attribute(value=self.tree(args[0]), attr="size", ctx=gast.Load())
+        if op.path == "size":
+            shape = gast.Attribute(value=self.tree(args[0]), attr="shape", ctx=gast.Load())
+            return gast.Subscript(value=shape, slice=constant_tree(args[1]), ctx=gast.Load())
+        if op.path == "np.expand_dims" and self.takes_index(call):
+            return gast.Subscript(
+                value=self.tree(args[0]), slice=new_axis(len(args[0].type.shape), args[1]), ctx=gast.Load()
+            )
+        symbol = op.infix
+        if symbol in _BINARY and len(args) == 2:
+            if symbol == "*" and args[0] == -1 and isinstance(args[1], Value) and _is_real(call, args[1]):
+                return negated(self.tree(args[1], call))
+            if call.outs[0] in self.plain_sizes:
+                return self.tree(args[1])
+            left, right = self.tree(args[0], call), self.tree(args[1], call)
+            if symbol in SIGNED and _is_real(call):
+                return SIGNED[symbol](left, right)
+            return gast.BinOp(left=left, op=_BINARY[symbol](), right=right)
+        if symbol in _COMPARE:
+            return gast.Compare(
+                left=self.tree(args[0], call), ops=[_COMPARE[symbol]()], comparators=[self.tree(args[1], call)]
+            )
+        if symbol == "-" and len(args) == 1 and _is_real(call):
+            return negated(self.tree(args[0], call))
+        if symbol in _UNARY and len(args) == 1:
+            return gast.UnaryOp(op=_UNARY[symbol](), operand=self.tree(args[0], call))
+        if (
+            op.path == "np.transpose"
+            and args[1] is None
+            and isinstance(args[0], Value)
+            and args[0].type.kind == "array"
+        ):
+            return gast.Attribute(value=self.tree(args[0]), attr="T", ctx=gast.Load())
+        if op.path == "np.copy" and args[0].type.kind == "array" and op.call_form(args)[1] == {"order": "C"}:
+            copy = gast.Attribute(value=self.tree(args[0]), attr="copy", ctx=gast.Load())
+            return gast.Call(func=copy, args=[], keywords=[])
+        return spelled(call, lambda a: self.tree(a, call))
+
+    def takes_index(self, call: Call) -> bool:
+        """Whether an axis may be added by an index: it has other strides, which only operations by element ignore."""
+        x, axis = call.args
+        if type(axis) is not int or not isinstance(x, Value) or x.type.kind != "array" or call.outs[0] in self.outputs:
+            return False
+        return all(is_elementwise(user) or user.op.path == "np.where" for user in self.users.get(call.outs[0], []))
+
+    def index(self, x: Any) -> Any:
+        """An index as it stands between brackets."""
+        if isinstance(x, slice):
+            parts = [None if e is None else self.tree(e) for e in (x.start, x.stop, x.step)]
+            return gast.Slice(lower=parts[0], upper=parts[1], step=parts[2])
+        if type(x) is tuple:
+            if len(x) == 1 and type(x[0]) is not tuple:
+                return self.index(x[0])
+            return gast.Tuple(elts=[self.index(e) for e in x], ctx=gast.Load())
+        return self.tree(x)
+
+    # ops of ours
+    def inlined(self, tree: Any, call: Call, renamed: dict[str, str]) -> Any:
+        """A piece of the body of an op of ours with its arguments in it."""
+        return inlined(tree, call, renamed, self.stored if call.op.name in STORING else self.tree, self.index)
+
+    def stored(self, x: Any) -> Any:
+        """An argument that is written into an array, which has its own dtype."""
+        return constant_tree(float(x)) if isinstance(x, np.float64) else self.tree(x)
+
+    def spelled_out(self, call: Call) -> None:
+        """An op of ours of several statements: its body, in place where its first argument is a buffer of its own."""
+        (out,) = call.outs
+        first = call.args[0]
+        if call.op.consuming is not None and isinstance(first, Value) and self.owned(first):
+            self.trees[out] = self.trees[first]
+            for statement in body_of(call, consuming=True)[:-1]:
+                made = self.inlined(statement, call, {})
+                self.add(with_sign(made) if _is_real(call) else made, call)
+            return
+        body = body_of(call)
+        result = body[-1].value.id
+        names = {name: self.names.new(name) for name in locals_of(body) if name != result}
+        names[result] = self.fresh(out)
+        for statement in body[:-1]:
+            self.add(self.inlined(statement, call, names), call)
+
+    def owned(self, v: Value) -> bool:
+        """Whether a value lies in a buffer that nobody else sees and nobody reads again."""
+        maker = self.maker.get(v)
+        if maker is None or self.uses.get(v) != 1 or v in self.outputs or v.type.kind != "array":
+            return False
+        if not isinstance(self.trees.get(v), gast.Name):
+            return False
+        return maker.op.inline or maker.op.kind.value in _FRESH
+
+    def guard(self, call: Call) -> None:
+        """`if not x > 0: return NotImplemented`: another specialisation is wanted."""
+        otherwise = gast.Return(value=name_tree("NotImplemented"))
+        note(otherwise, "another specialisation is wanted")
+        self.add(gast.If(test=condition(call, self.tree(call.args[0]), fails=True), body=[otherwise], orelse=[]), call)
+
+
+def _is_real(call: Call, x: Value | None = None) -> bool:
+    """Whether a call gives real floats; and `x` floats of that very dtype."""
+    dtype = call.outs[0].type.dtype
+    return dtype.kind == "f" and (x is None or (x.type.dtype == dtype and x.type.kind != "python"))

@@ -1,0 +1,85 @@
+"""Which calls may write their result over an argument that nobody reads again: if it is large, or the user does so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.ops import Op
+
+__all__ = ["reused", "ufunc_of"]
+
+LARGE = 1 << 16  # bytes; below, a new array costs less than the keyword `out=`
+
+
+def reused(graph: Graph, given: Collection[Value] = ()) -> dict[Call, Value]:
+    """For each call that may take over the memory of an argument: that argument; of the inputs, only those `given`.
+
+    The memory is the argument's own, of the very dtype, shape and strides that the result would have, and this call is the
+    last to read it; so the bits stay, and the order of a plain call.
+    """
+    last: dict[Value, Call] = {}
+    shown = set(values_in(graph.outputs))  # and what others may be views of
+    for call in graph.calls:
+        if call.op.path in _OF_SHAPES:
+            continue
+        for v in values_in(call.args[1:]) if call.op.path == "store" else call.reads:
+            last[v] = call
+            if not makes_new_memory(call):
+                shown.add(v)
+    maker = {v: call for call in graph.calls for v in call.outs}
+    found: dict[Call, Value] = {}
+    for call in graph.calls:
+        ufunc = ufunc_of(call.op)
+        if ufunc is None or ufunc.nout != 1:
+            continue
+        (out,) = call.outs
+        for v in call.reads:
+            fresh = is_fresh(maker[v]) if v in maker else v in given and out.over is v
+            own = fresh and v not in shown and last[v] is call
+            worth = out.over is v or math.prod(v.type.shape) * v.type.dtype.itemsize >= LARGE
+            if own and worth and v.type == out.type and _is_dense(v):
+                found[call] = v
+                break
+    return found
+
+
+def ufunc_of(op: Op) -> np.ufunc | None:
+    """The element-by-element ufunc that an op is, by name or by sign; `**` is not one, since it has short cuts."""
+    fn: Any = op.fn
+    if op.infix is not None and op.infix != "**":
+        fn = getattr(np, op.path.removeprefix("np."), None)
+    return fn if isinstance(fn, np.ufunc) and fn.signature is None else None
+
+
+def makes_new_memory(call: Call) -> bool:
+    """Whether the results of a call share memory with nothing else."""
+    op = call.op
+    if ufunc_of(op) is not None:
+        return True
+    return not op.inline and op.kind.value in ("elementwise", "bilinear", "reduction") and op.path not in _MAY_BE_VIEWS
+
+
+_MAY_BE_VIEWS = frozenset(["np.einsum", "np.nan_to_num"])
+_OF_SHAPES = frozenset(["shape", "size", "count"])
+_FILLED = frozenset(["np.zeros", "np.ones", "np.full", "np.empty", "np.zeros_like", "np.ones_like", "np.full_like"])
+_WRITTEN = frozenset(["place", "scatter", "index_set", "index_add", "index_add_at"])
+
+
+def is_fresh(call: Call) -> bool:
+    """Whether what a call gives lies in memory of its own."""
+    return makes_new_memory(call) or call.op.path in _FILLED or call.op.name in _WRITTEN
+
+
+def _is_dense(v: Value) -> bool:
+    """Whether an array has no gaps. Not complex ones: their products differ in the last bit over themselves."""
+    kind, dtype, shape, strides = v.type
+    if kind != "array" or dtype.kind == "c":
+        return False
+    steps = [dtype.itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape))]
+    turned = [dtype.itemsize * math.prod(shape[:k]) for k in range(len(shape))]
+    return strides in (tuple(steps), tuple(turned))

@@ -1,0 +1,122 @@
+"""How generated statements are set out: forward and backward sections, one np.errstate, and the user's lines as notes."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import gast
+
+from ....runtime.ir import Call
+from .forks import Fork
+from .inlining import name_tree
+from .naming import line_text
+from .printer import note, section, to_source
+from .tile_loops import Loop, each_statement
+
+__all__ = ["in_sections"]
+
+
+def in_sections(
+    statements: list[tuple[Any, Call]], inside: Loop | None = None, quietly: bool = False, before: str | None = None
+) -> list[Any]:
+    """The statements of a function, or of a loop or a branch in it, those of the backward part with NumPy's warnings off.
+
+    `before` is the section that goes on in them.
+    """
+    body: list[Any] = []
+    labelled = any(call.backward for _, call in each_statement(statements)) if inside is None else inside.mixed
+    labelled = labelled or before is not None
+    groups = [(key, list(group)) for key, group in itertools.groupby(statements, _origin)]
+    alone = [
+        members[0][0]
+        for key, members in groups
+        if len(members) == 1 and key[0] in ("forward", "writes") and not isinstance(members[0][0], (Loop, Fork))
+    ]
+    lines = to_source(gast.Module(body=alone, type_ignores=[])).splitlines()
+    if inside is not None:  # the user's line, but for the slices
+        lines = [line.replace(f"[{inside.tile}]", "") for line in lines]
+    printed = {"".join(line.split()) for line in lines}
+    printed |= {"return" + "".join(line.partition(" = ")[2].split()) for line in lines}  # `out = x` is `return x`
+    printed |= {_header(statement) for statement, _ in statements if isinstance(statement, Fork)}
+    quiet: Any = None
+    noted: tuple[bool, Any] = (False, None)
+    for key, members in groups:
+        part, site = key[0], key[2]
+        first, call = members[0]
+        if isinstance(first, Loop):
+            part = "forward and backward" if first.mixed else part
+            first = first.before[0]
+        elif isinstance(first, Fork):
+            first = first.node
+        if call.quiet and not quietly:
+            if quiet is None:
+                quiet = gast.With(items=[_quietly()], body=[], type_comment=None)
+                body.append(quiet)
+            into = quiet.body
+        else:
+            quiet, into = None, body
+        if labelled and part != before:
+            section(quiet if into is not body and not into else first, part)
+        before = part
+        forked = isinstance(members[0][0], Fork)
+        if site is not None and not ((forked or noted[0]) and site == noted[1]):  # the arms of one line have one note
+            text = line_text(site.site)
+            if (
+                len(members) == 1 and "".join(text.split()) in printed
+            ):  # the statement, or its forward twin, is the user's line
+                note(first, str(site))
+            else:
+                note(first, f"{site}: {text}" if text else str(site), above=True)
+        noted = (forked, site)
+        for statement, call in members:
+            if isinstance(statement, Loop):
+                statement.node.body.extend(in_sections(statement.entries, statement, call.quiet))
+                into.extend((*statement.before, statement.node))
+            elif isinstance(statement, Fork):
+                inner = in_sections(statement.entries, before=part if labelled else None)
+                statement.node.body.extend((*inner, statement.result))
+                into.append(statement.node)
+            else:
+                into.append(statement)
+    return body
+
+
+def _origin(entry: tuple[Any, Call]) -> tuple[str, bool, Any, Any]:
+    """What consecutive statements share under one note; a loop stands alone."""
+    statement, call = entry
+    site = None if call.site is None else _Line(call.site)
+    alone = id(statement) if isinstance(statement, (Loop, Fork)) else None
+    part = call.backward if isinstance(call.backward, str) else "backward" if call.backward else "forward"
+    part = "writes" if call.op.path == "store" else part
+    return (part, call.quiet, site, alone)
+
+
+def _header(fork: Fork) -> str:
+    """The first line of a branch, without blanks."""
+    test = to_source(gast.Module(body=[gast.Expr(value=fork.node.test)], type_ignores=[]))
+    return "if" + "".join(test.split()) + ":"
+
+
+class _Line:
+    """A site, equal to others on its line: a comprehension has code of its own."""
+
+    def __init__(self, site: Any) -> None:
+        self.site = site
+        self.place = (site.code.co_filename, site.line)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Line) and self.place == other.place
+
+    def __hash__(self) -> int:
+        return hash(self.place)
+
+    def __str__(self) -> str:
+        return str(self.site)
+
+
+def _quietly() -> Any:
+    off = gast.keyword(arg="all", value=gast.Constant(value="ignore", kind=None))
+    return gast.withitem(
+        context_expr=gast.Call(func=name_tree("np.errstate"), args=[], keywords=[off]), optional_vars=None
+    )
