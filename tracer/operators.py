@@ -118,7 +118,7 @@ class Operators(Operand):
 
     def is_integer(self) -> bool:
         """Whether a number is a whole one, as `float.is_integer` says."""
-        return float(leave(self, "float")).is_integer()
+        return float(np.asarray(leave(self, "float")).item()).is_integer()
 
 
 _GETITEM = require(operator.getitem)
