@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -152,7 +153,9 @@ def test_what_runs_eagerly_why_and_how_often() -> None:
     assert (why.calls, str(why.site)) == (2, line(prints, "# <-"))
     assert "open" in why.reason
     assert "outside the function" in why.change
-    assert f"{line(prints, '# <-')}: it calls `io.open`" in str(found)
+    assert re.search(
+        rf"{re.escape(line(prints, '# <-'))}: it calls `_?io\.open`", str(found)
+    )  # as that Python calls it
     assert "(2 calls)" in str(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 import tracemalloc
 import warnings
 from typing import Any
@@ -103,7 +104,9 @@ def assert_no_more_than_eager(function: Any, args: list[Any]) -> bool:
         if compiled._eager is not None:
             return False
         eager, ours = peak_memory(lambda: function(*args)), peak_memory(lambda: compiled(*args))
-    assert ours <= 1.02 * eager + WORTH, f"{ours:,} bytes compiled, {eager:,} eager"
+    # NumPy writes `a * b * c` into one temporary array where it can tell that Python holds no other reference: to 3.11
+    more = 0 if sys.version_info < (3, 12) else BYTES
+    assert ours <= 1.02 * eager + WORTH + more, f"{ours:,} bytes compiled, {eager:,} eager"
     return True
 
 
