@@ -7,12 +7,17 @@ prints what the assumptions of a function of four positional arrays cost a call.
 from __future__ import annotations
 
 import itertools
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from timing import interleaved, is_tiny, per_call, report
 
-import gradscribe as gs
+sys.path.append(str(Path(__file__).parent))
+
+from timing import interleaved, is_tiny, per_call, report  # noqa: E402
+
+import gradscribe as gs  # noqa: E402
 
 Array = Any
 
