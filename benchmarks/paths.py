@@ -15,9 +15,9 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parent))
 
-from timing import interleaved, is_tiny, per_call, report  # noqa: E402
+from timing import interleaved, is_tiny, per_call, report
 
-import gradscribe as gs  # noqa: E402
+import gradscribe as gs
 
 Array = Any
 
