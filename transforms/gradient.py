@@ -17,7 +17,6 @@ from ..tracer.dispatch import apply
 from ..tracer.engine import run_backward
 from ..tracer.modes import LOCAL, transforming
 from ..tracer.operand import Operand, levels_of, wrap
-from ..tracer.site import prune
 from .arguments import Arguments, Finisher
 from .scope import scope
 from .transform import Transform
@@ -38,12 +37,6 @@ class GradFunction(Transform):
         self.with_value = options["with_value"]
         if self.with_value:
             self.kind = "value_and_grad"
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return self._run(args, kwargs)
-        except Exception as error:
-            raise prune(error) from None if error.__cause__ is None else error.__cause__
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         outer = LOCAL.differentiating > 0 and LOCAL.grad

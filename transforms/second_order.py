@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import ShapeError
-from ..tracer.site import prune
 from .forward import VECTOR
 from .gradient import GradFunction
 from .transform import Transform
@@ -77,7 +76,7 @@ class HvpFunction(_SecondOrder):
 
     vector_names = VECTOR
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) + len(kwargs) < 2:
             raise TypeError(
                 f"gs.hvp of `{self.gradient._name()}` takes the vector as its last positional argument, behind those of "
@@ -85,13 +84,10 @@ class HvpFunction(_SecondOrder):
             )
         *given, v = args
         several = isinstance(self.argnums, (tuple, list))
-        try:
-            found, pullback = forward(self.gradient, self.argnums if several else (self.argnums,), tuple(given), kwargs)
-            v = tuple(v) if several and isinstance(v, list) else v
-            self._check(v, found)
-            product = pullback(v)
-        except Exception as error:
-            raise prune(error) from error.__cause__
+        found, pullback = forward(self.gradient, self.argnums if several else (self.argnums,), tuple(given), kwargs)
+        v = tuple(v) if several and isinstance(v, list) else v
+        self._check(v, found)
+        product = pullback(v)
         return product if several else product[0]
 
     def _check(self, v: Any, gradient: Any) -> None:

@@ -9,6 +9,8 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..tracer.site import prune
+
 if TYPE_CHECKING:
     from ..runtime.ir import Graph
     from .compare import Comparison
@@ -24,6 +26,12 @@ class Transform:
     __gradscribe_transform__ = True
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self._run(args, kwargs)
+        except Exception as error:
+            raise prune(error) from error.__cause__
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:

@@ -127,14 +127,11 @@ class JacobianFunction(Transform):
 
     kind = "jacobian"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         argnums = self.options["argnums"]
         several = isinstance(argnums, (tuple, list))
-        try:
-            pullback = forward(self.function, argnums if several else (argnums,), args, kwargs)[1]
-            rows = [pullback.rows(k) for k in range(len(pullback.leaves))]
-        except Exception as error:
-            raise prune(error) from error.__cause__
+        pullback = forward(self.function, argnums if several else (argnums,), args, kwargs)[1]
+        rows = [pullback.rows(k) for k in range(len(pullback.leaves))]
         return unflatten(pullback.structure, [row if several else row[0] for row in rows])
 
 

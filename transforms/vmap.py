@@ -15,7 +15,6 @@ from ..tracer.batched import Level, hide, mapping, peel
 from ..tracer.dispatch import apply
 from ..tracer.modes import LOCAL, transforming
 from ..tracer.operand import Operand, levels_of, wrap
-from ..tracer.site import prune
 from .arguments import owner_of
 from .scope import scope
 from .transform import Transform
@@ -33,12 +32,6 @@ class Vmap(Transform):
         super().__init__(function, options)
         self.in_axes = options["in_axes"]
         self.out_axes = options["out_axes"]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return self._run(args, kwargs)
-        except Exception as error:
-            raise prune(error) from None if error.__cause__ is None else error.__cause__
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inside = LOCAL.depth > 0

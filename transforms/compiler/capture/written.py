@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -50,9 +50,7 @@ class Written:
             if any(call.op.path == "print" for call in capture.graph.calls):  # which is not to happen twice
                 capture.fail(why)
                 return
-            capture.generators.take_back()
-            capture.abandoned = True
-            raise OverlapError(why)
+            self._leave(why)
         self.bases.append(base)
         self.inputs.append(base._ir)
         self.before[id(array)] = array.copy(order="K")
@@ -63,9 +61,13 @@ class Written:
         if any(_overlaps_itself(v) for v in arrays) or any(
             np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)
         ):
-            self.capture.generators.take_back()
-            self.capture.abandoned = True
-            raise OverlapError("prints, with arguments that share memory")
+            self._leave("prints, with arguments that share memory")
+
+    def _leave(self, why: str) -> NoReturn:
+        """Undo what the run drew, and leave it to the plain function."""
+        self.capture.generators.take_back()
+        self.capture.abandoned = True
+        raise OverlapError(why)
 
     def loses_gradient(self, base: Any) -> None:
         """What requires grad is written into `base`: GradientLossError where that is an array from outside, as in eager."""
