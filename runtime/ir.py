@@ -15,7 +15,7 @@ __all__ = ["Call", "Graph", "Type", "Value", "interpret", "map_values", "type_of
 class Type(NamedTuple):
     """What is known of a value: an array, a NumPy scalar or a Python number (weak), its dtype, shape and strides."""
 
-    kind: str  # "array", "scalar" or "python"
+    kind: str  # "array", "scalar" or "python"; "stack" of a list with one item for each trip of a loop
     dtype: Any
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -39,11 +39,12 @@ def type_of(value: Any) -> Type:
 class Value:
     """One value of a graph: its type, and what a reader would call it."""
 
-    __slots__ = ("cotangent_of", "name", "over", "sites", "type")
+    __slots__ = ("cotangent_of", "element", "name", "over", "sites", "type")
 
     def __init__(self, type: Type, name: str | None = None) -> None:
         self.type = type
         self.name = name  # as given: of an input
+        self.element: Value | None = None  # of a list with one item for each trip of a loop: what an item is
         self.cotangent_of: Value | None = None  # the forward value that this is the cotangent of
         self.over: Value | None = None  # the earlier value that the user's code wrote this over (`y += x`)
         self.sites: tuple[Any, ...] = ()  # where the user's code made it, and the calls that led there

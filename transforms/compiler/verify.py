@@ -44,7 +44,7 @@ def verify(graph: Graph, after: str) -> None:
         for v in call.outs:
             if v in defined:
                 raise bad("a value is defined twice", call)
-            if v.type.kind not in ("array", "scalar", "python", "generator"):
+            if v.type.kind not in ("array", "scalar", "python", "generator", "stack"):
                 raise bad(f"a value has no type: {v!r}", call)
             if v.type.kind == "array" and len(v.type.shape) != len(v.type.strides):
                 raise bad(f"shape and strides disagree: {v!r}", call)

@@ -1,0 +1,123 @@
+"""Loops and branches as ops of the IR: `scan` and `cond`, whose arguments hold graphs, and how they run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from .ir import Graph, Type, Value, interpret, type_of
+from .ops import Kind, Op
+
+__all__ = ["COND", "SCAN", "STACK", "Branch", "Loop", "cond", "element_type", "is_region", "regions_of", "scan", "stack_value"]
+
+
+class Loop(NamedTuple):
+    """What a `scan` repeats. Its graphs are closed: they read their own inputs alone.
+
+    `body` takes (i, *carry, *x_i, *inv) and gives (*carry, *y_i); `test`, asked before each trip, takes (*carry, *inv) and
+    gives one truth value. Where `reverse` holds, i goes from n - 1 down to 0, and x_i and y_i are still those of place i.
+    """
+
+    body: Graph
+    test: Graph | None = None
+    reverse: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        parts = [f"body={self.body}"] + [f"test={self.test}"] * (self.test is not None)
+        return f"<{'reverse ' * self.reverse}loop {', '.join(parts)}>"
+
+
+class Branch(NamedTuple):
+    """What a `cond` chooses from: two closed graphs of the same inputs, with as many outputs; None where one gives nothing."""
+
+    then: Graph
+    orelse: Graph
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"<branch then={self.then}, orelse={self.orelse}>"
+
+
+STACK = "stack"  # the kind of a value that is a list: one item for each trip
+_OBJECT = type_of(()).dtype
+
+
+def stack_value(element: Value) -> Value:
+    """A value that holds one `element` for each trip of a loop."""
+    made = Value(Type(STACK, _OBJECT, (), ()), element.name)
+    made.element = element
+    return made
+
+
+def element_type(stack: Value) -> Type:
+    """The type of what a stack holds."""
+    assert stack.element is not None
+    return stack.element.type
+
+
+def scan(
+    loop: Loop, carry: tuple[Any, ...], xs: tuple[Any, ...] = (), inv: tuple[Any, ...] = (), n: Any = None
+) -> tuple[Any, ...]:
+    """Run a loop: (*carry, *ys, trips), where `xs` and the ys are lists and `trips` is an int.
+
+    It runs `n` times, or while the test holds (or both, whichever ends first); with neither, as often as xs has items.
+    """
+    if n is None and loop.test is None:
+        n = len(xs[0])
+    places: Iterable[int] = itertools.count() if n is None else range(n)
+    if loop.reverse:
+        places = reversed(range(n))
+    k = len(carry)
+    n_ys = len(loop.body.outputs) - k
+    ys: list[list[Any]] = [[] for _ in range(n_ys)]
+    trips = 0
+    for i in places:
+        if loop.test is not None and not interpret(loop.test, [*carry, *inv])[0]:
+            break
+        results = interpret(loop.body, [i, *carry, *[x[i] for x in xs], *inv])
+        carry = tuple(results[:k])
+        for stack, y in zip(ys, results[k:], strict=True):
+            stack.append(y)
+        trips += 1
+    if loop.reverse:
+        ys = [stack[::-1] for stack in ys]
+    return (*carry, *ys, trips)
+
+
+def cond(branch: Branch, pred: Any, ins: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+    """Run one of two graphs, by the truth of `pred`."""
+    return tuple(interpret(branch.then if pred else branch.orelse, list(ins)))
+
+
+def _op(fn: Callable[..., Any], signature: str) -> Op:
+    """Not in the table: nobody calls these, and how they are differentiated is the transforms' business."""
+    return Op(fn, signature, Kind.loop, path=fn.__name__, n_out=None, may_raise=True)
+
+
+SCAN = _op(scan, "loop, carry, xs=(), inv=(), n=None")
+COND = _op(cond, "branch, pred, ins=()")
+
+
+def is_region(call: Any) -> bool:
+    """Whether a call holds graphs."""
+    return call.op is SCAN or call.op is COND
+
+
+def regions_of(call: Any) -> list[Graph]:
+    """The graphs that a call holds."""
+    if call.op is SCAN:
+        loop: Loop = call.args[0]
+        return [loop.body] if loop.test is None else [loop.test, loop.body]
+    return [call.args[0].then, call.args[0].orelse] if call.op is COND else []
