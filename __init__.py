@@ -12,70 +12,86 @@ from typing import TYPE_CHECKING, Any
 from .runtime import (
     AutogradError,
     CompileError,
+    ConvergenceError,
     DtypeError,
     EagerWarning,
     GradientLossError,
     Kind,
     NoRuleError,
     ShapeError,
+    SingularPointError,
     VerifyError,
-    op,
-    rule,
 )
 from .runtime.aliases import Alias
+from .runtime.user_ops import op, rule
 from .tracer import Tensor, autograd, enable_grad, is_grad_enabled, no_grad, tensor
 from .tracer.modes import inference_mode, is_inference_mode_enabled, set_grad_enabled
 from .transforms import grad, value_and_grad
+from .transforms.drop_in import DropIn
 
 if TYPE_CHECKING:
     from .tracer.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from .tracer.checkpoint import checkpoint
     from .transforms import testing
+    from .transforms.check_grads import check_grads
+    from .transforms.check_rule import check_rule
     from .transforms.compare import compare
     from .transforms.compiler.compiled import compile
+    from .transforms.custom_jvp import custom_jvp
     from .transforms.custom_vjp import custom_vjp
     from .transforms.explain import explain
     from .transforms.export import export
+    from .transforms.fixed_point import fixed_point
     from .transforms.forward import jvp
+    from .transforms.jacobian import jacfwd, jacobian, jacrev
+    from .transforms.linearize import linearize
     from .transforms.load import load
     from .transforms.second_order import hessian, hvp
     from .transforms.source import source
-    from .transforms.vjp import jacobian, vjp
+    from .transforms.stop_gradient import stop_gradient
+    from .transforms.vjp import vjp
     from .transforms.vmap import vmap
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "AutogradError", "CompileError", "DtypeError", "EagerWarning", "GradientLossError", "Kind", "NoRuleError",
-    "ShapeError", "Tensor", "VerifyError", "autograd", "checkpoint", "compare", "compile", "custom_vjp", "enable_grad",
-    "explain", "export", "grad", "hessian", "hvp",
+    "AutogradError", "CompileError", "ConvergenceError", "DtypeError", "EagerWarning", "GradientLossError", "Kind",
+    "NoRuleError", "ShapeError", "SingularPointError", "Tensor", "VerifyError", "autograd", "check_grads",
+    "check_rule", "checkpoint", "compare", "compile", "custom_jvp",
+    "custom_vjp", "enable_grad", "explain", "export", "fixed_point", "grad", "hessian", "hvp",
     "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
-    "jacobian", "jvp", "load", "no_grad", "op", "rule", "set_grad_enabled", "source", "tensor", "testing", "value_and_grad",
+    "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "load", "no_grad", "op", "rule", "set_grad_enabled", "source",
+    "numpy", "scipy", "stop_gradient", "tensor", "testing", "value_and_grad",
     "vjp", "vmap",
 ]  # fmt: skip
 
 sys.modules[f"{__name__}.autograd"] = autograd  # so that `import gradscribe.autograd` works
 sys.meta_path.insert(0, Alias(f"{__name__}.autograd", autograd.__name__))  # and `import gradscribe.autograd.functional`
+sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "scipy")]
 
 # Loaded on first use, so that importing gradscribe stays quick.
 _LATER = {
+    "check_grads": "transforms.check_grads", "check_rule": "transforms.check_rule",
     "checkpoint": "tracer.checkpoint", "compare": "transforms.compare", "compile": "transforms.compiler.compiled",
-    "custom_vjp": "transforms.custom_vjp", "explain": "transforms.explain", "export": "transforms.export",
-    "load": "transforms.load",
+    "custom_jvp": "transforms.custom_jvp", "custom_vjp": "transforms.custom_vjp", "explain": "transforms.explain", "export": "transforms.export",
+    "fixed_point": "transforms.fixed_point", "load": "transforms.load",
     "is_anomaly_check_nan_enabled": "tracer.autograd.anomaly_mode",
     "is_anomaly_enabled": "tracer.autograd.anomaly_mode",
     "hessian": "transforms.second_order", "hvp": "transforms.second_order",
-    "jacobian": "transforms.vjp", "jvp": "transforms.forward", "source": "transforms.source",
-    "testing": "transforms.testing", "vjp": "transforms.vjp",
+    "jacfwd": "transforms.jacobian", "jacobian": "transforms.jacobian", "jacrev": "transforms.jacobian",
+    "jvp": "transforms.forward", "linearize": "transforms.linearize", "source": "transforms.source",
+    "stop_gradient": "transforms.stop_gradient", "testing": "transforms.testing", "vjp": "transforms.vjp",
     "vmap": "transforms.vmap",
 }  # fmt: skip
+_MODULES = frozenset(["compat", "numpy", "scipy", "testing"])
+_LATER |= {"compat": "compat", "numpy": "numpy", "scipy": "scipy"}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f".{_LATER[name]}", __name__)
-    found = module if name == "testing" else getattr(module, name)
+    found = module if name in _MODULES else getattr(module, name)
     globals()[name] = found
     return found
 

@@ -214,7 +214,7 @@ def normalised(call: Call) -> Any:
     return call.run(axis=shifted(call["axis"], call.ndim("x")))
 
 
-@batching(np.cumsum, np.cumprod, np.nancumsum)
+@batching(np.cumsum, np.cumprod, np.nancumsum, np.nancumprod)
 def running(call: Call) -> Any:
     """Along one axis; without one, along the flat array."""
     if call["axis"] is None or not call.ndim("x"):
@@ -232,7 +232,7 @@ def ordered(call: Call) -> Any:
     return call.run(axis=shifted(call["axis"], call.ndim("x")))
 
 
-@batching(np.median, np.quantile, np.percentile)
+@batching(np.median, np.quantile, np.percentile, np.nanmedian, np.nanquantile, np.nanpercentile)
 def ranked(call: Call) -> Any:
     """As a reduction; several quantiles stand in front of the batch axis, and go behind it."""
     if not call.only("x"):

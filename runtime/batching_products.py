@@ -8,6 +8,7 @@ import numpy as np
 
 from .batching import Call, batching, lifted, shifted
 from .rules.contraction import conj, contracted, letters
+from .rules.eigen import complex_eig, complex_eigvals
 from .rules.linalg import shared_matmul
 
 __all__: list[str] = []
@@ -208,6 +209,7 @@ def multi_dot(call: Call) -> Any:
 @batching(
     np.linalg.inv, np.linalg.pinv, np.linalg.det, np.linalg.slogdet, np.linalg.matrix_power, np.linalg.cholesky,
     np.linalg.eigh, np.linalg.eigvalsh, np.linalg.svd, np.linalg.svdvals, np.linalg.qr, np.linalg.matrix_norm,
+    np.linalg.matrix_rank, np.linalg.cond, complex_eig, complex_eigvals,
 )  # fmt: skip
 def stacked(call: Call) -> Any:
     """Of stacks of matrices."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "AutogradError", "CompileError", "DtypeError", "EagerWarning", "GradientLossError", "NoRuleError", "ShapeError",
-    "VerifyError",
+    "AutogradError", "CompileError", "ConvergenceError", "DtypeError", "EagerWarning", "GradientLossError", "NoRuleError",
+    "ShapeError", "SingularPointError", "VerifyError",
 ]  # fmt: skip
 
 
@@ -22,6 +22,14 @@ class DtypeError(AutogradError, TypeError):
 
 class GradientLossError(AutogradError, TypeError):
     """A value would leave its Tensor, and its gradient with it."""
+
+
+class SingularPointError(AutogradError, FloatingPointError):
+    """A derivative was asked for at a point that has none, under `gs.singular("raise")`."""
+
+
+class ConvergenceError(ArithmeticError):
+    """An iteration has not come to rest; the text says how far it still moves."""
 
 
 class CompileError(RuntimeError):

@@ -107,19 +107,38 @@ class Graph:
         def show(v: Value) -> str:
             return names.setdefault(v, _Bare(f"%{len(names)}"))
 
-        lines = [f"inputs: {', '.join(f'{show(v)}: {v.type}' for v in self.inputs)}"]
-        for call in self.calls:
-            left = ", ".join(f"{show(v)}: {v.type}" for v in call.outs)
-            spelled = ", ".join(
-                f"{p.name}={map_values(a, show)!r}"
-                for p, a in zip(call.op.params, call.args, strict=False)
-                if not is_default(p, a)
+        def typed(v: Value) -> str:
+            return f"{show(v)}: {_type_text(v)}"
+
+        def spelled(call: Call) -> str:
+            given = zip(call.op.params, call.args, strict=False)
+            return ", ".join(
+                f"{p.name}={map_values(a, show)!r}" for p, a in given if not (is_default(p, a) or _graphs(a))
             )
-            lines.append(f"{left} = {call.op.path}({spelled})")
+
+        lines = [f"inputs: {', '.join(map(typed, self.inputs))}"]
+        for call in self.calls:
+            left = f"{', '.join(map(typed, call.outs))} = " if call.outs else ""
+            regions = [(name, graph) for a in call.args for name, graph in _graphs(a)]
+            backwards = "reverse " * any(getattr(a, "reverse", None) is True for a in call.args)
+            lines.append(f"{left}{backwards}{call.op.path}({spelled(call)}){':' * bool(regions)}")
+            for name, graph in regions:
+                lines.append(f"    {name}:")
+                lines += [f"        {line}" for line in graph.text(names).splitlines()]
         lines.append(f"outputs: {', '.join(show(v) if isinstance(v, Value) else repr(v) for v in self.outputs)}")
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def _type_text(v: Value) -> str:
+    return f"list of {_type_text(v.element)}" if v.element is not None else str(v.type)
+
+
+def _graphs(argument: Any) -> list[tuple[str, Graph]]:
+    """The graphs that an argument holds, which is a loop or a branch, and what they are called there."""
+    fields = zip(getattr(argument, "_fields", ()), argument if isinstance(argument, tuple) else (), strict=False)
+    return [(name, graph) for name, graph in fields if isinstance(graph, Graph)]
 
 
 def is_default(param: Param, value: Any) -> bool:

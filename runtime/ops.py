@@ -37,6 +37,7 @@ class Param(NamedTuple):
     default: Any = MISSING
     sequence: bool = False  # one argument that is a sequence of arrays: "[xs]"
     variadic: bool = False  # any number of arrays: "*xs"
+    by_name: bool = False  # given by its name alone
 
 
 class Saved(NamedTuple):
@@ -50,12 +51,13 @@ class Saved(NamedTuple):
 class Vjp:
     """One formula: the cotangent of one argument, and the names that the formula reads."""
 
-    __slots__ = ("fn", "names")
+    __slots__ = ("fn", "names", "singular")
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
         code = fn.__code__  # inspect.signature costs ten times as much, at import
         self.names: tuple[str, ...] = code.co_varnames[: code.co_argcount]
+        self.singular: Vjp | None = None  # where it is a convention: read in the modes of gs.singular alone
 
 
 class Plan(NamedTuple):
@@ -80,7 +82,7 @@ class Op:
     """A NumPy function that gradscribe knows: how to call it, print it and differentiate it."""
 
     __slots__ = (
-        "__weakref__", "_params", "bind", "consuming", "derived", "effect", "fn", "infix", "inline", "kind", "may_raise", "n_out",
+        "__weakref__", "_params", "bind", "consuming", "derived", "effect", "fn", "forms", "infix", "inline", "kind", "may_raise", "n_out",
         "name",
         "path",        "plans", "signature", "title", "vjps",
     )  # fmt: skip
@@ -100,6 +102,7 @@ class Op:
         self.infix = infix
         self.inline = inline
         self.consuming: Callable[..., Any] | None = None  # the body that may write into its first argument
+        self.forms: Callable[..., Any] | None = None  # what it is of some arguments, in terms of other ops
         self.may_raise = may_raise
         self.effect = effect  # changes what can be seen from outside, and so keeps its place among others that do
         self.title = title or "".join(w[:1].upper() + w[1:] for w in fn.__name__.split("_") if w)
@@ -167,7 +170,8 @@ def parse_signature(text: str) -> tuple[Param, ...]:
     if a.vararg is not None:
         params.append(Param(a.vararg.arg, (), variadic=True))
     params += [
-        Param(p.arg, MISSING if d is None else _constant(d)) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)
+        Param(p.arg, MISSING if d is None else _constant(d), by_name=True)
+        for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)
     ]
     return tuple(params)
 
@@ -181,6 +185,8 @@ def compile_bind(params: tuple[Param, ...], path: str) -> Callable[..., tuple[An
     space: dict[str, Any] = {"MISSING": MISSING}
     spelled: list[str] = []
     for k, p in enumerate(params):
+        if p.by_name and not any(q.by_name or q.variadic for q in params[:k]):
+            spelled.append("*")
         if p.variadic:
             spelled.append(f"*{p.name}")
         elif p.default is MISSING:

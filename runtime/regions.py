@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+import operator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .ir import Graph, Type, Value, interpret, type_of
 from .ops import Kind, Op
 
-__all__ = ["COND", "SCAN", "STACK", "Branch", "Loop", "cond", "element_type", "is_region", "regions_of", "scan", "stack_value"]
+__all__ = ["AND", "COND", "NOT", "OR", "SCAN", "STACK", "Branch", "Loop", "cond", "element_type", "is_region", "regions_of", "scan", "stack_value"]
 
 
 class Loop(NamedTuple):
@@ -101,13 +102,22 @@ def cond(branch: Branch, pred: Any, ins: tuple[Any, ...] = ()) -> tuple[Any, ...
     return tuple(interpret(branch.then if pred else branch.orelse, list(ins)))
 
 
-def _op(fn: Callable[..., Any], signature: str) -> Op:
-    """Not in the table: nobody calls these, and how they are differentiated is the transforms' business."""
-    return Op(fn, signature, Kind.loop, path=fn.__name__, n_out=None, may_raise=True)
+def both(x: Any, y: Any) -> Any:
+    """`x and y`, of two values."""
+    return x and y
 
 
-SCAN = _op(scan, "loop, carry, xs=(), inv=(), n=None")
-COND = _op(cond, "branch, pred, ins=()")
+def either(x: Any, y: Any) -> Any:
+    """`x or y`, of two values."""
+    return x or y
+
+
+# Not in the table: nobody calls these, and how loops are differentiated is the transforms' business.
+SCAN = Op(scan, "loop, carry, xs=(), inv=(), n=None", Kind.loop, path="scan", n_out=None, may_raise=True)
+COND = Op(cond, "branch, pred, ins=()", Kind.loop, path="cond", n_out=None, may_raise=True)
+AND = Op(both, "x, y", Kind.opaque, path="and", vjps={"x": None, "y": None})
+OR = Op(either, "x, y", Kind.opaque, path="or", vjps={"x": None, "y": None})
+NOT = Op(operator.not_, "x", Kind.opaque, path="not", vjps={"x": None})
 
 
 def is_region(call: Any) -> bool:

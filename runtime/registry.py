@@ -14,7 +14,8 @@ from .errors import NoRuleError
 from .ops import Kind, Op, Vjp
 
 __all__ = [
-    "composed", "composition", "compositions", "infix", "lookup", "op", "ops", "primitive", "require", "rule", "undifferentiable",
+    "also", "composed", "composition", "compositions", "forms", "infix", "lookup", "op", "ops", "primitive", "require", "rule", "singular_at",
+    "undifferentiable",
 ]  # fmt: skip
 
 _by_function: dict[Any, Op] = {}
@@ -54,6 +55,11 @@ def op(
     )
     _by_function[fn] = made
     return made
+
+
+def also(fn: Callable[..., Any], found: Op) -> None:
+    """Let another function be known as the same op."""
+    _by_function[fn] = found
 
 
 def infix(fn: Callable[..., Any], operator: Callable[..., Any], symbol: str) -> Op:
@@ -98,6 +104,19 @@ def rule(fn: Callable[..., Any], **vjps: Callable[..., Any] | None) -> None:
             user.derived.clear()
 
 
+def singular_at(fn: Callable[..., Any], **points: Callable[..., Any]) -> None:
+    """State where the rule of an op is a convention: for each argument a predicate, told by the names it takes like a rule.
+
+    It gives truth values that broadcast against the argument's cotangent, or False, and is looked at in the modes of
+    `gs.singular` alone.
+    """
+    found = require(fn)
+    for name, predicate in points.items():
+        vjp = found.vjps[name]
+        assert vjp is not None
+        vjp.singular = Vjp(predicate)
+
+
 def undifferentiable(fn: Callable[..., Any], signature: str, kind: Kind = Kind.elementwise, **options: Any) -> Op:
     """Register an op that has no gradient by nature (comparisons, argmax): its results never require grad."""
     made = op(fn, signature, kind, **options)
@@ -117,7 +136,8 @@ def lookup(fn: Any) -> Op | None:
 _LATE = {  # modules that are slow to import, and where their rules are
     "scipy.special": ("special", "special_integrals"),
     "numpy.fft": ("fft",),
-}
+    "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal",), "scipy.stats": ("distributions",),
+}  # fmt: skip
 _loaded: set[str] = set()
 
 
@@ -153,6 +173,16 @@ def composed(fn: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[
     return lambda body: _compositions.setdefault(fn, body)
 
 
+def forms(fn: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: what the op `fn` is of some forms of its arguments, in terms of other ops; NotImplemented of the others."""
+
+    def register(body: Callable[..., Any]) -> Callable[..., Any]:
+        require(fn).forms = body
+        return body
+
+    return register
+
+
 def composition(fn: Any) -> Callable[..., Any] | None:
     """What a function that is no op is composed of; None where we know nothing of it."""
     return _compositions.get(fn)
@@ -164,8 +194,9 @@ def compositions() -> tuple[Callable[..., Any], ...]:
 
 
 def primitive(
-    signature: str, kind: Kind, *, consuming: Callable[..., Any] | None = None, title: str | None = None
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    signature: str, kind: Kind, *, consuming: Callable[..., Any] | None = None, title: str | None = None,
+    n_out: int = 1, may_raise: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     """Decorator: register a function of ours, with a NumPy-only body, that NumPy lacks as a function.
 
     Called with a Tensor it is an op like any other; called with arrays it runs its body, or `consuming`,
@@ -174,7 +205,7 @@ def primitive(
     """
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
-        made = op(body, signature, kind, inline=True, title=title)
+        made = op(body, signature, kind, inline=True, title=title, n_out=n_out, may_raise=may_raise)
         made.consuming = consuming
         on_arrays = consuming or body
 

@@ -12,7 +12,12 @@ import pytest
 import gradscribe as gs
 
 import samples
-import samples_arrays
+from samples_arrays import SAMPLES_ARRAYS
+from samples_linalg import SAMPLES_LINALG
+from samples_numpy import SAMPLES_NUMPY
+
+
+ARRAYS = [*SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NUMPY]
 
 
 def leaves(tree: Any) -> list[Any]:
@@ -26,7 +31,7 @@ def assert_same(found: Any, expected: Any, label: str) -> None:
 
 def op_cases() -> Iterator[tuple[Any, tuple[Any, ...], dict[str, Any], list[Any]]]:
     """Every differentiable sample of every op, as a function that stands on its own, with its arguments."""
-    for sample in [s for group in samples.SAMPLES.values() for s in group] + samples_arrays.SAMPLES_ARRAYS:
+    for sample in [s for group in samples.SAMPLES.values() for s in group] + ARRAYS:
         for shapes in sample.shapes if sample.differentiable and not sample.integer and not sample.eager else ():
             for options in sample.kwargs:
                 args = sample.draw(np.random.default_rng(0), shapes)

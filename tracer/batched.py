@@ -13,7 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime import batching_indexing, batching_making, batching_products, batching_shaping  # noqa: F401  # the table
+from ..runtime import (  # noqa: F401  # the table
+    batching_indexing,
+    batching_making,
+    batching_products,
+    batching_shaping,
+    batching_ufuncs,
+)
 from ..runtime.batching import batched
 from ..runtime.errors import AutogradError
 from ..runtime.ops import Kind, Op

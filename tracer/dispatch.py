@@ -18,7 +18,8 @@ from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
 from .levels import refuse_leaked
 from .modes import LOCAL
 from .operand import Operand, alias, wrap
-from .site import blame
+from .singular import strict
+from .site import blame, user_site
 
 __all__ = ["Foreign", "apply", "apply1", "apply2", "install", "install_batching", "node_of", "run"]
 
@@ -206,6 +207,8 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return masked.apply_masked(op, args, kwargs)
         if kwargs:
             op = masked.with_words(op, kwargs)
+    if op.forms is not None and (found := op.forms(*args, **kwargs)) is not NotImplemented:
+        return found
     try:
         bound = op.bind(*args, **kwargs)
     except TypeError as error:
@@ -238,6 +241,9 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
             LOCAL.recorder.fail(f"goes on after an error of {op.path}")
         raise blame(error) from None
     several = op.n_out != 1
+    if not several and type(result) is tuple:
+        n = len(result)
+        raise blame(TypeError(f"{op.path} gave a tuple of {n}, but was registered with one result: gs.op(..., n_out={n})"))
     results = tuple(result) if several else (result,)
     for r in results:
         if type(r) is np.ndarray and r.dtype.hasobject:
@@ -306,6 +312,8 @@ def node_of(
                 edges.append(b._node)
     if not slots or not (several or getattr(results[0], "dtype", FLOAT).kind in "fc"):
         return None
+    if LOCAL.singular:
+        op, values = strict(op, values)
     plan = op.plan(tuple(slots) if in_lists else sum([1 << k for k, _ in slots]))
     if len(plan.slots) != len(slots):
         if not plan.slots:
@@ -356,6 +364,8 @@ def _save_recorded(op: Op, node: Node, bound: tuple[Any, ...], tensors: tuple[An
     for k, b in enumerate(bound):
         if type(b) in (list, tuple) and _as_array(op, k, b) is not b:
             bound = (*bound[:k], _admitted(b), *bound[k + 1 :])
+    if len(node.op.params) > len(bound):  # one that minds its singular points
+        bound = (*bound, user_site())
     node.saved = node.plan.save(*[_alias_all(b) for b in bound], aliases if several else aliases[0])
 
 

@@ -25,7 +25,7 @@ from .saved import unpacked
 from .site import blame
 from .versions import COUNTERS, check
 
-__all__ = ["run_forward"]
+__all__ = ["run_forward", "variable"]
 
 
 def run_forward(outputs: list[Any], tangents: dict[Any, Any], create_graph: bool) -> dict[Any, Any]:
@@ -75,6 +75,9 @@ def _pushed(node: Any, tangents: list[Any], asked: set[int] | None, tensors: boo
         raise blame(freed(node))
     if COUNTERS:
         check(node)
+    push = None if type(node) is Node else getattr(node, "push", None)
+    if push is not None:  # a node that knows how it goes forward
+        return push(tangents, create_graph)
     saved = unpacked(node) if node.extra is not None and node.extra.packed else node.saved
     if tensors:
         saved = rebuilt(node, saved)
@@ -148,7 +151,7 @@ def _transposed(
     """The tangent of any node: what the linear map from a cotangent to its VJP transposes to."""
     several = plural_of(node)
     metas = node.meta if several else (node.meta,)
-    cotangents = [_variable(m, tensors) if asked is None or k in asked else None for k, m in enumerate(metas)]
+    cotangents = [variable(m, tensors) if asked is None or k in asked else None for k, m in enumerate(metas)]
     given: Any = tuple(cotangents) if several else cotangents[0]
     plan = node.plan
     with grad_mode(True):
@@ -165,7 +168,7 @@ def _transposed(
     return results if several else results[0]
 
 
-def _variable(meta: Any, tensors: bool) -> Any:
+def variable(meta: Any, tensors: bool) -> Any:
     """A cotangent to transpose by: a variable whose value does not matter. None of what has no cotangent."""
     shape, dtype = meta
     if dtype.kind not in "fc":

@@ -14,17 +14,9 @@ from .exits import leave
 from .modes import LOCAL
 from .operand import Operand, wrap
 from .site import blame
+from .ufunc_methods import METHODS
 
-__all__ = ["array_function", "array_ufunc", "tensors_in"]
-
-_REDUCTIONS: dict[tuple[Any, str], Any] = {
-    (np.add, "reduce"): np.sum,
-    (np.multiply, "reduce"): np.prod,
-    (np.maximum, "reduce"): np.max,
-    (np.minimum, "reduce"): np.min,
-    (np.add, "accumulate"): np.cumsum,
-    (np.multiply, "accumulate"): np.cumprod,
-}
+__all__ = ["answered", "array_function", "array_ufunc", "tensors_in"]
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -47,20 +39,9 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     if method == "at":
         writers.write_at(ufunc, *inputs)
         return None
-    whole = _REDUCTIONS.get((ufunc, method))
-    if method == "outer" and not kwargs and lookup(ufunc) is not None:
-        x, y = inputs
-        return ufunc(np.reshape(x, (*np.shape(x), *(1,) * np.ndim(y))), y)
-    if whole is None:
+    if lookup(ufunc) is None or ufunc.nin != 2 or (ufunc.nout != 1 and method != "outer"):
         return _without_rule(getattr(ufunc, method), f"{path_of(ufunc)}.{method}", inputs, kwargs)
-    if method == "reduce" and "axis" not in kwargs and len(inputs) < 2:
-        kwargs["axis"] = 0  # a ufunc's reduce goes over the first axis, np.sum over all
-    elif method == "accumulate" and "axis" not in kwargs and len(inputs) < 2:
-        kwargs["axis"] = 0
-    out = kwargs.pop("out", None)
-    if out not in (None, (None,)):
-        kwargs["out"] = out[0] if isinstance(out, tuple) else out
-    return apply(require(whole), inputs, kwargs)  # not whole itself: NumPy does not look for Tensors in `where=`
+    return METHODS[method](ufunc, *inputs, **kwargs)
 
 
 def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -141,3 +122,8 @@ _SPECIAL: dict[Any, Any] = {
     np.allclose: _comparer(np.allclose),
     np.array_equal: _comparer(np.array_equal),
 }
+
+
+def answered() -> frozenset[Any]:
+    """The functions that are answered from what is known of a Tensor, without an operation."""
+    return frozenset(_SPECIAL)

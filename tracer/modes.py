@@ -35,6 +35,7 @@ class Recorder(Protocol):
     abandoned: bool
     generators: Any
     messages: Any
+    regions: Any
     written: Any
 
     def call(self, op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> Any: ...
@@ -55,6 +56,8 @@ class _Local(threading.local):
     recorder: Recorder | None = None
     inference = False  # results are inference tensors
     anomaly: Any = None  # anomaly mode, where it is on
+    singular = ""  # what singular points give, if not the convention: "nan" or "raise"
+    watched = False  # one of these two is on: compiled functions run eagerly
     packing: tuple[Any, ...] = ()  # the saved-tensor hooks in force, the innermost last
     packing_refused: str | None = None  # why there may be none
     mutation: Any = None  # what keeps saved values through writes in place, where it is on
@@ -83,11 +86,12 @@ LOCAL = _Local()
 
 def refresh() -> None:
     """Set `LOCAL.slow` after a change of any mode: whether `apply1` and `apply2` must hand over to `apply`."""
+    LOCAL.watched = LOCAL.anomaly is not None or LOCAL.singular != ""
     LOCAL.slow = (
         not LOCAL.grad
         or LOCAL.recorder is not None
         or LOCAL.inference
-        or LOCAL.anomaly is not None
+        or LOCAL.watched
         or bool(LOCAL.packing)
         or bool(LOCAL.levels)
     )

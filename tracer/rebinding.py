@@ -39,6 +39,8 @@ def may_write(target: Any, how: str) -> None:
         raise blame(ValueError("assignment destination is read-only"))
     if view is not None and view.made.startswith(CUSTOM):
         raise blame(AutogradError(custom_view(view, "")))
+    if LOCAL.recorder is not None and LOCAL.recorder.regions is not None:
+        LOCAL.recorder.regions.may_write(base)
     caller = getattr(base, "_caller", None)
     if isinstance(caller, Operand) and LOCAL.depth > 1:
         may_write(caller, how)

@@ -388,8 +388,8 @@ class Tensor(Operators):
     __array_function__ = array_function
 
     @classmethod
-    def __gradscribe_apply__(cls, op: Any, args: tuple[Any, ...]) -> Any:
-        return apply(op, args, {})
+    def __gradscribe_apply__(cls, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
+        return apply(op, args, kwargs or {})
 
 
 def _unpickle(array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:

@@ -319,7 +319,8 @@ class _Rendered:
     def head(self, functions: list[str]) -> str:
         """The docstring of the module."""
         name = self.job.label
-        needs = "NumPy and scipy.special" if any("scipy.special." in f for f in functions) else "NumPy alone"
+        scipy = [f"scipy.{part}" for part in ("linalg", "special") if any(f"scipy.{part}." in f for f in functions)]
+        needs = " and ".join(["NumPy", *scipy]) if scipy else "NumPy alone"
         listed = "\n".join(f"    {p.name}: {p.purpose}" for p in self.pieces)
         sizes = (
             "\nSizes are those of the export, because the source reads sizes and branches."

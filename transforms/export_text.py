@@ -170,9 +170,9 @@ def module_text(head: str, made: dict[str, Any], sources: str, tables: list[tupl
     """The whole module."""
     forward, with_value = names
     body = "\n\n\n".join(functions)
-    special = "import scipy.special\n" if "scipy.special." in body else ""
+    scipy = "".join(f"import scipy.{part}\n" for part in ("linalg", "special") if f"scipy.{part}." in body)
     parts = [
-        f'"""{head}"""\n\nfrom __future__ import annotations\n\nfrom typing import Any\n\nimport numpy as np\n{special}',
+        f'"""{head}"""\n\nfrom __future__ import annotations\n\nfrom typing import Any\n\nimport numpy as np\n{scipy}',
         table("EXPORTED", made),
         f"\n# The source that this was made from:\n#\n{commented(sources)}",
         *(f"\n{table(name, entries)}" for name, entries in tables),

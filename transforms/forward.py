@@ -17,7 +17,7 @@ from .scope import scope
 from .transform import Transform
 from .trees import flatten, unflatten
 
-__all__ = ["VECTOR", "JvpFunction", "jvp", "pushed"]
+__all__ = ["VECTOR", "JvpFunction", "jvp", "pushed", "seed", "tangent_leaves"]
 
 VECTOR = ("v", "vector", "direction", "v_")  # what the vector of a product is called: the first that is free
 
@@ -31,14 +31,14 @@ def pushed(
     given = [
         (node, leaf, t)
         for (structure, group), tree, place in zip(frame.given, tangents, frame.places, strict=True)
-        for (node, leaf), t in zip(group, _leaves(tree, structure, place, frame), strict=True)
+        for (node, leaf), t in zip(group, tangent_leaves(tree, structure, place, frame), strict=True)
     ]
     tensors_given = frame.tensors_given or any(isinstance(t, Operand) and is_given(t) for _, _, t in given)
     create_graph = outer or (tensors_given and LOCAL.grad)
     as_tensors = outer or tensors_given or LOCAL.recorder is not None
     with transforming(frame.owned, gradient=True):
         leaves, structure = flatten(scope().rebuild(function)(*frame.args, **frame.kwargs))
-        seeds = {node: _seed(t, node, leaf, create_graph, as_tensors) for node, leaf, t in given}
+        seeds = {node: seed(t, node, leaf, create_graph, as_tensors) for node, leaf, t in given}
         nodes = [leaf._node for leaf in leaves if isinstance(leaf, Operand) and leaf._node is not None]
         found = run_forward(nodes, seeds, create_graph)
     finisher = Finisher(frame, as_tensors)
@@ -48,7 +48,8 @@ def pushed(
     return unflatten(structure, values), unflatten(structure, moved)
 
 
-def _leaves(tree: Any, structure: Any, place: Any, frame: Arguments) -> list[Any]:
+def tangent_leaves(tree: Any, structure: Any, place: Any, frame: Arguments) -> list[Any]:
+    """The leaves of the tangent of one argument, which has its structure."""
     leaves, found = flatten(tree)
     if found != structure:
         raise ShapeError(
@@ -58,7 +59,7 @@ def _leaves(tree: Any, structure: Any, place: Any, frame: Arguments) -> list[Any
     return leaves
 
 
-def _seed(t: Any, node: Any, leaf: Any, create_graph: bool, as_tensors: bool) -> Any:
+def seed(t: Any, node: Any, leaf: Any, create_graph: bool, as_tensors: bool) -> Any:
     """A tangent in the shape and dtype of the argument that it belongs to."""
     dtype = t.dtype if isinstance(t, (Operand, np.ndarray, np.generic)) else np.asarray(t).dtype
     if np.shape(t) != np.shape(leaf):

@@ -20,8 +20,9 @@ from .export import capture, differentiated, source_hash
 from .export_inputs import leaves_of
 from .finite import slopes
 from .gradient import GradFunction
+from .jacobian import JacobianFunction
 from .trees import flatten, unflatten
-from .vjp import JacobianFunction, pulled_back
+from .vjp import pulled_back
 
 __all__ = ["Loaded", "load"]
 

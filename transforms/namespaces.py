@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.registry import compositions, lookup, ops, require
+from ..runtime.registry import compositions, ops, require
 from ..runtime.rules.elementwise import astype
 from ..tracer.dispatch import apply, has_tensor, stack_nested
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand, levels_of, wrap
+from .scipy_names import is_known, of_scipy, through_apply
 
-__all__ = ["ScopedModule", "makes_generators", "may_draw", "op_of_the_user", "replacement"]
+__all__ = ["ScopedModule", "makes_generators", "may_draw", "op_of_the_user", "replacement", "stands_for"]
 
 
 def _array(obj: Any, dtype: Any = None, *, copy: bool | None = True, **options: Any) -> Any:
@@ -120,21 +121,10 @@ def _stacking(fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _through_apply(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that dispatches by no protocol (SciPy's plain Python ones), with an op of ours."""
-    op = require(fn)
-
-    @functools.wraps(fn)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return apply(op, args, kwargs) if has_tensor(args) or has_tensor(kwargs) else fn(*args, **kwargs)
-
-    return call
-
-
 @functools.cache
 def op_of_the_user(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function that the user registered with `gs.op`: its rule holds, and not what its body does."""
-    call = _through_apply(fn)
+    call = through_apply(fn)
 
     @functools.wraps(fn)
     def apply_it(*args: Any, **kwargs: Any) -> Any:
@@ -220,7 +210,7 @@ def _by_identity() -> dict[int, Any]:
         if hasattr(op.fn, "_implementation") and not re.search(r"\[|\*\w", op.signature):  # no sequence of arrays
             found.setdefault(id(op.fn), _stacking(op.fn))
     for fn in compositions():
-        if fn not in (np.select, np.choose, np.block):  # of sequences of arrays
+        if hasattr(fn, "_implementation") and fn not in (np.select, np.choose, np.block, np.piecewise):  # NumPy's, of no sequences
             found[id(fn)] = _stacking(fn)
     for name in _SETTINGS:
         found[id(getattr(np, name))] = _refused(
@@ -231,6 +221,15 @@ def _by_identity() -> dict[int, Any]:
     for name in _FILES:
         found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name))
     return found
+
+
+_standing: list[Any] = []
+
+
+def stands_for(value: Any, ours: Any) -> None:
+    """Say what stands in for one more function."""
+    _by_identity()[id(value)] = ours
+    _standing.append(value)
 
 
 def _draws(owner: Any) -> bool:
@@ -253,12 +252,10 @@ def may_draw(value: Any) -> bool:
     parts = module.split(".") if isinstance(module, str) else []
     return (
         parts[:1] == ["scipy"]
+        and not is_known(value)
         and parts[1:2] != []
         and (parts[1] not in _DRAWS_NOTHING or "interpolative" in "".join(parts[2:]))
     )
-
-
-_scipy_seen: dict[int, Any] = {}
 
 
 def replacement(value: Any) -> Any:
@@ -267,10 +264,8 @@ def replacement(value: Any) -> Any:
     if found is not None:
         return found
     module = getattr(value, "__module__", None)
-    if isinstance(module, str) and module.startswith("scipy.special") and not isinstance(value, np.ufunc):
-        if id(value) not in _scipy_seen:
-            _scipy_seen[id(value)] = _through_apply(value) if lookup(value) is not None else value
-        return _scipy_seen[id(value)]
+    if isinstance(module, str) and module.startswith("scipy."):
+        return of_scipy(value)
     if module == "numpy.fft" and getattr(value, "__name__", None) in ("fftfreq", "rfftfreq"):
         return _creation(value)
     owner = getattr(value, "__self__", None)

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..runtime.registry import lookup
 from ..tracer.modes import LOCAL
+from .drop_in import Namespace
 from .globals_rewrite import through_module
 from .namespaces import ScopedModule, makes_generators, op_of_the_user, replacement
 
@@ -196,11 +197,11 @@ class Scope:
         if isinstance(module, ScopedModule):
             return module
         top = module.__name__.partition(".")[0]
-        if top not in _NAMESPACES and (top in _LIBRARIES or top in sys.stdlib_module_names):
+        library = top in _NAMESPACES or isinstance(module, Namespace)
+        if not library and (top in _LIBRARIES or top in sys.stdlib_module_names):
             return module
         made = self._modules.get(id(module))
         if made is None:
-            library = top in _NAMESPACES
 
             def see(value: Any, name: str) -> Any:
                 if isinstance(value, type) and LOCAL.recorder is not None and makes_generators(value):

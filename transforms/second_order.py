@@ -11,9 +11,10 @@ import numpy as np
 from ..runtime.errors import ShapeError
 from .forward import VECTOR
 from .gradient import GradFunction
+from .jacobian import JacobianFunction
 from .transform import Transform
 from .trees import flatten, unflatten
-from .vjp import JacobianFunction, forward
+from .vjp import forward
 
 __all__ = ["DIRECTION", "HessianFunction", "HvpFunction", "hessian", "hvp"]
 

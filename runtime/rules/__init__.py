@@ -1,20 +1,26 @@
 """The rules, by family: importing this package fills the table (special.py waits until SciPy is imported)."""
 
 from . import (
+    assembling,
     compositions,
     control,
     convolution,
+    counting,
     creation,
     differences,
     elementwise,
     indexing,
     linalg,
+    matrix_forms,
+    polynomials,
+    quantiles,
     reductions,
     shaping,
     sorting,
+    ufuncs,
 )
 
 __all__ = [
-    "compositions", "control", "convolution", "creation", "differences", "elementwise", "indexing", "linalg", "reductions",
-    "shaping", "sorting",
+    "assembling", "compositions", "control", "convolution", "counting", "creation", "differences", "elementwise", "indexing",
+    "linalg", "matrix_forms", "polynomials", "quantiles", "reductions", "shaping", "sorting", "ufuncs",
 ]  # fmt: skip

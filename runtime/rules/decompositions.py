@@ -29,6 +29,11 @@ def gaps(s: Any) -> Any:
     return np.where(found == 0, np.inf, found)
 
 
+def not_none(s: Any) -> Any:
+    """Singular values, infinite where they are zero: the vectors that belong to those are arbitrary, and left out."""
+    return np.where(s == 0, np.inf, s)
+
+
 def plus(x: Any, y: Any) -> Any:
     """A sum in which None is nothing."""
     return y if x is None else x if y is None else x + y
@@ -94,15 +99,15 @@ def svd_back(g: Any, x: Any, out: Any, full_matrices: bool) -> Any:
         turned = adjoint(u) @ g_u
         core = (turned - adjoint(turned)) / gaps(s**2) * row(s)
         if x.dtype.kind == "c":  # the phase that u and v share, written as u's
-            core = core + _diagonal(turned - adjoint(turned)) / column(2 * s)
+            core = core + _diagonal(turned - adjoint(turned)) / column(2 * not_none(s))
         if m > n:
-            total = plus(total, (g_u / row(s) - u @ (turned / row(s))) @ vh)
+            total = plus(total, (g_u / row(not_none(s)) - u @ (turned / row(not_none(s)))) @ vh)
     if g_vh is not None:
         g_v = adjoint(conj(g_vh))
         turned = vh @ g_v
         core = plus(core, column(s) * ((turned - adjoint(turned)) / gaps(s**2)))
         if n > m:
-            total = plus(total, u @ adjoint(g_v / row(s) - v @ (turned / row(s))))
+            total = plus(total, u @ adjoint(g_v / row(not_none(s)) - v @ (turned / row(not_none(s)))))
     if core is not None:
         total = plus(total, u @ core @ vh)
     return None if total is None else conj(total)
@@ -112,20 +117,39 @@ def _diagonal(x: Any) -> Any:
     return np.tril(np.triu(x))
 
 
-op(np.linalg.qr, "x", opaque, n_out=2, may_raise=True)
-rule(np.linalg.qr, x=lambda g, out: qr_back(g[0], g[1], out[0], out[1]))
+op(np.linalg.qr, "x, mode='reduced'", opaque, n_out=2, may_raise=True)
+rule(np.linalg.qr, x=lambda g, x, out, mode: qr_back(g[0], g[1], x, out[0], out[1], mode))
 
 
-def qr_back(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
-    """The cotangent of a matrix with at least as many rows as columns, from those of its factors."""
-    if r.shape[-2] != r.shape[-1]:
-        raise NotImplementedError("np.linalg.qr of a matrix with more columns than rows has no gradient rule")
+def qr_back(g_q: Any, g_r: Any, x: Any, q: Any, r: Any, mode: str) -> Any:
+    """The cotangent of a matrix from those of its factors.
+
+    Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2010); of a matrix with more columns
+    than rows the first columns are decomposed, and Q turns the others.
+    """
+    m, n = x.shape[-2:]
+    if mode == "complete" and m > n:
+        if g_q is not None:
+            raise NotImplementedError(
+                "np.linalg.qr with mode='complete' has no gradient rule for the columns of Q that it adds, which are "
+                "arbitrary; use mode='reduced'"
+            )
+        (q, r), g_r = np.linalg.qr(x), None if g_r is None else g_r[..., :n, :]
     g_q, g_r = (None if part is None else conj(part) for part in (g_q, g_r))
+    if m >= n:
+        return None if g_q is None and g_r is None else conj(qr_tall(g_q, g_r, q, r))
+    g_left, g_right = (None, None) if g_r is None else (g_r[..., :m], g_r[..., m:])
+    if g_right is not None:
+        g_q = plus(g_q, x[..., m:] @ adjoint(g_right))
+    left = qr_tall(g_q, g_left, q, r[..., :m])
+    right = np.zeros_like(x[..., m:]) if g_right is None else q @ g_right
+    return conj(np.concatenate([left, right], axis=-1))
+
+
+def qr_tall(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
+    """The same, conjugate, of a matrix with at least as many rows as columns."""
     inner = None if g_r is None else r @ adjoint(g_r)
     if g_q is not None:
         inner = plus(inner, -(adjoint(g_q) @ q))
-    if inner is None:
-        return None
     inner = np.tril(inner, -1) + adjoint(np.tril(inner))
-    total = plus(g_q, q @ inner)
-    return conj(adjoint(np.linalg.solve(r, adjoint(total))))
+    return adjoint(np.linalg.solve(r, adjoint(plus(g_q, q @ inner))))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ops import Kind
 from ..registry import infix, op, primitive, rule
-from . import decompositions, norms  # noqa: F401  # the rest of np.linalg
+from . import decompositions, eigen, least_squares, norms  # noqa: F401  # the rest of np.linalg
 from .contraction import (
     adjoint,
     conj,
@@ -24,7 +24,7 @@ from .contraction import (
     tensordot_x,
     tensordot_y,
 )  # fmt: skip
-from .support import on_diagonal
+from .support import happens, on_diagonal
 
 bilinear, linear, opaque = Kind.bilinear, Kind.linear, Kind.opaque
 
@@ -105,7 +105,7 @@ rule(
     y=lambda g, x, y_shape, axes: tensordot_y(g, x, len(y_shape), axes),
 )
 
-op(np.einsum, "subscripts, *xs, optimize=False, dtype=None, order='K', casting='safe'", bilinear)
+op(np.einsum, "subscripts, *xs, out=None, optimize=False, dtype=None, order='K', casting='safe'", bilinear)
 rule(
     np.einsum,
     xs=lambda g, i, subscripts, xs, xs_shape, xs_dtype, optimize: einsum_back(
@@ -217,7 +217,7 @@ rule(
 op(np.linalg.inv, "x", opaque, may_raise=True)
 rule(np.linalg.inv, x=lambda g, out: -(flip(out) @ g @ flip(out)))
 
-op(np.linalg.pinv, "x, rcond=None, hermitian=False", opaque, may_raise=True)
+op(np.linalg.pinv, "x, rcond=None, hermitian=False, *, rtol=NoValue", opaque, may_raise=True)
 rule(np.linalg.pinv, x=lambda g, x, out: pinv_back(conj(g), x, out))
 
 
@@ -230,7 +230,22 @@ def pinv_back(g: Any, x: Any, out: Any) -> Any:
 
 
 op(np.linalg.det, "x", opaque)
-rule(np.linalg.det, x=lambda g, x, out: np.expand_dims(g * out, (-2, -1)) * flip(np.linalg.inv(x)))
+rule(np.linalg.det, x=lambda g, x, out: det_back(g, x, out))
+
+
+def det_back(g: Any, x: Any, out: Any) -> Any:
+    """The cotangent under a determinant: times the cofactors, which a singular matrix has, too."""
+    if happens(out == 0):
+        return np.expand_dims(g, (-2, -1)) * cofactors(x)
+    return np.expand_dims(g * out, (-2, -1)) * flip(np.linalg.inv(x))
+
+
+def cofactors(x: Any) -> Any:
+    """The determinants of what is left of a matrix without a row and a column, by row and column."""
+    n = range(x.shape[-1])
+    rows = [np.delete(x, i, -2) for i in n]
+    found = [[(-1) ** (i + j) * np.linalg.det(np.delete(rows[i], j, -1)) for j in n] for i in n]
+    return np.stack([np.stack(row, axis=-1) for row in found], axis=-2)
 
 op(np.linalg.slogdet, "x", opaque, n_out=2)
 rule(np.linalg.slogdet, x=lambda g, x, out: slogdet_back(g[0], g[1], x, out[0]))

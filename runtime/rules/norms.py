@@ -74,9 +74,8 @@ def matrix_back(g: Any, x: Any, out: Any, ord: Any, axes: tuple[int, ...]) -> An
         return g * phase(x) * shared(sums == out, chosen, sums.dtype)
     if ord not in (2, -2, "nuc"):
         raise NotImplementedError(f"np.linalg.norm with ord={ord!r} has no gradient rule for matrices")
-    u, _, vh = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), full_matrices=False)
-    if ord == 2:
-        u, vh = u[..., :1], vh[..., :1, :]
-    elif ord == -2:
-        u, vh = u[..., -1:], vh[..., -1:, :]
+    u, s, vh = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), full_matrices=False)
+    if ord != "nuc":
+        extreme = np.max(s, axis=-1, keepdims=True) if ord == 2 else np.min(s, axis=-1, keepdims=True)
+        u = u * np.expand_dims(shared(s == extreme, -1, s.dtype), -2)
     return g * np.moveaxis(conj(u @ vh), (-2, -1), axes)

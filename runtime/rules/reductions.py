@@ -84,6 +84,14 @@ rule(
     x=lambda g, x, x_shape, axis, keepdims, initial, where: prod_back(g, x, x_shape, axis, keepdims, initial, where),
 )
 
+op(np.nanprod, _SUM, reduction)
+rule(
+    np.nanprod,
+    x=lambda g, x, x_shape, axis, keepdims, initial, where: prod_back(
+        g, np.where(np.isnan(x), 1, x), x_shape, axis, keepdims, initial, not_nan(x, where)
+    ),
+)
+
 # Spread.
 
 op(np.var, _VAR, reduction)
@@ -134,6 +142,14 @@ rule(np.nancumsum, x=lambda g, x, x_shape, axis: np.where(np.isnan(x), 0, cumsum
 
 op(np.cumprod, "x, axis=None, dtype=None, out=None", Kind.opaque)
 rule(np.cumprod, x=lambda g, x, x_shape, out, axis: cumprod_back(g, x, x_shape, out, axis))
+
+op(np.nancumprod, "x, axis=None, dtype=None, out=None", Kind.opaque)
+rule(
+    np.nancumprod,
+    x=lambda g, x, x_shape, out, axis: np.where(
+        np.isnan(x), 0, cumprod_back(g, np.where(np.isnan(x), 1, x), x_shape, out, axis)
+    ),
+)
 
 # Questions about many: no derivative.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import primitive, rule
+from ..registry import primitive, require, rule
 
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -75,6 +75,17 @@ def on_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtype: 
 
 
 rule(place_diagonal, v=lambda g, offset, axis1, axis2: np.diagonal(g, offset, axis1, axis2))
+
+
+def literal(value: Any, *beside: Any) -> Any:
+    """The array of a list or number, made so that a recorder notes it where one of those `beside` it is traced."""
+    if hasattr(value, "dtype"):
+        return value
+    for b in beside:
+        enter = getattr(type(b), "__gradscribe_apply__", None)
+        if enter is not None:
+            return enter(require(np.array), (value,))
+    return np.array(value)
 
 
 def happens(condition: Any) -> bool:

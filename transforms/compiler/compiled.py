@@ -68,7 +68,7 @@ class Compiled(Transform):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         last = self._last
-        if last is not None and LOCAL.depth == 0 and LOCAL.anomaly is None:
+        if last is not None and LOCAL.depth == 0 and not LOCAL.watched:
             try:
                 fits = last.check(*args, **kwargs) if kwargs else last.check(*args)  # which is quicker
             except (TypeError, ValueError, AttributeError, LookupError):
@@ -84,7 +84,7 @@ class Compiled(Transform):
         return self._slow(args, kwargs)
 
     def _slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if LOCAL.depth or self._eager is not None or LOCAL.anomaly is not None or eager_only():
+        if LOCAL.depth or self._eager is not None or LOCAL.watched or eager_only():
             return self._run_eagerly(args, kwargs)  # who looks on sees the function itself
         for entry in self._recent[1:]:
             if entry.fits(args, kwargs) and (result := self._called(entry, args, kwargs)) is not NotImplemented:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...runtime.ir import Call, Graph, Value, values_in
+from ...runtime.regions import is_region, regions_of
+from .ranges import Ranges
 
 __all__ = ["effect_words", "guards_first", "has_effects", "stays"]
 
@@ -59,15 +61,24 @@ def _may_raise_itself(guard: Call) -> bool:
     return how in ("int", "index") and isinstance(value, Value) and value.type.dtype.kind not in "biu"
 
 
-def stays(call: Call) -> bool:
-    """Whether a call is kept, in its order, though nobody reads it: it may raise by itself, has an effect, or is a guard."""
-    return call.op.may_raise or call.op.effect or _finds_by_value(call)
+def stays(call: Call, ranges: Ranges | None = None) -> bool:
+    """Whether a call is kept, in its order, though nobody reads it: it may raise by itself, has an effect, or is a guard.
+
+    A loop or a branch is kept for what is in it. One that nobody reads need not come to an end. `ranges` knows of ints
+    whether they are in range.
+    """
+    if is_region(call):
+        inner = None if ranges is None else ranges.within(call)
+        return any(stays(one, inner) for region in regions_of(call) for one in region.calls)
+    return call.op.may_raise or call.op.effect or _finds_by_value(call, ranges)
 
 
-def _finds_by_value(call: Call) -> bool:
+def _finds_by_value(call: Call, ranges: Ranges | None) -> bool:
     """Whether a call looks elements up at traced positions, which can be out of range."""
     if call.op.path not in ("operator.getitem", "np.take", "np.take_along_axis"):
         return False
     where: Any = call.args[1]
+    if ranges is not None and call.op.path == "operator.getitem" and ranges.exists(call.args[0], where):
+        return False
     parts = where if type(where) is tuple else (where,)  # slices may end anywhere
     return any(v.type.dtype.kind in "iu" for part in parts if not isinstance(part, slice) for v in values_in(part))

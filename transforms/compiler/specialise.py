@@ -31,6 +31,7 @@ from .generated import Specialisation, optimise
 from .guards.free_sizes import Families, Outline, outline_of
 from .guards.guards import Plan
 from .guards.inputs import RUNTIME, Inputs
+from .regions.unkept import Unkept
 from .text.docstrings import specialised_to
 from .text.naming import Names
 from .text.signature import Signature, children, printable
@@ -153,13 +154,26 @@ class Made(NamedTuple):
 
 def captured(
     function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None = None, varying: Collection[Path] = (),
-    families: Families | None = None,
+    families: Families | None = None, keeps: bool = True,
 ) -> tuple[Any, Made | Failure | Exception | None]:  # fmt: skip
     """Run `function` once, eagerly, under a recorder; its result, and the specialisation or why there is none.
 
-    Where `families` knows the text of other sizes to serve this one, it is taken, and nothing is written.
+    Where `families` knows the text of other sizes to serve this one, it is taken, and nothing is written. Where loops
+    and branches are kept, the run gives no result, and the function runs by itself once more; but with `keeps=False`
+    all loops are unrolled.
     """
-    capture = Capture(varying)
+    if keeps:
+        try:
+            return _captured(function, inputs, optimised, varying, families, Capture(varying, keeps=True))
+        except Unkept:
+            pass
+    return _captured(function, inputs, optimised, varying, families, Capture(varying))
+
+
+def _captured(
+    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None, varying: Collection[Path],
+    families: Families | None, capture: Capture,
+) -> tuple[Any, Made | Failure | Exception | None]:  # fmt: skip
     copies = inputs.copied()
     owned: list[Any] = []
     tensors: list[Any] = []
@@ -190,7 +204,13 @@ def captured(
     with recording(capture), transforming(owned, gradient=False):
         try:
             raw = capture.scope.rebuild(function)(*values[:n], **dict(zip(inputs.kwargs, values[n:], strict=True)))
+        except Unkept:
+            capture.abandoned = True
+            raise
         except Exception as error:
+            if capture.kept:
+                capture.abandoned = True
+                raise Unkept(f"raises {type(error).__name__} behind a loop: {error}") from error
             if capture.varied and capture.failed is None:  # nothing happened yet that the user can see
                 capture.abandoned = True
                 raise NumberNeededError from error
@@ -209,7 +229,11 @@ def captured(
             capture.settle()
         leaves, structure = flatten_row(raw)
         outputs = [_output(capture, leaf) for leaf in leaves]
-    result = unflatten(structure, [unwrapped(capture.plain(returned(capture.written, leaf))) for leaf in leaves])
+    if capture.kept:
+        result = function(*inputs.args, **inputs.kwargs)
+        families = None
+    else:
+        result = unflatten(structure, [unwrapped(capture.plain(returned(capture.written, leaf))) for leaf in leaves])
     if capture.failed is not None:
         return result, capture.failed
     if capture.postponed:

@@ -9,6 +9,8 @@ import numpy as np
 from ...runtime.errors import VerifyError
 from ...runtime.ir import Call, Graph, Value, values_in
 from ...runtime.ops import MISSING
+from ...runtime.regions import regions_of
+from .verify_regions import region_problem
 
 __all__ = ["effects_of", "verify"]
 
@@ -49,7 +51,9 @@ def verify(graph: Graph, after: str) -> None:
             if v.type.kind == "array" and len(v.type.shape) != len(v.type.strides):
                 raise bad(f"shape and strides disagree: {v!r}", call)
             defined.add(v)
-        problem = _shape_problem(call)
+        for region in regions_of(call):
+            verify(region, after)
+        problem = _shape_problem(call) or region_problem(call)
         if problem is not None:
             raise bad(problem, call)
         if effect and call.op.path == "guard":

@@ -18,6 +18,8 @@ from ....tracer.operand import Operand, wrap
 from ....tracer.site import Site, calls_to, user_site
 from ...scope import ABSENT, Path, Scope, all_code
 from ..failure import Failure, definition, read_at, reading
+from ..regions.tracing import Regions
+from ..regions.unkept import Unkept
 from ..text.naming import assigned_names
 from .generators import GENERATOR, Generators, is_generator
 from .identities import Identities
@@ -50,7 +52,8 @@ _SIZED_BY_VALUE = frozenset(
 class Capture:
     """The recorder that operations and exits report to, and the witness that decides what reads become."""
 
-    def __init__(self, varying: Collection[Path] = ()) -> None:
+    def __init__(self, varying: Collection[Path] = (), keeps: bool = False) -> None:
+        self.regions = Regions(self) if keeps else None  # where loops and branches stay what they are
         self.varying = varying  # where numbers are read that change from call to call
         self.varied = False  # whether one of them became an input
         self.postponed = False  # what this run did to attributes, the next one need not do
@@ -78,6 +81,11 @@ class Capture:
         self.given: list[Any] = []  # the Tensors of the arrays among the arguments
 
     @property
+    def kept(self) -> bool:
+        """Whether a loop or a branch was kept, so that this run gives no result."""
+        return self.regions is not None and self.regions.kept
+
+    @property
     def outside(self) -> list[Any]:
         """The Tensors of what was read from outside the function."""
         return list(self._tensors.values())
@@ -93,6 +101,8 @@ class Capture:
     # the recorder
     def fail(self, reason: str, site: Site | None = None, path: Path | None = None) -> None:
         """Give the capture up: the run goes on as in eager mode. Blamed is where `path` is read, if it is given."""
+        if self.regions is not None and self.regions.strict:
+            raise Unkept(reason, site)
         if self.failed is None:
             site = site or (None if path is None else read_at(path, self.codes))
             self.failed = Failure(reason, site or self._site() or definition(self._entered))
@@ -107,6 +117,9 @@ class Capture:
         """Write one operation down and give its results their values; what the node of the operation keeps."""
         if self.failed is not None:
             return None
+        regions = self.regions
+        if regions is not None and regions.expected is not None:
+            return regions.replayed(op, results)
         args = tuple([self.operand(b) for b in bound])
         if op.may_raise and self._catching:
             self.fail(f"calls {op.path}, which can raise, beside code that catches errors")
@@ -120,16 +133,28 @@ class Capture:
         for out, r in zip(outs, results, strict=True):
             out.sites = sites
             r._ir = out
+        call = Call(op, args, outs, site, self._in_backward, bool(self._in_backward))
         if self._user_code and site is not None and site is not self._backward:
-            for out, name in zip(outs, assigned_names(site, len(outs)), strict=False):
-                out.name = name
-        self.graph.calls.append(Call(op, args, outs, site, self._in_backward, bool(self._in_backward)))
+            self.name(call)
+        self.graph.calls.append(call)
+        if regions is not None:
+            if regions.frames and not self._in_backward:
+                self.name(call)
+            regions.note(call, [r._value for r in results])
         if _sized_by_value(op, args):
             self._guard_sizes(outs)
         return outs, site
 
+    def name(self, call: Call) -> None:
+        """Call the results of an operation as the user's statement does."""
+        if call.site is not None:
+            for out, name in zip(call.outs, assigned_names(call.site, len(call.outs)), strict=False):
+                out.name = name
+
     def _guard_sizes(self, outs: tuple[Value, ...]) -> None:
         """The lengths of results that depend on values are guards: code may have branched on them."""
+        if self.regions is not None and any(map(self.regions.is_open, outs)):
+            raise Unkept("makes an array whose length depends on values", self._site())
         for out in outs:
             for axis, length in enumerate(out.type.shape):
                 size = self._small(size_of, (out, axis), length)
@@ -141,6 +166,8 @@ class Capture:
         """An argument as it stands in the graph: values in place of Tensors and traced sizes."""
         if isinstance(x, Operand):
             ir = getattr(x, "_ir", None)
+            if ir is not None and self.regions is not None:
+                self.regions.see(x, ir)
             return self.operand(x._value) if ir is None else ir
         if isinstance(x, Size):
             return self._size(x)
@@ -167,9 +194,10 @@ class Capture:
 
     def _small(self, fn: Any, args: tuple[Any, ...], result: Any) -> Value:
         out = Value(type_of(result))
-        self.graph.calls.append(
-            Call(require(fn), args, (out,), self._site(), self._in_backward, bool(self._in_backward))
-        )
+        call = Call(require(fn), args, (out,), self._site(), self._in_backward, bool(self._in_backward))
+        self.graph.calls.append(call)
+        if self.regions is not None:
+            self.regions.note(call, [result])
         return out
 
     def shape(self, tensor: Any) -> tuple[int, ...]:
@@ -211,8 +239,12 @@ class Capture:
                 return
             if isinstance(expect, (float, complex)):
                 self.has_number_guards = True
-            out = Value(ir.type)
-            self.graph.calls.append(Call(require(guard), (ir, how, expect), (out,), self._site()))
+            calls = self.graph.calls
+            if self.regions is not None:
+                calls = self.regions.root()
+                if self.regions.is_open(ir):
+                    raise Unkept(f"decides by {how}() of a value that each trip changes", self._site())
+            calls.append(Call(require(guard), (ir, how, expect), (Value(ir.type),), self._site()))
         elif how == "format":
             self.messages.formatted(tensor, spec)
         elif how in _EXIT_WORDS:

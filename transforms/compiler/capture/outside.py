@@ -12,6 +12,7 @@ import numpy as np
 
 from ....tracer.autograd.function import Function, once_differentiable
 from ...namespaces import makes_generators, may_draw
+from ...scipy_names import is_known
 from ...scope import is_user_class, is_user_function
 
 __all__ = ["generated", "is_constant", "is_plain_data", "is_user_error", "own_code", "why_not"]
@@ -91,6 +92,8 @@ def why_not(value: Any, name: str) -> str | None:
         return None
     if isinstance(value, np.ufunc) and value.__name__.endswith("(vectorized)"):
         return f"calls `{name}`, made by np.frompyfunc of a function that gradscribe does not see"
+    if hasattr(type(value), "__gradscribe_stateless__") or is_known(value):
+        return None
     if may_draw(value):
         return f"uses `{name}`, which may draw random numbers that would not be seen"
     if isinstance(value, _LIBRARY_CALLABLES) or type(value).__module__.startswith("scipy.special"):

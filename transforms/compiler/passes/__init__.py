@@ -10,11 +10,14 @@ from ..verify import effects_of, verify
 from .cse import common_subexpressions
 from .dead_code import dead_code
 from .early_guards import early_guards
-from .fast import FAST
+from .fast import FAST, decided
 from .folding import fold_constants
 from .identities import identities
+from .invariants import invariants
 from .means import means
 from .placing import placing
+from .regions import everywhere
+from .residuals import residuals
 from .scaling import scaling
 from .shapes import shapes
 from .sharing import sharing
@@ -23,8 +26,8 @@ from .spreading import spreading
 __all__ = ["FAST_NAMES", "NAMES", "PASSES", "optimise"]
 
 PASSES = (
-    dead_code, means, shapes, common_subexpressions, sharing, spreading, fold_constants, identities, dead_code, placing, scaling,
-    common_subexpressions, dead_code, early_guards,
+    dead_code, invariants, means, shapes, common_subexpressions, sharing, spreading, fold_constants, identities, dead_code,
+    placing, scaling, residuals, dead_code, invariants, common_subexpressions, dead_code, early_guards,
 )  # fmt: skip
 
 Pass = Callable[[Graph], Graph]
@@ -34,7 +37,7 @@ def _name(run: Pass) -> str:
     return run.__module__.rpartition(".")[2]
 
 
-_AFTER = (common_subexpressions, dead_code, early_guards)  # what the fast passes leave behind
+_AFTER = (invariants, common_subexpressions, dead_code, early_guards)  # what the fast passes leave behind
 FAST_NAMES = tuple(map(_name, FAST))
 NAMES = tuple(dict.fromkeys((*map(_name, PASSES), *FAST_NAMES)))
 
@@ -53,7 +56,7 @@ def optimise(
     for run in (*PASSES, *FAST, *_AFTER) if fastmath else PASSES:
         if only is None or _name(run) in only:
             effects = effects_of(graph)
-            graph = run(graph)
+            graph = everywhere(run, decided if run in FAST else None)(graph)
             verify(graph, _name(run))
             if effects_of(graph) != effects:
                 raise VerifyError(f"the pass `{_name(run)}` dropped or moved effects:\n{graph}")

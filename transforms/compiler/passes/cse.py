@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ....runtime.ir import Call, Graph
-from .rewrite import key_of, may_be_view, rewrite, seen_from_outside
+from .rewrite import Region, key_of, may_be_view, rewrite, seen_from_outside
 
 __all__ = ["common_subexpressions"]
 
 
 def common_subexpressions(graph: Graph) -> Graph:
     """The graph with repeated calls merged; what the caller sees keeps memory of its own."""
-    outside = seen_from_outside(graph)
+    outside = seen_from_outside(graph, graph.shown if isinstance(graph, Region) else None)
     known: dict[Any, Call] = {}
 
     def step(call: Call) -> Any:
@@ -28,4 +28,4 @@ def common_subexpressions(graph: Graph) -> Graph:
             known[key] = first = call
         return None if first is call else ("is", first.outs)
 
-    return rewrite(graph, step)
+    return rewrite(graph, step, regions=True)

@@ -8,12 +8,23 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
+from ....runtime.regions import Branch, Loop, is_region
 
-__all__ = ["is_elementwise", "key_of", "may_be_view", "rewrite", "seen_from_outside"]
+__all__ = ["Region", "is_elementwise", "key_of", "may_be_view", "rewrite", "seen_from_outside"]
 
 
-def rewrite(graph: Graph, step: Callable[[Call], Any]) -> Graph:
-    """Apply `step` to each call: it gives None (keep), a list of calls in its place, or the thing its result is."""
+class Region(Graph):
+    """A graph that is handed to a pass as part of another, and the outputs whose memory is seen outside of both."""
+
+    __slots__ = ("shown",)
+    shown: list[Value]
+
+
+def rewrite(graph: Graph, step: Callable[[Call], Any], regions: bool = False) -> Graph:
+    """Apply `step` to each call: it gives None (keep), a list of calls in its place, or the thing its result is.
+
+    Loops and branches are kept as they are, unless `regions` says that `step` knows them.
+    """
     replaced: dict[Value, Any] = {}
 
     def now(v: Value) -> Any:
@@ -26,7 +37,7 @@ def rewrite(graph: Graph, step: Callable[[Call], Any]) -> Graph:
             forward.update(call.outs)
         args = tuple([map_values(a, now) for a in call.args])
         call = call.with_args(args)
-        found = step(call)
+        found = step(call) if regions or not is_region(call) else None
         if found is None:
             calls.append(call)
         elif isinstance(found, list):
@@ -51,18 +62,39 @@ def is_elementwise(call: Call) -> bool:
 
 def key_of(x: Any) -> Any:
     """A hashable form of an argument that tells 0.0 from -0.0, 1 from 1.0 and True, and NaNs by their text."""
-    if isinstance(x, Value):
+    if isinstance(x, (Value, _Place)):
         return x
     if type(x) in (tuple, list):
         return (type(x), *[key_of(e) for e in x])
     if isinstance(x, slice):
         return (slice, key_of(x.start), key_of(x.stop), key_of(x.step))
+    if isinstance(x, (Loop, Branch)):
+        return (type(x), *[_key_of_region(part) if isinstance(part, Graph) else part for part in x])
     return (type(x), repr(x))
 
 
-def seen_from_outside(graph: Graph) -> set[Value]:
+def _key_of_region(graph: Graph) -> Any:
+    """The same of two closed graphs that do the same: values are told by the place where they are defined."""
+    places: dict[Value, int] = {}
+    for v in (*graph.inputs, *[v for call in graph.calls for v in call.outs]):
+        places[v] = len(places)
+
+    def numbered(tree: Any) -> Any:
+        return key_of(map_values(tree, lambda v: _Place((places[v], v.type))))
+
+    calls = [
+        (call.op, call.backward, call.quiet, numbered(call.args), *[v.type for v in call.outs]) for call in graph.calls
+    ]
+    return tuple([v.type for v in graph.inputs]), tuple(calls), numbered(list(graph.outputs))
+
+
+class _Place(tuple[Any, ...]):
+    """Where a value of a region is defined, and its type."""
+
+
+def seen_from_outside(graph: Graph, outputs: Any = None) -> set[Value]:
     """The outputs, and what they may be views of: values whose memory the caller gets to see."""
-    found: set[Value] = set(values_in(graph.outputs))
+    found: set[Value] = set(values_in(graph.outputs if outputs is None else outputs))
     for call in reversed(graph.calls):
         if any(v in found for v in call.outs) and may_be_view(call):
             found.update(call.reads)
@@ -86,7 +118,7 @@ _NEW = frozenset(  # of our own ops: zeros, or a copy, that is written into
 def may_be_view(call: Call) -> bool:
     """Whether a result may lie in the memory of an argument."""
     op = call.op
-    return not (
+    return is_region(call) or not (
         isinstance(op.fn, np.ufunc)
         or op.may_raise  # numpy.linalg
         or op.infix is not None

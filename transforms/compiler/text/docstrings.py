@@ -67,6 +67,8 @@ def describe(tree: Any) -> str:
         kind, dtype = tree.type.kind, tree.type.dtype.name
         if kind == "generator":
             return "a random generator"
+        if tree.element is not None:
+            return f"a list of {describe(tree.element)}"
         if kind == "array":
             return f"{len(tree.type.shape)}-d {dtype}"
         return "a Python number" if kind == "python" else dtype

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import gast
 import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, values_in
-from ..passes.rewrite import is_elementwise
+from ....runtime.regions import SCAN, is_region
+from ..passes.dead_code import dead_code
+from .blocks import assign, mentions
 from .boundary import arguments_of, result_of, unpacking_of
 from .conditions import condition
 from .docstrings import with_returns
+from .conds import write_cond
 from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
-from .literals import constant_tree, in_place_of, joined_text, new_axis
+from .literals import constant_tree, in_place_of
+from .loops import write_scan
 from .naming import Cotangents, Names, name_values
 from .printer import note, to_source
+from .region import is_deferred, is_read_once, put_on_stacks
 from .release import released
 from .reuse import reused
 from .sections import in_sections
 from .signature import Signature
-from .signs import SIGNED, negated, with_sign
-from .spelling import spelled
+from .signs import with_sign
+from .stacks import name_regions, named_within
 from .stores import STORE, stored_late, with_stores, write_store, written_early
+from .terms import BINARY, is_real, term
 from .tile_loops import write_loop
 from .tiles import tiled
 from .weak import SPREADING, STORING, is_plain_size, weak_numbers
@@ -31,14 +38,9 @@ from .widths import width, width_around
 
 __all__ = ["Emitter", "emit", "printed"]
 
-_BINARY = {
-    "+": gast.Add, "-": gast.Sub, "*": gast.Mult, "/": gast.Div, "//": gast.FloorDiv, "%": gast.Mod, "**": gast.Pow,
-    "@": gast.MatMult, "&": gast.BitAnd, "|": gast.BitOr, "^": gast.BitXor,
-}  # fmt: skip
-_COMPARE = {"<": gast.Lt, "<=": gast.LtE, ">": gast.Gt, ">=": gast.GtE, "==": gast.Eq, "!=": gast.NotEq}
-_UNARY = {"-": gast.USub, "+": gast.UAdd, "~": gast.Invert}
 _IMPORTS = {
-    "math": "import math\n", "random": "import random\n", "np": "import numpy as np\n", "scipy": "import scipy.special\n",
+    "math": "import math\n", "random": "import random\n", "np": "import numpy as np\n",
+    "scipy.linalg": "import scipy.linalg\n", "scipy.special": "import scipy.special\n",
 }  # fmt: skip
 _FRESH = frozenset(["elementwise", "bilinear", "reduction", "creation"])
 
@@ -51,16 +53,16 @@ def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
 def printed(tree: Any) -> str:
     """The text of a definition, and the imports that it needs."""
     used = {node.id for node in gast.walk(tree) if isinstance(node, gast.Name)}
+    used |= {
+        f"{node.value.id}.{node.attr}"
+        for node in gast.walk(tree)
+        if isinstance(node, gast.Attribute) and isinstance(node.value, gast.Name)
+    }
     imports = [line for root, line in _IMPORTS.items() if root in used]
     own = len(used & {"math", "random"})  # of the standard library
     if own and len(imports) > own:
         imports.insert(own, "\n")
     return "".join([*imports, "\n\n" if imports else "", to_source(tree)])
-
-
-def assign(name: str, value: Any) -> Any:
-    """`name = value`."""
-    return gast.Assign(targets=[name_tree(name, store=True)], value=value, type_comment=None)
 
 
 class Emitter:
@@ -74,16 +76,34 @@ class Emitter:
         self.trees: dict[Value, Any] = {}  # how each value is written where it is used
         given: dict[Value, str] = {}
         self.unpacking = unpacking_of(signature, self.names, self.trees, graph.inputs, given)
-        self.wishes = name_values(graph, given)
-        graph, self.tiles = tiled(with_stores(graph, signature, self.wishes), self.wishes)
+        self.named = self.wishes = name_values(graph, given)  # in regions the first has the values of all before them
+        self.indent = 4
+        self.called: dict[Value | None, str] = {}
+        taken = {*self.wishes.values(), *named_within(graph)}
+        self.stem = next(s for s in ("t", "u", "v", "s", "tmp", "temporary") if s not in taken)
+        self.result = next(s for s in ("out", "result", "value", "output") if s not in taken)
+        self.begin(with_stores(graph, signature, self.wishes))
+
+    def begin(self, graph: Graph, steady: bool = True, own: Collection[Value] = ()) -> None:
+        """Look at the graph that is to be written, before the first call.
+
+        In a region that is not `steady` nothing is known of the strides. The inputs that are its `own` may be written over.
+        """
+        if any(map(is_region, graph.calls)):
+            graph = dead_code(graph)
+            name_regions(graph, self.wishes, self.stem)
+        self.steady, self.own = steady, own
+        self.slots: dict[Value, list[str]] = {}  # of a region: the variables that its results become
+        self.stacked: dict[Value, list[str]] = {}  # and the lists that they are put on
+        self.deferred: set[Value] = set()  # and what is to be an expression
+        self.foreign: set[str] = set()  # and the variables that belong to what is around it
+        self.lengths: dict[Value, Any] = {}
+        self.items: dict[Value, Any] = {}
+        graph, self.tiles = tiled(graph, self.wishes) if steady else (graph, {})
         self.graph = graph
         self.kept = {v for tiles in self.tiles.values() for v in tiles.given} | stored_late(graph)
         self.pieces: dict[Value, Any] = {}  # in a loop over tiles: where the results go that are needed whole
         self.in_loop = False
-        self.indent = 4
-        self.called: dict[Value | None, str] = {}
-        self.stem = next(s for s in ("t", "u", "v", "s", "tmp", "temporary") if s not in self.wishes.values())
-        self.result = next(s for s in ("out", "result", "value", "output") if s not in self.wishes.values())
         self.uses: dict[Value, int] = {}
         for call in graph.calls:
             for v in call.reads:
@@ -97,10 +117,14 @@ class Emitter:
             for v in call.reads:
                 self.users.setdefault(v, []).append(call)
         self.cotangents = Cotangents(graph, self.uses, self.wishes)
-        self.over = {call: v for call, v in reused(graph, written_early(graph)).items() if call not in self.tiles}
+        over = reused(graph, written_early(graph), own) if steady else {}
+        self.over = {call: v for call, v in over.items() if call not in self.tiles}
         self.buffers = set(self.over.values())
         self.statements: list[tuple[Any, Call]] = []
         self.outputs = set(values_in(graph.outputs))
+        self.at_end = self.outputs  # what is read when all calls are written
+        self.place = {call: k for k, call in enumerate(graph.calls)}
+        self.last = {v: k for k, call in enumerate(graph.calls) for v in call.reads}
         self.weak = weak_numbers(graph)
         self.plain_sizes = {v for v in self.weak if is_plain_size(self.maker[v], self.users.get(v, []))}
         self.folded: set[Value] = set()
@@ -123,6 +147,8 @@ class Emitter:
                 self.call(call)
             elif call is tiles.calls[0]:
                 write_loop(self, tiles)
+            if self.stacked and (tiles is None or call is tiles.calls[-1]):
+                put_on_stacks(self, call if tiles is None else tiles)
 
     def returned(self, tree: Any, outputs: list[Any]) -> Any:
         """The returned expression: a tree of outputs."""
@@ -146,6 +172,8 @@ class Emitter:
             return self.guard(call)
         if call.op is STORE:
             return write_store(self, call)
+        if is_region(call):
+            return write_scan(self, call) if call.op is SCAN else write_cond(self, call)
         if call.op.inline and len(body_of(call)) > 1:
             self.spelled_out(call)
             return
@@ -157,7 +185,7 @@ class Emitter:
             self.add(gast.Expr(value=tree), call)
             return
         if len(call.outs) > 1 or call.op.n_out != 1:
-            targets = [self.fresh(v) for v in call.outs]
+            targets = [self.target(v, call) for v in call.outs]
             left = gast.Tuple(elts=[name_tree(t, store=True) for t in targets], ctx=gast.Store())
             self.add(gast.Assign(targets=[left], value=tree, type_comment=None), call)
             return
@@ -169,24 +197,24 @@ class Emitter:
             self.trees[out] = tree
             self.folded.add(out)
             return
-        self.add(assign(self.fresh(out), tree), call)
+        self.add(assign(self.target(out, call), tree), call)
 
     def written_over(self, call: Call, buffer: Value) -> None:
         """A call that writes its result over an argument: `t += y`, or `np.exp(t, out=t)`, under the user's name for it."""
         (out,) = call.outs
         place = self.trees[buffer]
         named = self.wishes.get(out) not in (None, self.wishes.get(buffer))
-        if not named and call.op.infix in _BINARY and len(call.args) == 2 and call.args[0] is buffer:
-            sign = _BINARY[call.op.infix]()
+        if not named and call.op.infix in BINARY and len(call.args) == 2 and call.args[0] is buffer:
+            sign = BINARY[call.op.infix]()
             value = self.tree(call.args[1], call)
             made = gast.AugAssign(target=name_tree(place.id, store=True), op=sign, value=value)
-            self.add(with_sign(made) if _is_real(call) else made, call)
+            self.add(with_sign(made) if is_real(call) else made, call)
             self.trees[out] = place
             return
         into = gast.keyword(arg="out", value=place)
         tree = gast.Call(func=name_tree(call.op.path), args=[self.tree(a, call) for a in call.args], keywords=[into])
         if named:
-            self.add(assign(self.fresh(out), tree), call)
+            self.add(assign(self.target(out, call), tree), call)
         else:
             self.add(gast.Expr(value=tree), call)
             self.trees[out] = place
@@ -206,12 +234,32 @@ class Emitter:
         self.trees[v] = name_tree(name)
         return name
 
+    def target(self, v: Value, call: Call, during: Collection[Value] = ()) -> str:
+        """The variable that a value goes into: of a result of a region the one that it becomes, if that is free by then."""
+        for name in self.slots.get(v, ()):
+            if self.free(name, call, during):
+                self.trees[v] = name_tree(name)
+                self.called[v] = name
+                return name
+        return self.fresh(v)
+
+    def free(self, name: str, call: Call, during: Collection[Value] = ()) -> bool:
+        """Whether nobody reads what is in a variable behind `call`, nor what is written with it; nor to get at `during`."""
+        place = self.place[call]
+        return not any(
+            name in mentions(tree)
+            for v, tree in self.trees.items()
+            if self.last.get(v, -1) > place or v in self.at_end or v in during
+        )
+
     def folds(self, call: Call, out: Value, tree: Any) -> bool:
         """Whether a value is written inside the one expression that uses it."""
         if call.op.path in ("shape", "size", "count"):
             return True  # x.shape costs nothing and says what it is
         if call.op.effect:
             return False
+        if out in self.outputs and self.uses[out] == 2 and call.op.n_out == 1:
+            return is_deferred(self, call, tree)
         if out in self.wishes or out in self.buffers or out in self.outputs or not self.uses.get(out):
             return False
         if out in self.kept:  # a loop reads it again and again, or it is stored behind another
@@ -225,6 +273,8 @@ class Emitter:
         user = self.user[out]
         if user.quiet != call.quiet or user.backward != call.backward or user.op.path == "guard":
             return user.op.path == "guard" and not call.quiet and width(tree) < WIDTH // 2
+        if is_region(user):
+            return is_read_once(out, user) and width(tree) + self.margin(user) <= WIDTH * 3 // 4
         if user.op.inline and times_used(user, out) != 1:
             return False
         return width(tree) + width_around(out, user, self.trees) + self.margin(user) <= WIDTH
@@ -237,7 +287,7 @@ class Emitter:
 
     def narrow(self, call: Call) -> Any:
         """The expression of a call, its widest parts taken out before it until it fits on a line."""
-        tree = self.expression(call)
+        tree = term(self, call)
         while width(tree) + self.margin(call) > WIDTH:
             parts = [v for v in call.reads if v in self.folded and width(self.trees[v]) > 16]
             if not parts:
@@ -246,7 +296,7 @@ class Emitter:
             self.folded.discard(part)
             whole = self.trees[part]
             self.add(assign(self.fresh(part), whole), self.maker[part])
-            tree = self.expression(call)
+            tree = term(self, call)
         return tree
 
     # expressions
@@ -265,64 +315,6 @@ class Emitter:
         if call is not None and isinstance(x, np.float64) and (call.outs[0] in self.weak or call.op.path in SPREADING):
             return constant_tree(float(x))
         return constant_tree(in_place_of(x, call) if call is not None else x)
-
-    def expression(self, call: Call) -> Any:
-        """A call as an expression."""
-        op, args = call.op, call.args
-        if op.inline:
-            (statement,) = body_of(call)
-            return self.inlined(statement.value, call, {})
-        if op.path == "text":
-            return joined_text(args[0], self.tree)
-        if op.path == "operator.getitem":
-            return gast.Subscript(value=self.tree(args[0]), slice=self.index(args[1]), ctx=gast.Load())
-        if op.path == "shape":
-            return gast.Attribute(value=self.tree(args[0]), attr="shape", ctx=gast.Load())
-        if op.path == "count":
-            return gast.Attribute(value=self.tree(args[0]), attr="size", ctx=gast.Load())
-        if op.path == "size":
-            shape = gast.Attribute(value=self.tree(args[0]), attr="shape", ctx=gast.Load())
-            return gast.Subscript(value=shape, slice=constant_tree(args[1]), ctx=gast.Load())
-        if op.path == "np.expand_dims" and self.takes_index(call):
-            return gast.Subscript(
-                value=self.tree(args[0]), slice=new_axis(len(args[0].type.shape), args[1]), ctx=gast.Load()
-            )
-        symbol = op.infix
-        if symbol in _BINARY and len(args) == 2:
-            if symbol == "*" and args[0] == -1 and isinstance(args[1], Value) and _is_real(call, args[1]):
-                return negated(self.tree(args[1], call))
-            if call.outs[0] in self.plain_sizes:
-                return self.tree(args[1])
-            left, right = self.tree(args[0], call), self.tree(args[1], call)
-            if symbol in SIGNED and _is_real(call):
-                return SIGNED[symbol](left, right)
-            return gast.BinOp(left=left, op=_BINARY[symbol](), right=right)
-        if symbol in _COMPARE:
-            return gast.Compare(
-                left=self.tree(args[0], call), ops=[_COMPARE[symbol]()], comparators=[self.tree(args[1], call)]
-            )
-        if symbol == "-" and len(args) == 1 and _is_real(call):
-            return negated(self.tree(args[0], call))
-        if symbol in _UNARY and len(args) == 1:
-            return gast.UnaryOp(op=_UNARY[symbol](), operand=self.tree(args[0], call))
-        if (
-            op.path == "np.transpose"
-            and args[1] is None
-            and isinstance(args[0], Value)
-            and args[0].type.kind == "array"
-        ):
-            return gast.Attribute(value=self.tree(args[0]), attr="T", ctx=gast.Load())
-        if op.path == "np.copy" and args[0].type.kind == "array" and op.call_form(args)[1] == {"order": "C"}:
-            copy = gast.Attribute(value=self.tree(args[0]), attr="copy", ctx=gast.Load())
-            return gast.Call(func=copy, args=[], keywords=[])
-        return spelled(call, lambda a: self.tree(a, call))
-
-    def takes_index(self, call: Call) -> bool:
-        """Whether an axis may be added by an index: it has other strides, which only operations by element ignore."""
-        x, axis = call.args
-        if type(axis) is not int or not isinstance(x, Value) or x.type.kind != "array" or call.outs[0] in self.outputs:
-            return False
-        return all(is_elementwise(user) or user.op.path == "np.where" for user in self.users.get(call.outs[0], []))
 
     def index(self, x: Any) -> Any:
         """An index as it stands between brackets."""
@@ -346,28 +338,30 @@ class Emitter:
 
     def spelled_out(self, call: Call) -> None:
         """An op of ours of several statements: its body, in place where its first argument is a buffer of its own."""
-        (out,) = call.outs
         first = call.args[0]
         if call.op.consuming is not None and isinstance(first, Value) and self.owned(first):
-            self.trees[out] = self.trees[first]
+            self.trees[call.outs[0]] = self.trees[first]
             for statement in body_of(call, consuming=True)[:-1]:
                 made = self.inlined(statement, call, {})
-                self.add(with_sign(made) if _is_real(call) else made, call)
+                self.add(with_sign(made) if is_real(call) else made, call)
             return
         body = body_of(call)
-        result = body[-1].value.id
-        names = {name: self.names.new(name) for name in locals_of(body) if name != result}
-        names[result] = self.fresh(out)
+        given = body[-1].value
+        results = [e.id for e in given.elts] if isinstance(given, gast.Tuple) else [given.id]
+        names = {name: self.names.new(name) for name in locals_of(body) if name not in results}
+        names.update({name: self.target(out, call, call.reads) for name, out in zip(results, call.outs, strict=True)})
         for statement in body[:-1]:
             self.add(self.inlined(statement, call, names), call)
 
     def owned(self, v: Value) -> bool:
         """Whether a value lies in a buffer that nobody else sees and nobody reads again."""
         maker = self.maker.get(v)
-        if maker is None or self.uses.get(v) != 1 or v in self.outputs or v.type.kind != "array":
+        if self.uses.get(v) != 1 or v in self.outputs or v.type.kind != "array":
             return False
         if not isinstance(self.trees.get(v), gast.Name):
             return False
+        if maker is None:
+            return v in self.own
         return maker.op.inline or maker.op.kind.value in _FRESH
 
     def guard(self, call: Call) -> None:
@@ -375,9 +369,3 @@ class Emitter:
         otherwise = gast.Return(value=name_tree("NotImplemented"))
         note(otherwise, "another specialisation is wanted")
         self.add(gast.If(test=condition(call, self.tree(call.args[0]), fails=True), body=[otherwise], orelse=[]), call)
-
-
-def _is_real(call: Call, x: Value | None = None) -> bool:
-    """Whether a call gives real floats; and `x` floats of that very dtype."""
-    dtype = call.outs[0].type.dtype
-    return dtype.kind == "f" and (x is None or (x.type.dtype == dtype and x.type.kind != "python"))

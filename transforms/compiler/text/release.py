@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import gast
 
 from ....runtime.ir import Call, Value
+from ....runtime.regions import is_region
 from ..passes.rewrite import may_be_view
+from .blocks import Block
 from .forks import Fork
 from .tile_loops import Loop
 
@@ -75,6 +77,9 @@ class _Memory:
                     self.of[v] = self.of.get(emitter.over[call], frozenset())
                 elif same:
                     self.of[v] = self.of.get(same[0], frozenset())
+                elif is_region(call):
+                    held = frozenset([v]) if v.type.kind == "array" else frozenset[Value]()
+                    self.of[v] = held.union(*[self.of.get(r, ()) for r in call.reads])
                 elif may_be_view(call) and call.op.path != "np.copy":
                     self.of[v] = frozenset().union(*[self.of.get(r, ()) for r in call.reads])
                 else:
@@ -105,6 +110,10 @@ def _names(statement: Any) -> dict[str, None]:
         return dict.fromkeys(name for inner, _ in statement.entries for name in _names(inner)) | _names(
             statement.node.test
         )
+    if isinstance(statement, Block):
+        entries = [*statement.body, *statement.orelse]
+        inside = dict.fromkeys(name for inner, _ in entries for name in _names(inner))
+        return _names(statement.node) | inside
     if isinstance(statement, Loop):
         parts = [*statement.before, statement.node, *[inner for inner, _ in statement.entries]]
     else:

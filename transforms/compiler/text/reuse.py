@@ -16,8 +16,11 @@ __all__ = ["reused", "ufunc_of"]
 LARGE = 1 << 16  # bytes; below, a new array costs less than the keyword `out=`
 
 
-def reused(graph: Graph, given: Collection[Value] = ()) -> dict[Call, Value]:
-    """For each call that may take over the memory of an argument: that argument; of the inputs, only those `given`.
+def reused(graph: Graph, given: Collection[Value] = (), own: Collection[Value] = ()) -> dict[Call, Value]:
+    """For each call that may take over the memory of an argument: that argument.
+
+    Of the inputs only those `given`, where the user's code writes over them, and what is a region's `own`: what a loop
+    carries, and adds to in the backward part, is written over whatever its size.
 
     The memory is the argument's own, of the very dtype, shape and strides that the result would have, and this call is the
     last to read it; so the bits stay, and the order of a plain call.
@@ -39,10 +42,11 @@ def reused(graph: Graph, given: Collection[Value] = ()) -> dict[Call, Value]:
             continue
         (out,) = call.outs
         for v in call.reads:
-            fresh = is_fresh(maker[v]) if v in maker else v in given and out.over is v
-            own = fresh and v not in shown and last[v] is call
-            worth = out.over is v or math.prod(v.type.shape) * v.type.dtype.itemsize >= LARGE
-            if own and worth and v.type == out.type and _is_dense(v):
+            fresh = is_fresh(maker[v]) if v in maker else v in own or (v in given and out.over is v)
+            dead = fresh and v not in shown and last[v] is call
+            added = v in own and bool(call.backward) and call.op.infix == "+"
+            worth = added or out.over is v or math.prod(v.type.shape) * v.type.dtype.itemsize >= LARGE
+            if dead and worth and v.type == out.type and _is_dense(v):
                 found[call] = v
                 break
     return found

@@ -8,6 +8,7 @@ from typing import Any
 import gast
 
 from ....runtime.ir import Call
+from .blocks import Block
 from .forks import Fork
 from .inlining import name_tree
 from .naming import line_text
@@ -18,36 +19,37 @@ __all__ = ["in_sections"]
 
 
 def in_sections(
-    statements: list[tuple[Any, Call]], inside: Loop | None = None, quietly: bool = False, before: str | None = None
-) -> list[Any]:
+    statements: list[tuple[Any, Call]], inside: Loop | None = None, quietly: bool = False, before: str | None = None,
+    within: Call | None = None,
+) -> list[Any]:  # fmt: skip
     """The statements of a function, or of a loop or a branch in it, those of the backward part with NumPy's warnings off.
 
-    `before` is the section that goes on in them.
+    `before` is the section that goes on in them. Within the statement of a call there are no sections.
     """
     body: list[Any] = []
     labelled = any(call.backward for _, call in each_statement(statements)) if inside is None else inside.mixed
-    labelled = labelled or before is not None
+    labelled = (labelled or before is not None) and within is None
     groups = [(key, list(group)) for key, group in itertools.groupby(statements, _origin)]
     alone = [
         members[0][0]
         for key, members in groups
-        if len(members) == 1 and key[0] in ("forward", "writes") and not isinstance(members[0][0], (Loop, Fork))
+        if len(members) == 1 and key[0] in ("forward", "writes") and not isinstance(members[0][0], (Loop, Fork, Block))
     ]
     lines = to_source(gast.Module(body=alone, type_ignores=[])).splitlines()
     if inside is not None:  # the user's line, but for the slices
         lines = [line.replace(f"[{inside.tile}]", "") for line in lines]
     printed = {"".join(line.split()) for line in lines}
     printed |= {"return" + "".join(line.partition(" = ")[2].split()) for line in lines}  # `out = x` is `return x`
-    printed |= {_header(statement) for statement, _ in statements if isinstance(statement, Fork)}
+    printed |= {_header(statement.node) for statement, _ in statements if isinstance(statement, (Fork, Block))}
     quiet: Any = None
-    noted: tuple[bool, Any] = (False, None)
+    noted: tuple[bool, Any] = (within is not None, _line(within))
     for key, members in groups:
         part, site = key[0], key[2]
         first, call = members[0]
         if isinstance(first, Loop):
             part = "forward and backward" if first.mixed else part
             first = first.before[0]
-        elif isinstance(first, Fork):
+        elif isinstance(first, (Fork, Block)):
             first = first.node
         if call.quiet and not quietly:
             if quiet is None:
@@ -59,7 +61,7 @@ def in_sections(
         if labelled and part != before:
             section(quiet if into is not body and not into else first, part)
         before = part
-        forked = isinstance(members[0][0], Fork)
+        forked = isinstance(members[0][0], (Fork, Block))
         if site is not None and not ((forked or noted[0]) and site == noted[1]):  # the arms of one line have one note
             text = line_text(site.site)
             if (
@@ -71,12 +73,18 @@ def in_sections(
         noted = (forked, site)
         for statement, call in members:
             if isinstance(statement, Loop):
-                statement.node.body.extend(in_sections(statement.entries, statement, call.quiet))
+                inner = in_sections(statement.entries, statement, call.quiet or quietly, within=within)
+                statement.node.body.extend(inner)
                 into.extend((*statement.before, statement.node))
             elif isinstance(statement, Fork):
                 inner = in_sections(statement.entries, before=part if labelled else None)
                 statement.node.body.extend((*inner, statement.result))
                 into.append(statement.node)
+            elif isinstance(statement, Block):
+                node, off = statement.node, call.quiet or quietly
+                node.body.extend(in_sections(statement.body, quietly=off, within=call) or [gast.Pass()])
+                node.orelse.extend(in_sections(statement.orelse, quietly=off, within=call))
+                into.append(node)
             else:
                 into.append(statement)
     return body
@@ -85,17 +93,21 @@ def in_sections(
 def _origin(entry: tuple[Any, Call]) -> tuple[str, bool, Any, Any]:
     """What consecutive statements share under one note; a loop stands alone."""
     statement, call = entry
-    site = None if call.site is None else _Line(call.site)
-    alone = id(statement) if isinstance(statement, (Loop, Fork)) else None
+    site = _line(call)
+    alone = id(statement) if isinstance(statement, (Loop, Fork, Block)) else None
     part = call.backward if isinstance(call.backward, str) else "backward" if call.backward else "forward"
     part = "writes" if call.op.path == "store" else part
     return (part, call.quiet, site, alone)
 
 
-def _header(fork: Fork) -> str:
-    """The first line of a branch, without blanks."""
-    test = to_source(gast.Module(body=[gast.Expr(value=fork.node.test)], type_ignores=[]))
-    return "if" + "".join(test.split()) + ":"
+def _header(node: Any) -> str:
+    """The first line of a branch or a loop, without blanks."""
+    bare = type(node)(**{**node.__dict__, "body": [gast.Pass()], "orelse": []})
+    return "".join(to_source(gast.Module(body=[bare], type_ignores=[])).partition(":\n")[0].split()) + ":"
+
+
+def _line(call: Call | None) -> _Line | None:
+    return None if call is None or call.site is None else _Line(call.site)
 
 
 class _Line:

@@ -9,6 +9,7 @@ import gast
 import numpy as np
 
 from ....runtime.ir import Call, Value
+from .blocks import Block
 from .forks import Fork
 from .inlining import name_tree
 from .literals import constant_tree
@@ -42,6 +43,9 @@ def each_statement(entries: Iterable[tuple[Any, Call]]) -> Iterator[tuple[Any, C
         elif isinstance(statement, Fork):
             yield statement.node, call
             yield from each_statement(statement.entries)
+        elif isinstance(statement, Block):
+            yield statement.node, call
+            yield from each_statement((*statement.body, *statement.orelse))
         else:
             yield statement, call
 

@@ -7,7 +7,8 @@ from .logs import logs
 from .powers import powers
 from .products import products
 from .scalars import scalars
+from .support import decided
 
-__all__ = ["FAST"]
+__all__ = ["FAST", "decided"]
 
 FAST = (logs, products, powers, factors, scalars)

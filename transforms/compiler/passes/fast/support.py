@@ -9,9 +9,10 @@ import numpy as np
 
 from .....runtime.ir import Call, Graph, Type, Value, values_in
 from .....runtime.registry import require
+from ..regions import decides
 from ..rewrite import rewrite
 
-__all__ = ["Walk", "is_real", "made", "number"]
+__all__ = ["Walk", "decided", "is_real", "made", "number"]
 
 
 class Walk:
@@ -25,7 +26,7 @@ class Walk:
         self.guarded = _guarded(graph)
 
     def over(self, graph: Graph, step: Callable[[Call], Any]) -> Graph:
-        """`step` applied to each call that no guard depends on: which branch is taken stays eager's choice."""
+        """`step` applied to each call that no guard, test or condition depends on: which branch is taken stays eager's choice."""
 
         def known(call: Call) -> Any:
             found = None if self.guarded.intersection(call.outs) else step(call)
@@ -42,10 +43,16 @@ class Walk:
         return self.maker.get(v) if isinstance(v, Value) and self.uses.get(v) == 1 and v not in self.guarded else None
 
 
+def decided(graph: Graph) -> list[Call]:
+    """The loops and branches whose values decide what runs, in them or behind them: they stay as eager has them."""
+    guarded = _guarded(graph)
+    return [call for call in graph.calls if decides(call) or not guarded.isdisjoint(call.outs)]
+
+
 def _guarded(graph: Graph) -> set[Value]:
     found: set[Value] = set()
     for call in reversed(graph.calls):
-        if call.op.path == "guard" or found.intersection(call.outs):
+        if call.op.path == "guard" or decides(call) or found.intersection(call.outs):
             found.update(call.reads)
     return found
 

@@ -1,0 +1,1 @@
+"""Other libraries' names, thin over gradscribe's own."""

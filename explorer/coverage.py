@@ -1,0 +1,215 @@
+"""What of NumPy and scipy.special has a gradient: read off the registry and the modules, by `python -m gradscribe coverage`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..runtime.ops import Op
+from ..runtime.registry import composition, lookup, ops
+from ..tracer import writers
+from ..tracer.interop import answered
+from ..tracer.operand import wrap
+from ..tracer.tensor import Tensor
+from ..transforms.namespaces import replacement
+from .coverage_reasons import ABOUT, REASONS
+
+__all__ = ["KINDS", "MODULES", "Entry", "coverage", "markdown", "text"]
+
+MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.ndarray", "scipy.special")
+RULE, NATURE, REFUSED, ASIDE = "rule", "no gradient by nature", "not supported", "not a computation"
+KINDS = (RULE, NATURE, REFUSED, ASIDE)
+PARTS, WRITES = "by its parts", "writes in place"
+_OBJECTS = (np.r_, np.c_)  # indexed, where others are called
+
+
+class Entry(NamedTuple):
+    """One function: its module and name, of which kind it is, how it is reached, and what else is to say."""
+
+    module: str
+    name: str
+    kind: str
+    reached: str
+    note: str
+
+
+def public(module: str) -> Iterator[tuple[str, Any]]:
+    """The public functions of a module, or what an ndarray has, by name."""
+    if module == "numpy.ndarray":
+        yield from [(name, getattr(np.ndarray, name)) for name in dir(np.ndarray) if not name.startswith("_")]
+        return
+    home = importlib.import_module(module)
+    for name in sorted(set(home.__all__)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = getattr(home, name, None)
+        plain = callable(value) and not inspect.isclass(value) and not inspect.ismodule(value)
+        if plain or value is np.vectorize or any(value is o for o in _OBJECTS):
+            yield name, value
+
+
+def coverage() -> list[Entry]:
+    """Every public function of `MODULES`, in order."""
+    return [
+        of_method(name) if module == "numpy.ndarray" else of_function(module, name, value)
+        for module in MODULES
+        for name, value in public(module)
+    ]
+
+
+def of_function(module: str, name: str, value: Any) -> Entry:
+    """What there is to say of one function."""
+    found = lookup(value)
+    if found is not None:
+        kind, note = of_op(found)
+        return Entry(module, name, kind, reached(value), note)
+    if composition(value) is not None:
+        return Entry(module, name, RULE, reached(value), PARTS)
+    if value in writers.WRITERS:
+        return Entry(module, name, RULE, reached(value), WRITES)
+    if value in answered():
+        return Entry(module, name, NATURE, reached(value), "tells shapes, dtypes or truth")
+    if name in REASONS:
+        return Entry(module, name, REFUSED, "", REASONS[name])
+    aside = about(module, name, value)
+    if aside is not None:
+        return Entry(module, name, ASIDE, "", aside)
+    if replacement(value) is not None:
+        return Entry(module, name, RULE, reached(value), PARTS)
+    return Entry(module, name, REFUSED, "", "")
+
+
+def of_op(op: Op) -> tuple[str, str]:
+    """The kind of an op, and which of its arguments have no rule though they hold numbers."""
+    if all(vjp is None for vjp in op.vjps.values()):
+        return NATURE, ""
+    without = [p.name for p in op.params if p.name not in op.vjps and p.name in _numbers(op)]
+    if all(_is_zero(vjp) for vjp in op.vjps.values() if vjp is not None):
+        return NATURE, "zero"
+    return RULE, f"not in {', '.join(without)}" if without else ""
+
+
+def _numbers(op: Op) -> set[str]:
+    """The arguments of a ufunc, which all hold numbers."""
+    return {p.name for p in op.params[: op.fn.nin]} if isinstance(op.fn, np.ufunc) else set()
+
+
+def _is_zero(vjp: Any) -> bool:
+    return vjp.names == ("g",) and vjp.fn.__code__.co_names == ("np", "zeros_like")
+
+
+def reached(value: Any) -> str:
+    """How a function sees Tensors: by NumPy's protocols, or only where it is replaced by ours."""
+    return "protocol" if isinstance(value, np.ufunc) or hasattr(value, "_implementation") else "scope"
+
+
+def about(module: str, name: str, value: Any) -> str | None:
+    """What a function that calculates nothing is about, told by the module that defines it, or by its name."""
+    inner = getattr(value, "_implementation", value)
+    home = getattr(inspect.unwrap(inner), "__globals__", {}).get("__name__", "")
+    return ABOUT.get(f"{module}.{name}") or ABOUT.get(name) or ABOUT.get(home)
+
+
+def of_method(name: str) -> Entry:
+    """What there is to say of a method or attribute of ndarray: by the function of that name, or by trying it."""
+    where = "numpy.ndarray"
+    function = getattr(np, name, None)
+    if not hasattr(Tensor, name):
+        aside = ABOUT.get(f"{where}.{name}")
+        reason = REASONS.get(f"{where}.{name}", "")
+        return Entry(where, name, ASIDE, "", aside) if aside else Entry(where, name, REFUSED, "", reason)
+    named = [op for op in ops() if op.name == name and op.infix is None] if lookup(function) is None else [lookup(function)]
+    if named and named[0] is not None:
+        return Entry(where, name, of_op(named[0])[0], "protocol", "")
+    if composition(function) is not None or function in writers.WRITERS:
+        return Entry(where, name, RULE, "protocol", PARTS if composition(function) else WRITES)
+    kind, note = _tried(name)
+    return Entry(where, name, kind, "protocol" if kind != ASIDE else "", note)
+
+
+def _tried(name: str) -> tuple[str, str]:
+    """What an attribute of a Tensor that requires grad gives, itself or when it is called."""
+    t = wrap(np.ones((1, 1))).requires_grad_() * 1.0
+    found = getattr(t, name)
+    for arguments in ((), (1.0,)) if callable(found) else ():
+        try:
+            found = found(*arguments)
+            break
+        except TypeError:
+            continue
+    if found is None:
+        return RULE, WRITES
+    if isinstance(found, Tensor):
+        return (RULE, "") if found.requires_grad else (NATURE, "")
+    return ASIDE, "tells what the array is, or gives plain numbers"
+
+
+def summary(entries: list[Entry]) -> list[tuple[str, Counter[str]]]:
+    """For each module how many functions are of each kind, and for all."""
+    rows = [(m, Counter(e.kind for e in entries if e.module == m)) for m in MODULES]
+    return [*rows, ("all", Counter(e.kind for e in entries))]
+
+
+def text(entries: list[Entry]) -> str:
+    """The table as plain text: one line a function, the counts at the end."""
+    width = max(len(f"{e.module}.{e.name}") for e in entries)
+    lines = [
+        f"{e.module + '.' + e.name:<{width}}  {e.kind:<21}  {e.reached:<8}  {e.note}".rstrip() for e in entries
+    ]  # fmt: skip
+    head = f"{'':<{width}}" + "".join(f"  {kind:>21}" for kind in KINDS)
+    counts = [f"{m:<{width}}" + "".join(f"  {found[kind]:>21}" for kind in KINDS) for m, found in summary(entries)]
+    return "\n".join([*lines, "", head, *counts])
+
+
+def markdown(entries: list[Entry]) -> str:
+    """The table as the page docs/coverage.md."""
+    parts = [_HEAD.format(numpy=np.__version__, scipy=importlib.import_module("scipy").__version__)]
+    parts.append(_table(("", *KINDS), [(m, *[str(found[k]) for k in KINDS]) for m, found in summary(entries)]))
+    for module in MODULES:
+        own = [e for e in entries if e.module == module]
+        parts.append(f"\n## {module}\n")
+        for kind in KINDS:
+            chosen = [e for e in own if e.kind == kind]
+            if chosen:
+                parts.append(f"**{kind}**: {len(chosen)}\n\n{_names(chosen)}\n")
+    return "\n".join(parts)
+
+
+def _names(entries: list[Entry]) -> str:
+    """Names with the same to say of them together."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for e in entries:
+        groups.setdefault((e.reached if e.reached == "scope" else "", e.note), []).append(f"`{e.name}`")
+    lines = []
+    for (how, note), names in groups.items():
+        said = "; ".join([part for part in (how, note) if part])
+        lines.append(f"- {said + ': ' if said else ''}{', '.join(names)}")
+    return "\n".join(lines)
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple(["---"] + ["---:"] * (len(head) - 1)), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+_HEAD = """\
+# What of NumPy has a gradient
+
+Written by `python -m gradscribe coverage --markdown` (NumPy {numpy}, SciPy {scipy}), from the registry of rules and the modules
+themselves; `python -m gradscribe coverage` prints it, one function a line.
+
+- **rule**: it has a gradient, by a rule of its own or by the functions that it is made of. *not in x*: the argument `x` has none,
+  and an error says so where one is asked for.
+- **no gradient by nature**: positions, comparisons, rounding. The gradient is zero, and nothing is raised.
+- **not supported**: of an argument that is differentiated it raises `gs.NoRuleError` (or what is said there).
+- **not a computation**: files, text, dtypes, settings.
+
+A bare Tensor works in all of them, by NumPy's protocols. Those of the list that are marked *scope* know no protocol: they work inside
+functions under `gs.grad`, `gs.compile` and the other transforms, and everywhere as `gs.numpy.NAME` and `gs.scipy.special.NAME`.
+"""

@@ -1,0 +1,146 @@
+"""Medians and quantiles: what lies at a rank hands its cotangent to the one or two numbers there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ops import Kind
+from ..registry import op, rule
+from .indexing import scatter
+from .support import is_given, is_kept, normal_axes
+
+opaque = Kind.opaque
+
+_OPTIONS = "axis=None, out=None, overwrite_input=False, keepdims=False"
+_NAN_OPTIONS = "axis=None, out=None, overwrite_input=False, keepdims=NoValue"
+_METHODS = "axis=None, out=None, overwrite_input=False, method='linear', keepdims=False, *, weights=None"
+_NAN_METHODS = "axis=None, out=None, overwrite_input=False, method='linear', keepdims=NoValue, *, weights=None"
+
+op(np.median, f"x, {_OPTIONS}", opaque)
+rule(np.median, x=lambda g, x, axis, keepdims: unranked(g, x, 0.5, axis, keepdims, "linear", None))
+
+op(np.quantile, f"x, q, {_METHODS}", opaque)
+rule(
+    np.quantile,
+    x=lambda g, x, q, axis, keepdims, method, weights: unranked(g, x, q, axis, keepdims, method, weights),
+)
+
+op(np.percentile, f"x, q, {_METHODS}", opaque)
+rule(
+    np.percentile,
+    x=lambda g, x, q, axis, keepdims, method, weights: unranked(
+        g, x, np.true_divide(q, 100), axis, keepdims, method, weights
+    ),
+)
+
+op(np.nanmedian, f"x, {_NAN_OPTIONS}", opaque)
+rule(np.nanmedian, x=lambda g, x, x_dtype, axis, keepdims: unranked_nan(g, x, x_dtype, 0.5, axis, keepdims, "linear", None))
+
+op(np.nanquantile, f"x, q, {_NAN_METHODS}", opaque)
+rule(
+    np.nanquantile,
+    x=lambda g, x, x_dtype, q, axis, keepdims, method, weights: unranked_nan(
+        g, x, x_dtype, q, axis, keepdims, method, weights
+    ),
+)
+
+op(np.nanpercentile, f"x, q, {_NAN_METHODS}", opaque)
+rule(
+    np.nanpercentile,
+    x=lambda g, x, x_dtype, q, axis, keepdims, method, weights: unranked_nan(
+        g, x, x_dtype, np.true_divide(q, 100), axis, keepdims, method, weights
+    ),
+)
+
+
+def lines(x: Any, axis: Any) -> tuple[Any, list[int]]:
+    """`x` with the axes that are ranked as one, the last; and the order of axes in which it was flattened."""
+    axes = normal_axes(axis, np.ndim(x))
+    kept = [k for k in range(np.ndim(x)) if k not in axes]
+    flat = np.reshape(np.transpose(x, (*kept, *axes)), (*[np.shape(x)[k] for k in kept], -1))
+    return flat, [*kept, *axes]
+
+
+def unlined(found: Any, x_shape: Any, order: list[int]) -> Any:
+    """What `lines` flattened, back in its shape."""
+    return np.transpose(np.reshape(found, [x_shape[k] for k in order]), np.argsort(order).tolist())
+
+
+def rank_of(flat: Any) -> Any:
+    """At which place along the last axis each number stands once they are sorted; NaN stands last."""
+    return np.argsort(np.argsort(flat, axis=-1, kind="stable"), axis=-1)
+
+
+def unkept(g: Any, axis: Any, keepdims: Any, ndim: int) -> Any:
+    """The cotangent of a reduction without the axes that it kept."""
+    return np.squeeze(g, tuple([a - ndim for a in normal_axes(axis, ndim)])) if is_kept(keepdims) else g
+
+
+def unweighted(weights: Any) -> None:
+    """Refuse weights, with which a quantile jumps from number to number."""
+    if is_given(weights):
+        raise NotImplementedError("quantiles with weights have no gradient rule; use np.sort and np.cumsum of the weights")
+
+
+def unranked(g: Any, x: Any, q: Any, axis: Any, keepdims: Any, method: str, weights: Any) -> Any:
+    """The cotangent of what lies at the ranks `q` (from 0 to 1) of sorted axes: it goes to the one or two numbers there."""
+    unweighted(weights)
+    flat, order = lines(x, axis)
+    ranks = rank_of(flat)
+    g = unkept(g, axis, keepdims, np.ndim(x))
+    found: Any = 0
+    q = np.array(q) if isinstance(q, (list, tuple)) else q
+    for k in np.ndindex(np.shape(q)):
+        at, shares = weighed(float(q[k] if k else q), int(np.shape(flat)[-1]), method)
+        v = np.stack([(g[k] if k else g) * share for share in shares], axis=-1)
+        found = found + scatter(v, (Ellipsis, at), np.shape(flat), x.dtype)
+    return unlined(np.take_along_axis(found, ranks, -1), np.shape(x), order)
+
+
+def weighed(q: float, n: int, method: Any) -> tuple[list[int], list[float]]:
+    """Which of `n` sorted numbers a quantile takes, and what share of each: read off the quantile of the ranks themselves."""
+    place = float(np.quantile(np.arange(float(n)), q, method=method))
+    low = min(int(place), max(n - 2, 0))
+    return [low, min(low + 1, n - 1)], [1.0 - (place - low), place - low]
+
+
+# Where NaN is left out, how many numbers are ranked is known to the values alone: every number is given its share.
+
+_ENDS = {  # R. J. Hyndman and Y. Fan, Sample quantiles in statistical packages, The American Statistician 50 (1996) 361
+    "hazen": (0.5, 0.5), "weibull": (0.0, 0.0), "interpolated_inverted_cdf": (0.0, 1.0),
+    "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
+}  # fmt: skip
+
+
+def place_among(q: float, count: Any, method: str) -> Any:
+    """The rank, between whole numbers, that a quantile takes of `count` sorted numbers."""
+    if method in _ENDS:
+        first, last = _ENDS[method]
+        return np.clip(count * q + (first + q * (1 - first - last) - 1), 0, count - 1)
+    place = (count - 1) * q
+    if method in ("lower", "higher", "midpoint"):
+        low, high = np.floor(place), np.ceil(place)
+        return low if method == "lower" else high if method == "higher" else (low + high) / 2
+    if method != "linear":
+        raise NotImplementedError(f"np.nanquantile with method={method!r} has no gradient rule; use method='linear'")
+    return place
+
+
+def unranked_nan(
+    g: Any, x: Any, x_dtype: Any, q: Any, axis: Any, keepdims: Any, method: str, weights: Any
+) -> Any:  # fmt: skip
+    """The same where NaN is left out."""
+    unweighted(weights)
+    flat, order = lines(x, axis)
+    valid, ranks = ~np.isnan(flat), rank_of(flat)
+    count = np.sum(valid, axis=-1, keepdims=True)
+    g = unkept(g, axis, keepdims, np.ndim(x))
+    found: Any = 0
+    q = np.array(q) if isinstance(q, (list, tuple)) else q
+    for k in np.ndindex(np.shape(q)):
+        place = place_among(float(q[k] if k else q), count, method)
+        share = np.maximum(1 - np.abs(ranks - place), 0).astype(x_dtype)
+        found = found + np.expand_dims(g[k] if k else g, -1) * np.where(valid, share, 0)
+    return unlined(found, np.shape(x), order)

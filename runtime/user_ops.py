@@ -1,0 +1,164 @@
+"""op and rule as users have them: signatures are read from the function, and the function itself takes Tensors."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import registry
+from .ops import Kind, Op
+from .registry import lookup
+
+__all__ = ["op", "rule", "takes_tensors", "taking_tensors"]
+
+_EXAMPLE = 'state it: gs.op({name}, "x, y, axis=None"), then gs.rule({name}, x=lambda g, x, y: ...)'
+
+
+def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None = None, **options: Any) -> Op:
+    """Make `fn` an op: a function that NumPy arrays go into and come out of, and that `gs.rule` gives a derivative.
+
+    `signature` names the arguments (`"x, axis=None"`, `"[xs], axis=0"` for one that is a sequence of arrays, `"*xs"`); left
+    out, it is read from the function, and a ufunc's arguments are x, y, z. `kind` says what sort of map it is: left out,
+    `gs.Kind.elementwise` for a ufunc, else `gs.Kind.opaque`, which promises nothing. `n_out` is the number of results (None:
+    it depends on the arguments). Raises TypeError where the function does not tell its signature (some C extensions).
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.op(np.trim_zeros, "filt, trim='fb'")
+    <op np.trim_zeros(filt, trim='fb')>
+    """
+    if not callable(fn):
+        raise TypeError(f"gs.op takes a function, not {type(fn).__name__}: {fn!r}")
+    if isinstance(fn, np.ufunc):
+        options.setdefault("n_out", fn.nout)
+    if kind is None:
+        kind = Kind.elementwise if isinstance(fn, np.ufunc) and fn.signature is None else Kind.opaque
+    if not isinstance(fn, np.ufunc):
+        options.setdefault("path", registry.path_of(fn) if is_numpys(fn) else f"{fn.__module__}.{fn.__name__}")
+    made = registry.op(fn, signature_of(fn) if signature is None else signature, kind, **options)
+    made.params  # noqa: B018  # a signature that cannot be read is said here
+    return made
+
+
+def is_numpys(fn: Any) -> bool:
+    """Whether a function belongs to NumPy."""
+    return (getattr(fn, "__module__", None) or "numpy").partition(".")[0] == "numpy"
+
+
+def signature_of(fn: Any) -> str:
+    """The signature of a function as ops have it."""
+    name = getattr(fn, "__name__", type(fn).__name__)
+    state = _EXAMPLE.format(name=name)
+    if isinstance(fn, np.ufunc):
+        return ", ".join("xyz"[: fn.nin] if fn.nin <= 3 else [f"x{k + 1}" for k in range(fn.nin)])
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (ValueError, TypeError):
+        raise TypeError(
+            f"`{name}` does not say what its arguments are called (it is not written in Python): {state}"
+        ) from None
+    spelled = []
+    for p in parameters:
+        if p.kind is p.VAR_POSITIONAL:
+            spelled.append(f"*{p.name}")
+        elif p.kind is p.VAR_KEYWORD:
+            raise TypeError(f"`{name}` takes any keyword (**{p.name}), which an op does not: {state}")
+        elif p.default is p.empty:
+            if p.kind is p.KEYWORD_ONLY:
+                raise TypeError(
+                    f"the keyword-only argument `{p.name}` of `{name}` has no default, which an op's has: {state}"
+                )
+            spelled.append(p.name)
+        elif p.kind is p.POSITIONAL_ONLY:
+            raise TypeError(f"`{p.name}` of `{name}` is optional and has no keyword: leave it out, and {state}")
+        elif p.default is None or isinstance(p.default, (bool, int, float, complex, str)):
+            spelled.append(f"{p.name}={p.default!r}")
+        else:
+            raise TypeError(
+                f"the default of `{p.name}` of `{name}`, {p.default!r}, is no number, text or None: {state}"
+            )
+    return ", ".join(spelled)
+
+
+def rule(fn: Any = None, kind: Any = None, /, **vjps: Callable[..., Any] | None) -> Any:
+    """Give a function its derivative, one formula an argument, and get back the function that takes Tensors, too.
+
+    A formula is told by the names it takes: `g` is the incoming cotangent, `out` the result, `x` (any argument's name) that
+    argument, `x_shape` and `x_dtype` its metadata, `i` the position in a sequence of arrays. None states that the function is
+    not differentiable in that argument. It is made of operations that have rules, so that it can be differentiated again;
+    broadcasting is none of its business. The function need not be known: its signature is read from it (`gs.op` states
+    it where it does not tell), and `kind` says what `gs.op` says of it. Also a decorator: `@gs.rule(x=...)`. Inside
+    functions under a transform the rule holds wherever the function is called; on bare Tensors call what this returns. Check
+    it with `gs.check_rule`. Raises TypeError for a formula of an argument, or that reads a name, which there is not.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> @gs.rule(x=lambda g, x: g * 3 * x**2)
+    ... def cube(x):
+    ...     return np.asarray([v * v * v for v in x])
+    >>> gs.grad(lambda x: np.sum(cube(x)))(np.array([1.0, 2.0]))
+    array([ 3., 12.])
+    """
+    if isinstance(fn, Kind):
+        fn, kind = None, fn
+    if fn is None:
+        return lambda function: rule(function, kind, **vjps)
+    found = lookup(fn)
+    if found is None:
+        found = op(fn, None, kind)
+    elif kind is not None and kind is not found.kind:
+        raise TypeError(f"`{found.path}` is an op of the kind {found.kind.value} already, not {kind.value}")
+    for name, formula in vjps.items():
+        if formula is not None and not hasattr(formula, "__code__"):
+            raise TypeError(
+                f"the formula for `{name}` of {found.path} is a Python function, not {type(formula).__name__}"
+            )
+    _check_names(found, vjps)
+    registry.rule(fn, **vjps)
+    return fn if takes_tensors(fn) else taking_tensors(found)
+
+
+def _check_names(found: Op, vjps: dict[str, Any]) -> None:
+    names = [p.name for p in found.params]
+    known = {"g", "out", "i", "acc", *names, *[f"{n}_shape" for n in names], *[f"{n}_dtype" for n in names]}
+    for name, formula in vjps.items():
+        if name not in names:
+            raise TypeError(f"rule for {found.path}: no argument is named `{name}` in ({found.signature})")
+        code = getattr(formula, "__code__", None)
+        for read in () if code is None else code.co_varnames[: code.co_argcount]:
+            if read not in known:
+                raise TypeError(
+                    f"the formula for `{name}` of {found.path} reads `{read}`, which is neither g (the cotangent), out (the "
+                    f"result) nor an argument of ({found.signature})"
+                )
+
+
+def takes_tensors(fn: Any) -> bool:
+    """Whether a function meets Tensors by itself: ufuncs and what NumPy dispatches, and what this module made."""
+    return isinstance(fn, np.ufunc) or hasattr(fn, "_implementation") or hasattr(fn, "__gradscribe_op__")
+
+
+_made: dict[Any, Any] = {}
+
+
+def taking_tensors(found: Op) -> Any:
+    """The function of an op that no protocol reaches: with a Tensor among its arguments it is the op."""
+    fn: Any = found.fn
+    if fn in _made:
+        return _made[fn]
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for a in (*args, *kwargs.values()):
+            for one in a if isinstance(a, (list, tuple)) else (a,):
+                enter = getattr(type(one), "__gradscribe_apply__", None)
+                if enter is not None:
+                    return enter(found, args, kwargs)
+        return fn(*args, **kwargs)
+
+    call.__gradscribe_op__ = True  # type: ignore[attr-defined]
+    registry.also(call, found)
+    _made[fn] = call
+    return call

@@ -1,0 +1,1 @@
+"""Control flow in functional form: Python functions rewritten so that loops and branches call operators."""

@@ -1,0 +1,152 @@
+"""What a loop remembers for its reverse: what the reverse can have in another way is not stacked.
+
+An invariant is given to both loops; the place of a trip, views, rows `x[t]` and signs are computed again; and where a
+carried value is wanted before and after a trip, one is stacked and the other carried backwards. The bits stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....runtime.ir import Call, Graph, Value, map_values, values_in
+from ....runtime.regions import SCAN
+from .rewrite import key_of
+from .scans import Carry, Item, Scan, like
+
+__all__ = ["residuals"]
+
+_NOT = object()
+MOST = 3  # calls in place of one stack
+_VIEWS = frozenset(
+    ["np.transpose", "np.swapaxes", "np.moveaxis", "np.expand_dims", "np.squeeze", "np.broadcast_to", "np.reshape"]
+)
+_BASIC = (int, slice, type(None), type(...))  # indices that give views
+_SIZES = frozenset(["shape", "size", "count"])
+
+
+def residuals(graph: Graph) -> Graph:
+    """The graph whose loops stack only what the loops that walk their stacks cannot have otherwise."""
+    made = _relieved(graph.calls, graph.calls, lambda v: v, _read(graph.calls) | set(values_in(graph.outputs)))
+    return Graph(graph.inputs, made, graph.outputs)
+
+
+def _relieved(forward: list[Call], reverse: list[Call], outer: Callable[[Value], Any], kept: set[Value]) -> list[Call]:
+    """`reverse` with its loops over stacks of loops in `forward` relieved."""
+    scans = [(call, Scan(call)) for call in forward if call.op is SCAN]
+    made: list[Call] = []
+    for call in reverse:
+        if call.op is SCAN and call.args[2]:
+            walking = Scan(call)
+            for known, scan in scans:
+                if known is not call and any(_is(outer(y.out), x.given) for y in scan.ys for x in walking.xs):
+                    _Pair(scan, walking, outer, kept).relieve()
+            call = walking.made()
+        made.append(call)
+    return made
+
+
+def _is(v: Any, w: Any) -> bool:
+    return v is w and isinstance(v, Value)
+
+
+def _read(calls: list[Call]) -> set[Value]:
+    """What calls read as something else than the stack that a loop walks."""
+    found: set[Value] = set()
+    for call in calls:
+        found.update(values_in(tuple([a for k, a in enumerate(call.args) if call.op is not SCAN or k != 2])))
+    return found
+
+
+class _Pair:
+    """A loop and one that walks its stacks; `outer` says what a value beside the one is called beside the other."""
+
+    def __init__(self, forward: Scan, reverse: Scan, outer: Callable[[Value], Any], kept: set[Value]) -> None:
+        self.forward, self.reverse, self.outer = forward, reverse, outer
+        self.kept = kept  # the stacks that others read, too
+        self.maker = {v: call for call in forward.calls for v in call.outs}
+        self.known: dict[Value, Any] = {forward.place: reverse.place}
+        self.first: list[Call] = []  # what the reverse computes again
+
+    def relieve(self) -> None:
+        """Let the reverse loop do without the stacks that it can do without."""
+        places = {v: k for k, v in enumerate(self.maker)}
+        for y in sorted(self.forward.ys, key=lambda y: places.get(y.value, -1)):
+            for item in [x for x in self.reverse.xs if y.out not in self.kept and _is(self.outer(y.out), x.given)]:
+                found = self.there(y.value, but=item) if self.may_drop(item) else _NOT
+                found = self.backwards(y.value) if found is _NOT else found
+                if found is not _NOT:
+                    self.reverse.xs.remove(item)
+                    self.reverse.replace({item.param: found})
+        kept = _read(self.forward.calls) | set(values_in([c.after for c in self.forward.carry]))
+        calls = _relieved(self.forward.calls, self.reverse.calls, self.there, kept)
+        self.reverse.calls = [*self.first, *calls]
+
+    def may_drop(self, item: Item) -> bool:
+        """Whether the reverse loop knows how often it runs without a stack."""
+        if self.reverse.n is None and self.reverse.test is None and self.reverse.xs == [item]:
+            trips = self.outer(self.forward.trips)
+            self.reverse.n = None if trips is _NOT else trips
+            return trips is not _NOT
+        return True
+
+    def there(self, v: Any, but: Item | None = None) -> Any:
+        """What a value of the one body is in the other, without the stack `but`; _NOT where it would have to be stacked."""
+        again: dict[Value, Call] = {}
+        found = self.find(v, again, but)
+        if found is not _NOT:
+            self.first += again.values()
+            self.known |= {w: call.outs[0] for w, call in again.items()}
+        return found
+
+    def find(self, v: Any, again: dict[Value, Call], but: Item | None) -> Any:
+        """The same, with what has to be computed again put into `again`."""
+        if not isinstance(v, Value) or v in self.known:
+            return self.known.get(v, v)
+        if v in again:
+            return again[v].outs[0]
+        for y in self.forward.ys:
+            for item in self.reverse.xs if y.value is v else ():
+                if item is not but and _is(self.outer(y.out), item.given):
+                    return item.param
+        for item in self.forward.inv:
+            if item.param is v:
+                given = self.outer(item.given)
+                return self.reverse.reads(given, v) if isinstance(given, Value) else given
+        call = self.maker.get(v)
+        if call is None or not _is_cheap(call):
+            return _NOT
+        found = {w: self.find(w, again, but) for w in call.reads}
+        if len(again) == MOST or any(w is _NOT for w in found.values()):
+            return _NOT
+        args = tuple([map_values(a, found.__getitem__) for a in call.args])
+        made = again[v] = Call(call.op, args, (like(v),), call.site, self.reverse.call.backward, True)
+        return made.outs[0]
+
+    def backwards(self, v: Value) -> Any:
+        """A value carried backwards: what a trip makes is what the next one begins with, which is stacked."""
+        forward, reverse = self.forward, self.reverse
+        counts = [self.outer(forward.trips), *[self.outer(forward.n)] * (forward.test is None)]
+        if forward.loop.reverse == reverse.loop.reverse or reverse.test is not None:
+            return _NOT
+        if reverse.n is not None and all(key_of(reverse.n) != key_of(n) for n in counts):
+            return _NOT
+        for c in [c for c in forward.carry if c.after is v and c.param is not v]:
+            start, before = self.outer(c.out), self.find(c.param, {}, None)
+            if start is not _NOT and before is not _NOT:
+                param = self.known[v] = like(v)
+                reverse.carry.append(Carry(start, param, before, like(c.out), None))
+                return param
+        return _NOT
+
+
+def _is_cheap(call: Call) -> bool:
+    """Whether a call makes a view, a number of Python or a sign, and so does not raise where it has not before."""
+    if len(call.outs) != 1:
+        return False
+    out = call.outs[0].type
+    if call.op.path == "operator.getitem":
+        parts = call.args[1] if type(call.args[1]) is tuple else (call.args[1],)
+        return all(v.type.kind == "python" if isinstance(v, Value) else isinstance(v, _BASIC) for v in parts)
+    counted = out.kind == "python" and call.op.title in ("Add", "Sub", "Mul")
+    return counted or call.op.title == "Neg" or call.op.path in _VIEWS or call.op.path in _SIZES

@@ -1,0 +1,270 @@
+"""The graph's nodes of loops and branches: their VJPs are loops in reverse and branches, over what the bodies must remember."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....runtime.ir import Call, Graph, Value, type_of
+from ....runtime.ops import Plan
+from ....runtime.regions import SCAN, STACK, Branch, Loop
+from ....runtime.registry import require
+from ....tracer.dispatch import apply
+from ....tracer.graph import Node, Pick, meta_of, next_sequence
+from ....tracer.modes import LOCAL
+from ....tracer.operand import wrap
+from .residuals import keep, recall
+from .reverse import active_values, differentiable, needed_calls, outside_of, transposed
+from .stacks import META, stacked
+from .state import plain_sample
+from .unkept import Unkept
+
+__all__ = ["RegionNode", "attach"]
+
+
+def attach(regions: Any, call: Call, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+    """Put a node behind the results of a loop or a branch, where gradients are recorded."""
+    edges = [getattr(x, "_node", None) for x in inputs]
+    if not LOCAL.grad or all(edge is None for edge in edges):
+        return
+    node = RegionNode(regions, call, inputs, edges, results)
+    for k, (result, out) in enumerate(zip(results, call.outs, strict=True)):
+        if differentiable(out):
+            result._node = Pick(node, k)
+            result._node.ir = ((out,), call.site)
+
+
+class RegionNode(Node):
+    """One loop or branch in the graph."""
+
+    def __init__(
+        self, regions: Any, call: Call, inputs: Sequence[Any], edges: list[Any], results: Sequence[Any]
+    ) -> None:
+        self.op = call.op
+        self.regions = regions
+        self.call = call
+        self.inputs = tuple(inputs)
+        self.slots = tuple([k for k, edge in enumerate(edges) if edge is not None])
+        self.edges = tuple([edge for edge in edges if edge is not None])
+        self.plural = len(results)
+        self.meta = tuple([_meta(out, r._value) for out, r in zip(call.outs, results, strict=True)])  # type: ignore[assignment]
+        self.seq = next_sequence()
+        self.extra = None
+        self.ir = (call.outs[:1], call.site)
+
+    def name(self) -> str:
+        """`ScanBackward0` or `CondBackward0`."""
+        return f"{self.op.title}Backward0"
+
+    @property
+    def plan(self) -> Plan:  # type: ignore[override]
+        """How the engine runs it."""
+        n = len(self.slots)
+        return Plan(tuple([(k, -1) for k in self.slots]), (), tuple, self._backward, (True,) * n, True, False)
+
+    @property
+    def saved(self) -> Any:
+        """Nothing that the engine looks at."""
+        return ()
+
+    @saved.setter
+    def saved(self, value: Any) -> None:
+        pass
+
+    def arguments(self) -> list[tuple[int, int]]:
+        """The slots of all inputs."""
+        return [(k, -1) for k in range(len(self.inputs))]
+
+    def _backward(self, g: Any, saved: Any, sums: Any) -> tuple[Any, ...]:
+        given = list(g) + [None] * (len(self.call.outs) - len(g))
+        totals = dict(zip(self.slots, sums, strict=True))
+        found = (_loop_backward if self.op is SCAN else _branch_backward)(self, given, totals)
+        return tuple([found.get(k) for k in self.slots])
+
+    def input(self, k: int) -> Any:
+        """An input as a Tensor, in the graph where derivatives of this are recorded in turn."""
+        x = self.inputs[k]
+        made = wrap(x._value, x._node if LOCAL.grad else None)
+        made.__class__ = type(x)
+        if getattr(x, "_ir", None) is not None:
+            made._ir = x._ir
+        return made
+
+    def out(self, k: int) -> Any:
+        """A result as a Tensor, likewise."""
+        out = self.call.outs[k]
+        value = self.regions.samples[out]
+        node = Pick(self, k) if LOCAL.grad and differentiable(out) else None
+        if node is not None:
+            node.ir = ((out,), self.call.site)
+        if out.type.kind == STACK:
+            return stacked(value[0], out, node)
+        made = wrap(value, node)
+        made._ir = out
+        return made
+
+    def follow(self) -> None:
+        """Know all results that the call has by now."""
+        samples = self.regions.samples
+        self.meta = tuple([_meta(out, samples[out]) for out in self.call.outs])  # type: ignore[assignment]
+        self.plural = len(self.call.outs)
+
+
+def _meta(out: Value, value: Any) -> Any:
+    return META if out.type.kind == STACK else meta_of(value)
+
+
+def _zeros(like: Any) -> Any:
+    """A cotangent of zeros, in the dtype of what it belongs to."""
+    if type(like) is np.ndarray:
+        return apply(require(np.zeros), (like.shape, like.dtype), {})
+    return np.result_type(like).type(0)
+
+
+def _empty_sum(like: Any, adds_at: bool) -> Any:
+    """Where a sum starts: at -0.0, to which adding changes no bit; a buffer that is added to at places starts at zero."""
+    if type(like) is not np.ndarray:
+        return -np.result_type(like).type(0)
+    if adds_at:
+        return apply(require(np.zeros), (like.shape, like.dtype), {})
+    return apply(require(np.full), (like.shape, -0.0, like.dtype), {})
+
+
+def _as_kind(value: Any, sample: Any) -> Any:
+    """A cotangent that enters a loop as the kind of value, array or scalar, that each trip gives."""
+    held = value._value if hasattr(value, "_value") else value
+    if type_of(held).kind == type_of(sample).kind:
+        return value
+    if type(sample) is np.ndarray:
+        return apply(require(np.full), ((), value, sample.dtype), {})
+    return value[()]
+
+
+def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict[int, Any]:
+    """The cotangents of a loop's inputs: those of the carries are carried backward, of invariants summed, of lists listed."""
+    regions, call = node.regions, node.call
+    loop, carry, xs, inv, _ = call.args
+    body: Graph = loop.body
+    nc, nx = len(carry), len(xs)
+    flat = range(nc + nx + len(inv))
+    active = _active(body, nc, node.slots)
+    carried = [k for k in range(nc) if k in active and g[k] is not None]
+    listed = [k for k in node.slots if nc <= k < nc + nx]
+    summed = [k for k in node.slots if k >= nc + nx]
+    ys = {k: g[k] for k in range(nc, len(call.outs) - 1) if g[k] is not None}
+    inputs = [regions.samples[body.inputs[0]], *[regions.sample_in(node, body, k) for k in flat]]
+    samples: dict[int, Any] = {k: g[k]._value for k in carried} | {k: inputs[1 + k] for k in summed}
+    for _ in range(8):
+        with regions.frame() as frame:
+            params = {k: regions.cotangent(samples[k], body.inputs[1 + k], frame) for k in (*carried, *summed)}
+            items = {k: regions.cotangent(t._value[0], call.outs[k].element, frame) for k, t in ys.items()}
+            found = transposed(
+                regions, body, inputs, {1 + k for k in active}, {k: params[k] for k in carried} | items,
+                {1 + k: params[k] for k in summed},
+            )  # fmt: skip
+            results = {k: found.get(1 + k) for k in (*carried, *summed, *listed)}
+            results = {k: _zeros(inputs[1 + k]) if t is None else t for k, t in results.items()}
+        values = {k: plain_sample(t) for k, t in results.items()}
+        more = [k for k in active if k < nc and k not in carried and 1 + k in found]
+        other = [k for k in (*carried, *summed) if _differs(values[k], samples[k])]
+        if not more and not other:
+            break
+        carried = sorted([*carried, *more])
+        samples |= {k: found[1 + k]._value for k in more} | {k: values[k] for k in other}
+    else:
+        raise Unkept("its reverse takes another type with each trip", call.site)
+    outs = [regions.capture.operand(results[k]) for k in (*carried, *summed, *listed)]
+    calls = needed_calls(frame.calls, outs)
+    own = [params[k]._ir for k in (*carried, *summed)]
+    own_items = [items[k]._ir for k in ys]
+    elements, invariant = body.inputs[1 + nc : 1 + nc + nx], body.inputs[1 + nc + nx :]
+    saved = recall(
+        body, outside_of(calls, outs, [*own, *own_items]), [body.inputs[0], *elements, *invariant], invariant
+    )
+    rows = [v for v in saved.read if v in elements]
+    fixed = [v for v in saved.read if v in invariant]
+    kept = [node.out(keep(regions, node, body, (), v, nc)) for v in saved.kept]
+    starts = [_as_kind(g[k] if g[k] is not None else _zeros(samples[k]), samples[k]) for k in carried]
+    for k in summed:
+        total = sums[k] if sums[k] is not None else _empty_sum(samples[k], _adds_at(calls, params[k]._ir))
+        starts.append(_as_kind(total, samples[k]))
+    reverse = Loop(
+        Graph([body.inputs[0], *own, *own_items, *rows, *saved.kept, *fixed], [*saved.calls, *calls], outs),
+        None, not loop.reverse,
+    )  # fmt: skip
+    made = regions.scan(
+        reverse, starts, [*ys.values(), *[node.input(nc + elements.index(v)) for v in rows], *kept],
+        [node.input(nc + nx + invariant.index(v)) for v in fixed], regions.trips_of(node),
+        [values[k] for k in (*carried, *summed)], [None] * len(starts), [values[k] for k in listed],
+    )  # fmt: skip
+    return dict(zip((*carried, *summed, *listed), made, strict=False))
+
+
+def _active(body: Graph, nc: int, slots: Sequence[int]) -> set[int]:
+    """The inputs whose cotangents are wanted, and the carries that come to depend on them."""
+    active = {k for k in slots if differentiable(body.inputs[1 + k])}
+    while True:
+        values = active_values(body, [body.inputs[1 + k] for k in active])
+        more = {k for k in range(nc) if body.outputs[k] in values and differentiable(body.inputs[1 + k])} - active
+        if not more:
+            return active
+        active |= more
+
+
+def _differs(a: Any, b: Any) -> bool:
+    s, t = type_of(a), type_of(b)
+    return s.kind != t.kind or s.dtype != t.dtype
+
+
+def _adds_at(calls: Sequence[Call], total: Value) -> bool:
+    """Whether a sum grows by adding at places alone."""
+    users = [call for call in calls if total in call.reads]
+    return bool(users) and all(call.op.name.startswith("index_add") for call in users)
+
+
+def _branch_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict[int, Any]:
+    """The cotangents of a branch's inputs: of each arm, chosen as the forward run chose."""
+    regions, call = node.regions, node.call
+    branch: Branch = call.args[0]
+    graphs = (branch.then, branch.orelse)
+    ins = branch.then.inputs
+    active = {k for k in node.slots if differentiable(ins[k])}
+    begun = [k for k in node.slots if sums[k] is not None]
+    seeds = {j: t for j, t in enumerate(g) if t is not None}
+    inputs = [regions.sample_in(node, branch.then, k, first=0) for k in range(len(ins))]
+    with regions.frame() as frame:
+        cotangents = {j: regions.cotangent(plain_sample(t), call.outs[j], frame) for j, t in seeds.items()}
+        totals = {k: regions.cotangent(sums[k]._value, ins[k], frame) for k in begun}
+    arms: list[tuple[Any, dict[int, Any]]] = []
+    for graph in graphs:
+        with regions.frame() as frame:
+            frame.made.update([t._ir for t in (*cotangents.values(), *totals.values())])
+            arms.append((frame, transposed(regions, graph, inputs, active, dict(cotangents), dict(totals))))
+    used = [k for k in node.slots if any(k in found for _, found in arms)]
+    params = [t._ir for t in (*cotangents.values(), *totals.values())]
+    bodies: list[tuple[list[Call], list[Any], Any]] = []
+    samples: list[Any] = []
+    for k in used:
+        samples.append(next(found[k]._value for _, found in arms if k in found))
+    for graph, (frame, found) in zip(graphs, arms, strict=True):
+        with regions.frame() as extra:
+            outs = [
+                regions.capture.operand(_as_kind(found[k] if k in found else _zeros(s), s))
+                for k, s in zip(used, samples, strict=True)
+            ]
+        calls = needed_calls([*frame.calls, *extra.calls], outs)
+        bodies.append((calls, outs, recall(graph, outside_of(calls, outs, params), ins, ())))
+    read: dict[Value, Any] = {}
+    for graph, other, (_, _, saved) in zip(graphs, graphs[::-1], bodies, strict=True):
+        read |= {v: node.input(ins.index(v)) for v in saved.read}
+        read |= {v: node.out(keep(regions, node, graph, (other,), v, None)) for v in saved.kept}
+    made = [
+        Graph([*params, *read], [*saved.calls, *calls], outs) for calls, outs, saved in bodies
+    ]
+    results = regions.cond(
+        Branch(*made), regions.tensor_of(call.args[1]), [*seeds.values(), *[sums[k] for k in begun], *read.values()],
+        samples, [None] * len(used),
+    )  # fmt: skip
+    return dict(zip(used, results, strict=True))

@@ -1,0 +1,139 @@
+"""What a loop runs over, where that is known without running it: ranges, rows of an array, and what is made of those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ....tracer.operand import Operand
+
+__all__ = ["RangeSteps", "Steps", "backward", "counted", "steps_of", "together"]
+
+
+class Steps:
+    """So many items, of which each follows from its place."""
+
+    n: Any  # an int, or a traced one
+
+    def item(self, i: Any) -> Any:
+        """The item at place `i`, which may be traced."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.item, range(self.n))
+
+    def rest(self) -> Steps:
+        """All but the first item."""
+        return Later(self, 1)
+
+
+class RangeSteps(Steps):
+    """`range(start, stop, step)`."""
+
+    def __init__(self, start: Any, step: int, n: Any) -> None:
+        self.start = start
+        self.step = step
+        self.n = n
+
+    @classmethod
+    def of(cls, args: Sequence[Any]) -> Any:
+        """Of traced numbers; NotImplemented where the count does not simply follow."""
+        if len(args) == 1:
+            return cls(0, 1, args[0])
+        if len(args) == 2 or args[2] == 1:
+            return cls(args[0], 1, args[1] - args[0])
+        return NotImplemented
+
+    def item(self, i: Any) -> Any:
+        found = i if self.step == 1 else i * self.step
+        return found if isinstance(self.start, int) and self.start == 0 else self.start + found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(range(self.start, self.start + self.step * self.n, self.step))
+
+
+class Rows(Steps):
+    """An array, row by row."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.n = int(array.shape[0])
+
+    def item(self, i: Any) -> Any:
+        return self.array[i]
+
+
+class Later(Steps):
+    """All but the first few of others."""
+
+    def __init__(self, others: Steps, skip: int) -> None:
+        self.others = others
+        self.skip = skip
+        self.n = others.n - skip
+
+    def item(self, i: Any) -> Any:
+        return self.others.item(i + self.skip)
+
+
+class Counted(Steps):
+    """`enumerate(others, start)`."""
+
+    def __init__(self, others: Steps, start: int) -> None:
+        self.others = others
+        self.start = start
+        self.n = others.n
+
+    def item(self, i: Any) -> Any:
+        return (i + self.start if self.start else i, self.others.item(i))
+
+
+class Together(Steps):
+    """`zip(*others)`."""
+
+    def __init__(self, others: Sequence[Steps]) -> None:
+        self.others = others
+        self.n = min(one.n for one in others)
+
+    def item(self, i: Any) -> Any:
+        return tuple([one.item(i) for one in self.others])
+
+
+class Backward(Steps):
+    """`reversed(others)`."""
+
+    def __init__(self, others: Steps) -> None:
+        self.others = others
+        self.n = others.n
+
+    def item(self, i: Any) -> Any:
+        return self.others.item(self.n - 1 - i)
+
+
+def steps_of(iterable: Any) -> Steps | None:
+    """The steps of what a loop runs over; None where each item must be asked for."""
+    if isinstance(iterable, Steps):
+        return iterable
+    if type(iterable) is range:
+        return RangeSteps(iterable.start, iterable.step, len(iterable))
+    if isinstance(iterable, Operand) and len(iterable._value.shape if hasattr(iterable._value, "shape") else ()):
+        return Rows(iterable)
+    return None
+
+
+def counted(iterable: Any, start: int = 0) -> Any:
+    """`enumerate`; NotImplemented where each item must be asked for."""
+    steps = steps_of(iterable)
+    return NotImplemented if steps is None or not isinstance(start, int) else Counted(steps, start)
+
+
+def together(iterables: Sequence[Any]) -> Any:
+    """`zip`; NotImplemented where each item must be asked for."""
+    found = [steps_of(one) for one in iterables]
+    steps = [one for one in found if one is not None]
+    return NotImplemented if not steps or len(steps) < len(found) or any(type(s.n) is not int for s in steps) else Together(steps)
+
+
+def backward(iterable: Any) -> Any:
+    """`reversed`; NotImplemented where each item must be asked for."""
+    steps = steps_of(iterable)
+    return NotImplemented if steps is None else Backward(steps)

@@ -1,0 +1,538 @@
+"""Loops and branches of converted code while capturing: what is asked before Python's own behaviour follows."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ....runtime.ir import Call, Graph, Value, type_of
+from ....runtime.ops import Op
+from ....runtime.regions import AND, COND, NOT, OR, SCAN, Branch, Loop, stack_value
+from ....tracer.modes import LOCAL, grad_mode
+from ....tracer.operand import Operand, wrap
+from .nodes import attach
+from .numbers import Number, is_number, number
+from .stacks import stacked
+from .reverse import tensor_for
+from .state import Leaves, Params
+from .state import plain_sample as samples_of
+from .steps import RangeSteps, Steps, backward, counted, steps_of, together
+from .unkept import Unkept
+
+__all__ = ["Frame", "Regions"]
+
+RAISES = False  # for those who work on it: errors in a trip are not taken for the user's
+FEW = 4  # so many trips, at least, make a loop over a known range worth keeping
+
+
+class Frame:
+    """One region while it is traced."""
+
+    def __init__(self, outer: list[Call]) -> None:
+        self.outer = outer  # the calls of what is around it
+        self.calls: list[Call] = []
+        self.made: set[Value] = set()
+        self.fresh: list[Any] = []  # Tensors of its own, which its code may write into
+
+    def graph(self, params: list[Value], outputs: list[Any]) -> tuple[Graph, list[Value]]:
+        """The graph of what was traced, closed; what it reads from around it, which are its last inputs."""
+        known, free = set(params), dict[Value, None]()
+        for call in self.calls:
+            free |= dict.fromkeys(v for v in call.reads if v not in known)
+            known.update(call.outs)
+        free |= dict.fromkeys(v for v in outputs if isinstance(v, Value) and v not in known)
+        return Graph([*params, *free], self.calls, outputs), list(free)
+
+
+class Regions:
+    """The regions of one capture."""
+
+    def __init__(self, capture: Any) -> None:
+        self.capture = capture
+        self.frames: list[Frame] = []
+        self.samples: dict[Value, Any] = {}  # of values in regions, and of what loops give: those of one trip
+        self.stand_ins: set[Value] = set()  # values outside of which only such a sample is known
+        self.kept = False  # whether anything was kept: then the run gives no result
+        self.refused: dict[Any, str] = {}  # why a loop or a branch was not kept, by its code
+        self.seen: dict[Value, Any] = {}  # Tensors that regions read from around them
+        self.expected: Any = None  # while a region is replayed: the op, the results and the site of its next call
+
+    # what the capture asks
+    def note(self, call: Call, values: Sequence[Any]) -> None:
+        """A call was written down."""
+        if self.frames:
+            self.frames[-1].made.update(call.outs)
+            self.samples.update(zip(call.outs, values, strict=True))
+            if call.op.effect:
+                raise Unkept(f"calls {call.op.path}, which has an effect", call.site)
+        elif self.kept:
+            if call.op.effect:
+                raise Unkept(f"calls {call.op.path}, which has an effect", call.site)
+            if not self.stand_ins.isdisjoint(call.reads):
+                self.stand_ins.update(call.outs)
+
+    def replayed(self, op: Op, results: Sequence[Any]) -> Any:
+        """A call of a region runs again: its results are the values that they are."""
+        known, outs, site = self.expected
+        self.expected = None
+        if op is not known:
+            raise Unkept(f"{known.path} could not be replayed", site)
+        for r, out in zip(results, outs, strict=True):
+            r._ir = out
+        return outs, site
+
+    @property
+    def strict(self) -> bool:
+        """Whether what the capture cannot follow ends an attempt, and not the capture."""
+        return bool(self.frames) or self.kept
+
+    def is_open(self, ir: Value) -> bool:
+        """Whether nothing can be decided by a value: it is one of many trips."""
+        return ir in self.stand_ins or any(ir in frame.made for frame in self.frames)
+
+    def root(self) -> list[Call]:
+        """The calls outside of all regions."""
+        return self.frames[0].outer if self.frames else self.capture.graph.calls
+
+    def may_write(self, base: Any) -> None:
+        """Raise where code in a region writes into what is not its own."""
+        if self.frames:
+            frame = self.frames[-1]
+            if getattr(base, "_ir", None) not in frame.made and all(base is not own for own in frame.fresh):
+                raise Unkept("writes into an array from outside the loop")
+
+    # tracing
+    @contextlib.contextmanager
+    def frame(self) -> Iterator[Frame]:
+        """What is recorded in the block is a region."""
+        graph = self.capture.graph
+        made = Frame(graph.calls)
+        graph.calls = made.calls
+        self.frames.append(made)
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield made
+        finally:
+            self.frames.pop()
+            graph.calls = made.outer
+
+    def param(self, value: Any, name: str | None, frame: Frame | None = None) -> Any:
+        """A Tensor for an input of a region, of which `value` is a sample."""
+        ir = Value(type_of(value), name)
+        self.samples[ir] = value
+        made = number(value, ir) if ir.type.kind == "python" else wrap(value)
+        made._ir = ir
+        if frame is not None:
+            frame.made.add(ir)
+            frame.fresh.append(made)
+        return made
+
+    def calculated(self, op: Op, operands: Sequence[Any]) -> Any:
+        """An operation of Python's on Python's numbers."""
+        value = op.fn(*[v._value if isinstance(v, Operand) else v for v in operands])
+        out = Value(type_of(value))
+        result = number(value, out)
+        capture = self.capture
+        bound = tuple([capture.operand(v) for v in operands])
+        bound += tuple([p.default for p in op.params[len(bound) :]])
+        call = Call(op, bound, (out,), capture._site(), capture._in_backward, bool(capture._in_backward))
+        capture.name(call)
+        capture.graph.calls.append(call)
+        self.note(call, [value])
+        return result
+
+    def attempt(self, key: Any, run: Callable[[], Any]) -> Any:
+        """`run()`; where it cannot be kept, NotImplemented."""
+        if self.capture.failed is not None or LOCAL.levels or key in self.refused:
+            return NotImplemented
+        try:
+            return run()
+        except Unkept as why:
+            self.refused[key] = why.reason
+        except Exception as error:
+            if RAISES or (not self.frames and self.kept):
+                raise
+            self.refused[key] = f"a trip raises {type(error).__name__}: {error}"
+        return NotImplemented
+
+    # while
+    def while_(
+        self, test: Any, body: Any, state: tuple[Any, ...], names: Sequence[str], line: int, **notes: Any
+    ) -> Any:
+        """The state after a `while`; NotImplemented where Python is to run it."""
+
+        def run() -> Any:
+            _refuse(notes)
+            return self._loop(lambda _, *s: body(*s), state, names, test=test, steps=None)
+
+        return self.attempt((body.__code__, line), run)
+
+    # for
+    def for_(
+        self, iterable: Any, body: Any, state: tuple[Any, ...], names: Sequence[str], target: Any, test: Any, line: int,
+        **notes: Any,
+    ) -> Any:  # fmt: skip
+        """The state after a `for`; NotImplemented where Python is to run it."""
+        steps = steps_of(iterable)
+        if steps is None:
+            return NotImplemented
+
+        def run() -> Any:
+            _refuse(notes)
+            if type(steps.n) is int and steps.n < FEW:
+                raise Unkept(f"has {steps.n} trips only")
+            return self._loop(body, state, names, test=test, steps=steps)
+
+        return self.attempt((body.__code__, line), run)
+
+    def _loop(
+        self, body: Any, state: tuple[Any, ...], names: Sequence[str], *, test: Any, steps: Steps | None
+    ) -> Any:
+        """Trace a loop and write it down: the state after it."""
+        start = Leaves(state, names)
+        first: list[str] = []  # what the loop binds
+        peeled = False
+        for _ in range(8):
+            item = (lambda i: i) if steps is None else steps.item
+            with self.frame() as frame:
+                index = self.param(0, None, frame)
+                params = start.params(lambda value, name: self.param(value, name, frame))
+                with grad_mode(False):
+                    found = Leaves(body(item(index), *params.state), names)
+            reason = start.fits(found)
+            if reason is not None and not peeled and start.may_peel(found):
+                peeled = True
+                state, steps = self._peel(body, state, test, steps)
+                start = Leaves(state, names)
+            elif reason is not None:
+                raise Unkept(reason)
+            elif start.must_promote(found):
+                first += start.unbound_in(found)
+                start = start.promoted(found)
+            else:
+                break
+        else:
+            raise Unkept("its values take another type with each trip")
+        if first and not (steps is not None and type(steps.n) is int and test is None):
+            self._runs_once(first[0], state, test, steps)
+        return self._written(start, found, params, frame, index, test, None if steps is None else steps.n)
+
+    def _runs_once(self, name: str, state: Any, test: Any, steps: Steps | None) -> None:
+        """What the loop binds is bound behind it only if there was a trip: a guard, where one may stand."""
+        if self.frames or self.kept or test is None or (steps is not None and type(steps.n) is not int):
+            raise Unkept(f"binds `{name}`, which is not bound behind it where there is no trip")
+        if not test(*state):
+            raise Unkept("its first trip does not run")
+
+    def _peel(self, body: Any, state: Any, test: Any, steps: Steps | None) -> tuple[Any, Steps | None]:
+        """Run the first trip as Python does; what is left to run."""
+        if test is not None and not test(*state):
+            raise Unkept("its first trip does not run")
+        if steps is None:
+            return body(None, *state), None
+        if type(steps.n) is not int:
+            raise Unkept("its first trip may not run")
+        return body(steps.item(0), *state), steps.rest()
+
+    def _written(
+        self, start: Leaves, found: Leaves, params: Params, frame: Frame, index: Any, test: Any, n: Any
+    ) -> Any:
+        capture = self.capture
+        outs = [capture.operand(v) for v in found.carried_as(start)]
+        if not any(out.type.kind != "python" for call in frame.calls for out in call.outs):
+            raise Unkept("nothing is traced in it")
+        body, inv = frame.graph([index._ir, *params.before], outs)
+        condition = None if test is None else self._condition(start, test, params, body, inv, n)
+        written = params.written(start, found)
+        starts = [capture.operand(v) for v in start.carried()]
+        if any(starts[k] in body.inputs for k in written):
+            raise Unkept("writes into an array that it also reads under another name")
+        inv = body.inputs[1 + len(starts) :]
+        samples = [samples_of(v) for v in found.carried_as(start)]
+        results = self.scan(
+            Loop(body, condition), start.carried(), [], [self.tensor_of(v) for v in inv], n, samples, start.labels()
+        )
+        self._keep()
+        return start.after(found, results[: len(samples)], written)
+
+    def _condition(self, start: Leaves, test: Any, params: Params, body: Graph, inv: list[Value], n: Any) -> Graph | None:
+        """The graph of a loop's test; None where it always holds. Both graphs take the same invariants."""
+        with self.frame() as frame, grad_mode(False):
+            fresh = start.params(lambda value, name: self.param(value, name, frame))
+            tested = test(*fresh.state)
+            if not isinstance(tested, Operand):
+                if n is None or not tested:
+                    raise Unkept("its condition is not traced" if tested else "its condition is false at once")
+                return None
+            if np.size(tested._value) != 1:
+                raise Unkept("its condition is an array of several numbers")
+            answer = self.capture.operand(tested)
+        if any(t._ir is not before for t, before in zip(fresh.tensors, fresh.before, strict=True)):
+            raise Unkept("its condition writes into an array")
+        condition, free = frame.graph(list(fresh.before), [answer])
+        both = list(dict.fromkeys([*inv, *free]))
+        body.inputs[1 + len(params.tensors) :] = both
+        condition.inputs[len(params.tensors) :] = both
+        return condition
+
+    def _keep(self) -> None:
+        if not self.frames:
+            self.kept = True
+
+    def tensor_of(self, ir: Value) -> Any:
+        """The Tensor that stands for a value that a region read from around it."""
+        known = self.seen.get(ir)
+        return tensor_for(ir, self.samples.get(ir)) if known is None else known
+
+    def see(self, tensor: Any, ir: Value) -> None:
+        """A Tensor is used: in a region it may be one from around it."""
+        if self.frames and ir not in self.frames[-1].made and ir not in self.seen:
+            made = wrap(tensor._value, tensor._node)
+            made.__class__ = type(tensor)
+            made._ir = ir
+            self.seen[ir] = made
+
+    # what the nodes ask
+    def cotangent(self, sample: Any, of: Value, frame: Frame) -> Any:
+        """A Tensor for a cotangent that enters a region, of which `sample` is a sample."""
+        if isinstance(sample, list):
+            raise Unkept("its second derivative goes through a list of lists")
+        made = self.param(sample, None, frame)
+        made._ir.cotangent_of = of
+        return made
+
+    def sample_in(self, node: Any, graph: Graph, k: int, first: int = 1) -> Any:
+        """A sample of input `k` of a region, counted without the place of the trip."""
+        found = self.samples.get(graph.inputs[first + k])
+        return samples_of(node.inputs[k]) if found is None else found
+
+    def trips_of(self, node: Any) -> Any:
+        """How often a loop has run: an int, or a traced one."""
+        call = node.call
+        n = call.args[4]
+        if call.args[0].test is None and n is not None:
+            return self.tensor_of(n) if isinstance(n, Value) else n
+        return tensor_for(call.outs[-1], 1)
+
+    def grown(self, call: Call, out: Value, sample: Any) -> None:
+        """A call gives one result more."""
+        self.samples[out] = sample
+        for frame in self.frames:
+            if call in frame.calls:
+                frame.made.add(out)
+        if not self.is_open(out):
+            self.stand_ins.add(out)
+
+    def scan(
+        self, loop: Loop, carry: Sequence[Any], xs: Sequence[Any], inv: Sequence[Any], n: Any, samples: Sequence[Any],
+        names: Sequence[str | None], element_samples: Sequence[Any] = (),
+    ) -> list[Any]:  # fmt: skip
+        """Write a loop down: Tensors for what it gives, of which `samples` are samples."""
+        capture = self.capture
+        args = (
+            loop, tuple([capture.operand(v) for v in carry]), tuple([capture.operand(v) for v in xs]),
+            tuple([capture.operand(v) for v in inv]), n if n is None else capture.operand(n),
+        )  # fmt: skip
+        k = len(carry)
+        outs = [Value(type_of(value), name) for value, name in zip(samples, names, strict=True)]
+        outs += [stack_value(y) for y in loop.body.outputs[k:]]
+        trips = Value(type_of(0))
+        call = Call(
+            SCAN, args, (*outs, trips), capture._site(), capture._in_backward, bool(capture._in_backward)
+        )
+        results = [tensor_for(out, value) for out, value in zip(outs[:k], samples, strict=True)]
+        results += [stacked(value, out) for out, value in zip(outs[k:], element_samples, strict=True)]
+        results.append(number(1, trips))
+        self._enter(call, results)
+        attach(self, call, (*carry, *xs, *inv), results)
+        return results
+
+    def _enter(self, call: Call, results: Sequence[Any]) -> None:
+        values = [r._value for r in results]
+        self.capture.graph.calls.append(call)
+        self.note(call, values)
+        if not self.frames:
+            self.stand_ins.update(call.outs)
+            self.samples.update(zip(call.outs, values, strict=True))
+
+    # if
+    def if_(
+        self, pred: Any, then: Any, orelse: Any, state: tuple[Any, ...], names: Sequence[str], line: int, **notes: Any
+    ) -> Any:
+        """The state after an `if`; NotImplemented where Python is to run it."""
+        if not self._decides_later(pred):
+            return NotImplemented
+
+        def run() -> Any:
+            _refuse(notes)
+            return self._branch(pred, then, orelse, state, names)
+
+        return self.attempt((then.__code__, line), run)
+
+    def _decides_later(self, pred: Any) -> bool:
+        """Whether a condition is traced, and its value not known while capturing."""
+        ir = getattr(pred, "_ir", None) if isinstance(pred, Operand) else None
+        return ir is not None and (bool(self.frames) or ir in self.stand_ins)
+
+    def _branch(self, pred: Any, then: Any, orelse: Any, state: tuple[Any, ...], names: Sequence[str]) -> Any:
+        capture = self.capture
+        if np.size(pred._value) != 1:
+            raise Unkept("its condition is an array of several numbers")
+        start = Leaves(state, names[: len(state)])
+        frames, arms, params = [], [], []
+        for f in (then, orelse):
+            with self.frame() as frame, grad_mode(False):
+                own = start.aliases(frame)
+                found = f(*own.state)
+                arms.append(Leaves(found, names))
+            frames.append(frame)
+            params.append(own)
+        pairs = arms[0].paired(arms[1])
+        outputs = [[capture.operand(x) for _, x, _ in pairs], [capture.operand(y) for _, _, y in pairs]]
+        graphs = [frame.graph([], out)[0] for frame, out in zip(frames, outputs, strict=True)]
+        ins = list(dict.fromkeys([*graphs[0].inputs, *graphs[1].inputs]))
+        for graph in graphs:
+            graph.inputs[:] = ins
+        places = start.places
+        written = {places[j] for own, found in zip(params, arms, strict=True) for j in own.written(start, found)}
+        samples = [samples_of(y if x is None else x) for _, x, y in pairs]
+        results = self.cond(
+            Branch(*graphs), pred, [self.tensor_of(v) for v in ins], samples, arms[0].pair_names(pairs)
+        )
+        self._keep()
+        return start.joined(arms[0], pairs, results, written)
+
+    def cond(
+        self, branch: Branch, pred: Any, ins: Sequence[Any], samples: Sequence[Any], names: Sequence[str | None]
+    ) -> list[Any]:
+        """Write a branch down: Tensors for what it gives."""
+        capture = self.capture
+        args = (branch, capture.operand(pred), tuple([capture.operand(v) for v in ins]))
+        outs = tuple([Value(type_of(value), name) for value, name in zip(samples, names, strict=True)])
+        call = Call(COND, args, outs, capture._site(), capture._in_backward, bool(capture._in_backward))
+        self.seen[args[1]] = pred
+        results = [tensor_for(out, value) for out, value in zip(outs, samples, strict=True)]
+        self._enter(call, results)
+        attach(self, call, tuple(ins), results)
+        return results
+
+    # expressions
+    def ifexp(self, pred: Any, then: Any, orelse: Any) -> Any:
+        """`then() if pred else orelse()`."""
+        if not self._decides_later(pred):
+            return NotImplemented
+
+        def run() -> Any:
+            return self._branch(pred, lambda: (then(),), lambda: (orelse(),), (), ("",))[0]
+
+        return self.attempt((then.__code__, 0), run)
+
+    def and_(self, x: Any, y: Any) -> Any:
+        """`x and y()`."""
+        return self._both(AND, x, y)
+
+    def or_(self, x: Any, y: Any) -> Any:
+        """`x or y()`."""
+        return self._both(OR, x, y)
+
+    def _both(self, op: Op, x: Any, y: Any) -> Any:
+        if not self._decides_later(x):
+            return NotImplemented
+
+        def run() -> Any:
+            with self.frame() as frame, grad_mode(False):
+                second = y()
+            if any(call.op.may_raise for call in frame.calls):
+                raise Unkept("the second half of its condition may raise")
+            if not _is_truth(x) or not _is_truth(second):
+                raise Unkept("`and` and `or` of other values than truths")
+            self.capture.graph.calls.extend(frame.calls)
+            for call in frame.calls:
+                self.note(call, [self.samples[v] for v in call.outs])
+            return self.calculated(op, (x, second))
+
+        return self.attempt((y.__code__, 0), run)
+
+    def not_(self, x: Any) -> Any:
+        """`not x`."""
+        if not self._decides_later(x):
+            return NotImplemented
+        if np.size(x._value) != 1:
+            raise Unkept("takes the truth of an array of several numbers")
+        return self.calculated(NOT, (x,))
+
+    def range_(self, *args: Any) -> Any:
+        """`range(...)` of traced numbers."""
+        return RangeSteps.of(args) if any(map(is_number, args)) else NotImplemented
+
+
+    def call(self, f: Any) -> Any:
+        """What a call runs."""
+        return NotImplemented
+
+    def iadd(self, op: Any, x: Any, y: Any) -> Any:
+        """`x += y` and its like."""
+        return NotImplemented
+
+    def append(self, place: Any, value: Any) -> Any:
+        """`place.append(value)`."""
+        return NotImplemented
+
+    def assert_(self, test: Any, message: Any, line: int) -> Any:
+        """`assert test, message`."""
+        return NotImplemented
+
+    def listcomp(self, iterable: Any, element: Any, line: int) -> Any:
+        """A list of one item for each of others."""
+        return NotImplemented
+
+    def truth(self, value: Any, line: int, reason: str) -> Any:
+        """A condition that stayed Python's."""
+        return NotImplemented
+
+    def trips(self, iterable: Any, line: int, reason: str) -> Any:
+        """A loop that stayed Python's."""
+        return NotImplemented
+
+    def float_(self, *args: Any) -> Any:
+        """`float(x)`."""
+        return NotImplemented
+
+    def int_(self, *args: Any, **options: Any) -> Any:
+        """`int(x)`."""
+        return NotImplemented
+
+    def bool_(self, *args: Any) -> Any:
+        """`bool(x)`."""
+        return NotImplemented
+
+    def len_(self, x: Any) -> Any:
+        """`len(x)`."""
+        return NotImplemented
+
+    def enumerate_(self, iterable: Any, start: Any = 0) -> Any:
+        """`enumerate(...)` of what is known without running it."""
+        return counted(iterable, start)
+
+    def zip_(self, *iterables: Any) -> Any:
+        """`zip(...)`, likewise."""
+        return together(iterables)
+
+    def reversed_(self, iterable: Any) -> Any:
+        """`reversed(...)`, likewise."""
+        return backward(iterable)
+
+
+def _is_truth(value: Any) -> bool:
+    found = value._value if isinstance(value, Operand) else value
+    return isinstance(found, (bool, np.bool_)) or (isinstance(found, np.ndarray) and found.dtype == np.bool_ and found.size == 1)
+
+
+def _refuse(notes: dict[str, Any]) -> None:
+    for _, reason in notes.get("impure", ()):
+        raise Unkept(reason)

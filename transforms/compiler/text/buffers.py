@@ -1,0 +1,87 @@
+"""Which of the arrays that a loop carries lie in memory of their own in each trip, so that they may be added into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.regions import COND, SCAN
+from ..passes.scans import Carry, Scan
+from .reuse import is_fresh
+
+if TYPE_CHECKING:
+    from .emit import Emitter
+
+__all__ = ["own_carry"]
+
+
+def own_carry(emitter: Emitter, call: Call) -> tuple[bool, set[Value]]:
+    """Whether strides stay the same from trip to trip, and the parameters of the body that are its own.
+
+    Such a value begins in fresh memory that nobody else reads; each trip gives it back, changed or fresh, and keeps it
+    nowhere else.
+    """
+    scan = Scan(call)
+    steady = all(_is_steady(c) for c in scan.carry) and all(
+        x.given.element is None or x.given.element.type == x.param.type for x in scan.xs
+    )
+    if not (steady and emitter.steady):
+        return False, set()
+
+    def begins(v: Value) -> bool:
+        if emitter.uses.get(v) != 1 or v in emitter.kept:
+            return False
+        return v in emitter.own or (v in emitter.maker and _gives_own(emitter.maker[v], v, lambda _: False))
+
+    return True, _kept_own(scan, begins)
+
+
+def _kept_own(scan: Scan, begins: Callable[[Value], bool]) -> set[Value]:
+    """The carried parameters that are own in each trip, where the loop `begins` with own values."""
+    own = {c.param: c for c in scan.carry if isinstance(c.start, Value) and c.start.type.kind == "array" and begins(c.start)}
+    own = {v: c for v, c in own.items() if c.start.type == v.type}
+    while True:
+        left = {v: c for v, c in own.items() if _is_own(scan.body, c.after, own.__contains__)}
+        if len(left) == len(own):
+            return set(own)
+        own = left
+
+
+def _is_own(graph: Graph, v: Any, given: Callable[[Value], bool]) -> bool:
+    """Whether an output of a graph is in memory that nothing else sees, where that is so of the inputs that are `given`."""
+    if not isinstance(v, Value) or list(values_in(graph.outputs)).count(v) != 1:
+        return False
+    if v in graph.inputs:
+        return given(v) and not any(v in call.reads for call in graph.calls)
+    if any(v in call.reads for call in graph.calls):
+        return False
+    maker = next(call for call in graph.calls if v in call.outs)
+
+    def passed(u: Value) -> bool:
+        return given(u) and u not in values_in(graph.outputs) and sum(call.reads.count(u) for call in graph.calls) == 1
+
+    return _gives_own(maker, v, passed)
+
+
+def _gives_own(maker: Call, v: Value, given: Callable[[Value], bool]) -> bool:
+    """Whether a call gives a result in memory of its own, where the arguments that are `given` are."""
+    k = maker.outs.index(v)
+    if maker.op is COND:
+        branch, _, ins = maker.args
+
+        def own_in(graph: Graph) -> Callable[[Value], bool]:
+            places = dict(zip(graph.inputs, ins, strict=True))
+            return lambda u: isinstance(places[u], Value) and given(places[u])
+
+        return all(_is_own(graph, graph.outputs[k], own_in(graph)) for graph in branch)
+    if maker.op is SCAN:
+        scan = Scan(maker)
+        return k < len(scan.carry) and scan.carry[k].param in _kept_own(scan, given)
+    return is_fresh(maker)
+
+
+def _is_steady(c: Carry) -> bool:
+    """Whether a carried array lies in memory in the same way before and after each trip."""
+    types = {v.type for v in (c.start, c.param, c.after, c.out) if isinstance(v, Value)}
+    return c.param.type.kind != "array" or len(types) == 1

@@ -1,0 +1,114 @@
+"""How a branch is written: `if` and `else`, with what it gives under one name in both, or `a if test else b`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gast
+
+from ....runtime.ir import Call, Graph, Value
+from ....runtime.regions import COND
+from .blocks import Block, Entries, about, assign, mentions, name_of
+from .inlining import name_tree
+from .layout import WIDTH
+from .region import finish, inner
+from .stacks import note_lengths
+from .widths import width
+
+if TYPE_CHECKING:
+    from .emit import Emitter
+
+__all__ = ["write_cond"]
+
+
+def write_cond(emitter: Emitter, call: Call) -> None:
+    """Write a branch down."""
+    branch, pred, ins = call.args
+    test = emitter.tree(pred)
+    wanted = [k for k, out in enumerate(call.outs) if out in emitter.uses]
+    targets: dict[int, str] = {}
+    for k in wanted:
+        targets[k] = _target(emitter, call, k, list(targets.values()))
+    arms: list[Entries] = []
+    lengths = []
+    for graph in branch:
+        arm = inner(emitter, graph, {v: emitter.wishes.get(x) for v, x in zip(graph.inputs, ins, strict=True) if isinstance(x, Value)})
+        arm.trees = {v: emitter.tree(x) for v, x in zip(graph.inputs, ins, strict=True)}
+        arm.lengths = {v: emitter.lengths[x] for v, x in zip(graph.inputs, ins, strict=True) if x in emitter.lengths}
+        arm.foreign = {name for tree in arm.trees.values() for name in mentions(tree)}
+        results = [(graph.outputs[k], name) for k, name in targets.items() if not _is_left_out(emitter, call, graph, k)]
+        for v, name in results:
+            if isinstance(v, Value):
+                arm.slots.setdefault(v, []).append(name)
+        arm.at_end = set(arm.slots)
+        arm.write(graph.calls)
+        finish(arm, results, about(call))
+        arms.append(arm.statements)
+        lengths.append(arm.lengths)
+    for k, name in targets.items():
+        emitter.trees[call.outs[k]] = name_tree(name)
+        emitter.called[call.outs[k]] = name
+    note_lengths(emitter, call, lengths)
+    then, orelse = arms
+    if not then and not orelse:
+        return
+    chosen = _choice(emitter, call, test, then, orelse)
+    if chosen is not None:
+        emitter.add(chosen, call)
+        return
+    if not then:
+        negated = isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not)
+        test = test.operand if negated else gast.UnaryOp(op=gast.Not(), operand=test)
+        then, orelse = orelse, []
+    emitter.statements.append((Block(gast.If(test=test, body=[], orelse=[]), then, orelse), call))
+
+
+def _target(emitter: Emitter, call: Call, k: int, taken: list[str]) -> str:
+    """The variable that a result becomes in both arms: one that an arm has it in already, where nobody reads that any more."""
+    branch, _, ins = call.args
+    out = call.outs[k]
+    wish = emitter.wishes.get(out)
+    for name in emitter.slots.get(out, ()):
+        if name not in taken and emitter.free(name, call):
+            return name
+    for graph in branch:
+        v = graph.outputs[k]
+        if isinstance(v, Value) and v in graph.inputs:
+            given = ins[graph.inputs.index(v)]
+            name = name_of(emitter.trees[given]) if isinstance(given, Value) else None
+            if name is None or name in taken or name in emitter.foreign:
+                continue
+            if wish is not None and f"{name}_".startswith(f"{wish}_") and emitter.free(name, call):
+                return name
+    return emitter.fresh(out)
+
+
+def _is_left_out(emitter: Emitter, call: Call, graph: Graph, k: int) -> bool:
+    """Whether a result is nothing in this arm, and read only in such arms of other branches as this one is not followed by."""
+    out = call.outs[k]
+    if graph.outputs[k] is not None or out in emitter.outputs:
+        return False
+    arm = list(call.args[0]).index(graph)
+    for user in emitter.users.get(out, []):
+        if user.op is not COND or user.args[1] is not call.args[1]:
+            return False
+        other = user.args[0][arm]
+        for v, given in zip(other.inputs, user.args[2], strict=True):
+            if given is out and (v in other.outputs or any(v in inner.reads for inner in other.calls)):
+                return False
+    return True
+
+
+def _choice(emitter: Emitter, call: Call, test: Any, then: Entries, orelse: Entries) -> Any:
+    """`c = b if test else 100 * b`, where both arms are one expression each, and there is room."""
+    if len(then) != 1 or len(orelse) != 1:
+        return None
+    (one, first), (other, second) = then[0], orelse[0]
+    if not isinstance(one, gast.Assign) or not isinstance(other, gast.Assign) or (first.quiet or second.quiet) > call.quiet:
+        return None
+    name = name_of(one.targets[0])
+    if name is None or name != name_of(other.targets[0]):
+        return None
+    value = gast.IfExp(test=test, body=one.value, orelse=other.value)
+    room = emitter.indent + 4 * call.quiet + len(f"{name} = ") + width(value)
+    return assign(name, value) if room <= WIDTH else None

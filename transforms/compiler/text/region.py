@@ -1,0 +1,97 @@
+"""The text of a region: an emitter of its own, which shares names with the one around it, and where its results go."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+import gast
+
+from ....runtime.ir import Call, Graph, Value
+from ....runtime.regions import COND, STACK
+from ..passes.scans import Scan
+from .blocks import about, moves
+from .inlining import name_tree
+from .layout import WIDTH
+from .naming import name_values
+from .stacks import plural
+from .tiles import Tiles
+from .widths import width
+
+if TYPE_CHECKING:
+    from .emit import Emitter
+
+__all__ = ["append", "finish", "inner", "is_deferred", "is_read_once", "put_on_stacks"]
+
+SHORT = 40  # columns of an expression that waits for its turn in `a, b = b, a + b`
+
+
+def inner(
+    emitter: Emitter, graph: Graph, names: dict[Value, str | None], steady: bool = True, own: Collection[Value] = ()
+) -> Emitter:
+    """What writes a region of the graph of `emitter`; `names` are those of its inputs, and of results that get a variable."""
+    made = copy.copy(emitter)
+    made.names = emitter.names.copy()
+    made.trees = {}
+    made.indent = emitter.indent + 4
+    made.result = made.stem
+    given = {v: plural(v.name) if v.type.kind == STACK else v.name for v in graph.inputs if v.name is not None}
+    given |= {v: name for v, name in names.items() if name is not None}
+    made.wishes = name_values(graph, {**emitter.named, **given})
+    made.begin(graph, steady and emitter.steady, own)
+    emitter.named.update(made.wishes)
+    return made
+
+
+def finish(emitter: Emitter, pairs: Iterable[tuple[Any, str]], call: Call) -> None:
+    """Write down the assignments that a region ends with: its results to the variables that they become."""
+    pending = [(name, v) for v, name in pairs]
+    made = moves((name, emitter.tree(v)) for name, v in pending)
+    folded = [v for _, v in pending if v in emitter.folded]
+    owner = about(call)
+    if folded and made:
+        first = emitter.maker[folded[0]]
+        owner = Call(call.op, (), (), first.site, first.backward, first.quiet)
+    for statement in made:
+        emitter.add(statement, owner)
+
+
+def is_read_once(v: Value, user: Call) -> bool:
+    """Whether a loop or a branch reads a value only before it begins: as a start, a number of trips, or a condition."""
+    if user.op is COND:
+        return user.args[1] is v and v not in user.args[2]
+    scan = Scan(user)
+    return scan.n is v or any(c.start is v and c.after is not c.param for c in scan.carry)
+
+
+def is_deferred(emitter: Emitter, call: Call, tree: Any) -> bool:
+    """Whether a result of a region, which is read nowhere else, stays an expression until it goes where it goes."""
+    (out,) = call.outs
+    if not emitter.buffers.isdisjoint(call.reads) or call.op.effect:
+        return False
+    if out in emitter.deferred:
+        return True
+    named, room = emitter.wishes.get(out), width(tree) + emitter.margin(call)
+    if out in emitter.stacked:
+        return named is None and room + len(".append()") <= WIDTH
+    if out not in emitter.slots or call.op.may_raise or width(tree) > SHORT:
+        return False
+    (name,) = emitter.slots[out]
+    alike = len({c.quiet for c in emitter.graph.calls}) == 1
+    return alike and (named is None or f"{name}_".startswith(f"{named}_")) and not emitter.free(name, call)
+
+
+def put_on_stacks(emitter: Emitter, done: Call | Tiles) -> None:
+    """Put what was just computed on the lists that it belongs on."""
+    calls = [done] if isinstance(done, Call) else done.calls
+    for call in calls:
+        for v in call.outs:
+            for name in emitter.stacked.get(v, ()):
+                append(emitter, name, emitter.trees[v], call)
+
+
+def append(emitter: Emitter, name: str, tree: Any, call: Call) -> None:
+    """`hs.append(h)`."""
+    method = gast.Attribute(value=name_tree(name), attr="append", ctx=gast.Load())
+    emitter.add(gast.Expr(value=gast.Call(func=method, args=[tree], keywords=[])), about(call))

@@ -1,0 +1,138 @@
+"""NumPy and SciPy for bare eager code, too: `import gradscribe.numpy as np` in place of `import numpy as np`."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import types
+from importlib.machinery import ModuleSpec
+from typing import Any
+
+import numpy as np
+
+from ..tracer.dispatch import has_tensor
+from ..tracer.modes import LOCAL
+from ..tracer.operand import Operand
+from .namespaces import replacement, stands_for
+from .scipy_names import Distribution
+
+__all__ = ["DropIn", "Namespace"]
+
+
+class _ArrayMeta(type):
+    def __instancecheck__(cls, obj: Any) -> bool:
+        return isinstance(obj, np.ndarray | Operand)
+
+
+class ndarray(metaclass=_ArrayMeta):  # noqa: N801  # NumPy's name
+    """np.ndarray, of which a Tensor is an instance."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return np.ndarray(*args, **kwargs)
+
+
+def _both(fn: Any) -> Any:
+    """What stands in for `fn` where Tensors are about: inside transforms, and where one is among the arguments."""
+    ours = None if isinstance(fn, type) else replacement(fn)
+    if not isinstance(ours, types.FunctionType):
+        return fn if ours is None else ours
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return (ours if LOCAL.depth or has_tensor(args) or has_tensor(kwargs) else fn)(*args, **kwargs)
+
+    call.__module__ = __name__  # it is ours
+    stands_for(call, ours)
+    return call
+
+
+_ALONE = ("numpy.numpy_boxes", "scipy.misc")  # of autograd, and of an older SciPy
+
+
+class Namespace(types.ModuleType):
+    """A module of NumPy's or SciPy's whose functions take Tensors everywhere; what needs no stand-in is the original."""
+
+    def __init__(self, name: str, real: Any, own: dict[str, Any]) -> None:
+        super().__init__(name, "What bears this name in NumPy or SciPy, for Tensors and arrays alike.")
+        self.__dict__.update(own, __path__=[], _real=real)
+
+    def __getattr__(self, name: str) -> Any:
+        real = self.__dict__["_real"]
+        if name.startswith("__") or real is None:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        value = getattr(real, name)
+        if isinstance(value, types.ModuleType):
+            found: Any = importlib.import_module(f"{self.__name__}.{name}") if _within(value, real) else value
+        else:
+            found = _both(value) if callable(value) else value
+        if callable(found) or isinstance(found, types.ModuleType):  # a number may change
+            self.__dict__[name] = found
+        return found
+
+    def __dir__(self) -> list[str]:
+        own = [name for name in self.__dict__ if name != "_real" and not name.startswith("__")]
+        return sorted({*own, *(dir(self._real) if self._real is not None else [])})
+
+
+class DropIn:
+    """A finder on `sys.meta_path`: the module `name.x` is a Namespace of `package.x`."""
+
+    def __init__(self, name: str, package: str, public: str | None = None) -> None:
+        self.name, self.package, self.public = name, package, public or name
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """The spec of a module under our name; None for every other."""
+        if fullname != self.name and not fullname.startswith(self.name + "."):
+            return None
+        return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        """The namespace of the real module; of a module that is ours alone, one without."""
+        rest = spec.name[len(self.name) :]
+        public = self.public + rest
+        if public != spec.name:
+            found = importlib.import_module(public)
+            spec.loader_state = found.__spec__
+            return found
+        path = self.package + rest
+        return Namespace(spec.name, None if path in _ALONE else self._real(spec.name, path), _own(path))
+
+    def _real(self, name: str, path: str) -> Any:
+        """The module `path`, or what its parent has under that name: autograd's `scipy.stats.norm` is a module."""
+        try:
+            return importlib.import_module(path)
+        except ModuleNotFoundError as error:
+            if error.name != path or path == self.package:
+                raise
+        parent, _, last = path.rpartition(".")
+        found = _both(getattr(importlib.import_module(parent), last, None))
+        if not isinstance(found, Distribution):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return found
+
+    def exec_module(self, module: Any) -> None:
+        """Nothing runs; a module under a second name keeps its own spec."""
+        state = module.__spec__.loader_state
+        if state is not None:
+            module.__spec__ = state
+
+
+def _within(module: types.ModuleType, parent: Any) -> bool:
+    return module.__name__.startswith(parent.__name__ + ".")
+
+
+def _own(module: str) -> dict[str, Any]:
+    """What is ours in the namespace of a module."""
+    if module == "numpy":
+        return {"ndarray": ndarray}
+    if module == "numpy.numpy_boxes":
+        return {"ArrayBox": Operand}
+    if module == "scipy.misc":
+        from scipy import special
+
+        return {"logsumexp": _both(special.logsumexp)}
+    if module == "scipy.signal":
+        from ..runtime.rules.scipy_signal import convolve
+
+        return {"convolve": convolve}
+    return {}
