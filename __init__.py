@@ -26,6 +26,7 @@ from .runtime.aliases import Alias
 from .runtime.user_ops import op, rule
 from .tracer import Tensor, autograd, enable_grad, is_grad_enabled, no_grad, tensor
 from .tracer.modes import inference_mode, is_inference_mode_enabled, set_grad_enabled
+from .tracer.singular import singular
 from .transforms import grad, value_and_grad
 from .transforms.drop_in import DropIn
 
@@ -60,7 +61,7 @@ __all__ = [
     "check_rule", "checkpoint", "compare", "compile", "custom_jvp",
     "custom_vjp", "enable_grad", "explain", "export", "fixed_point", "grad", "hessian", "hvp",
     "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
-    "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "load", "no_grad", "op", "rule", "set_grad_enabled", "source",
+    "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "load", "no_grad", "op", "rule", "set_grad_enabled", "singular", "source",
     "numpy", "scipy", "stop_gradient", "tensor", "testing", "value_and_grad",
     "vjp", "vmap",
 ]  # fmt: skip

@@ -54,7 +54,7 @@ class Builder:
     def __call__(self, fn: Any, *args: Any, name: str | None = None) -> Value:
         """`fn(*args)`."""
         op = fn if isinstance(fn, Op) else require(fn)
-        bound = op.bind(*args)
+        bound = (*args, *[p.default for p in op.params[len(args) :]])
         with np.errstate(all="ignore"):
             given, words = op.call_form(tuple([_sampled(self, a) for a in bound]))
             found = op.fn(*given, **words)

@@ -585,7 +585,9 @@ class Random:
         inv = [*pool[:2], pool[1], 0.5, *[v for v in pool if v.type.kind != "stack" and self.choose.random() < 0.5]]
         carry: list[Any] = [self.flat(b, pool) for _ in range(self.choose.randrange(1, 4))]
         carry += [0] * (self.choose.random() < 0.5)
-        xs = [v for v in stacks if len(b.now(v)) == len(b.now(stacks[0]))]
+        first = self.choose.choice(stacks) if stacks else None
+        beside = [v for call in b.graph.calls if first in call.outs for v in call.outs] or stacks  # of one length, for sure
+        xs = [v for v in stacks if v is first or (v in beside and first in beside and beside is not stacks)]
         reverse = bool(xs) and self.choose.random() < 0.8
         quiet = reverse
 
@@ -618,7 +620,7 @@ class Random:
         return b
 
 
-@pytest.mark.parametrize("seed", range(400))
+@pytest.mark.parametrize("seed", range(100))
 def test_random_graphs(seed: int) -> None:
     b = Random(seed).graph()
     verify(b.graph, "the test")
@@ -631,7 +633,7 @@ def test_random_graphs(seed: int) -> None:
 
 def test_random_graphs_have_what_is_to_be_tested() -> None:
     """Of all loops a part walks stacks of others, some are nested, and passes change most of them."""
-    graphs = [Random(seed).graph().graph for seed in range(400)]
+    graphs = [Random(seed).graph().graph for seed in range(100)]
     loops = [call for graph in graphs for call in loops_of(graph)]
     assert sum(bool(call.args[2]) for call in loops) > 20
     assert sum("scan" in calls_of(call.args[0].body) for call in loops) > 20

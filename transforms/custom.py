@@ -41,7 +41,7 @@ class Custom(Transform):
             if bound.kwargs:
                 raise blame(TypeError(f"`{self.label()}` takes keyword-only arguments, which gs.{self.kind} does not"))
             args = bound.args
-        call = Call(self, args, self._nondiff(len(args)))
+        call = Call(self, args, self.nondiff(len(args)))
         if not (LOCAL.grad and any(isinstance(x, Operand) and x._node is not None for x in call.leaves)):
             return self.seen("function")(*args)
         if self.rule() is None:
@@ -49,7 +49,8 @@ class Custom(Transform):
             raise blame(AutogradError(f"`{self.label()}` is a gs.{self.kind} without a rule: say how it goes {how}"))
         return self.call(call)
 
-    def _nondiff(self, count: int) -> tuple[int, ...]:
+    def nondiff(self, count: int) -> tuple[int, ...]:
+        """The positions, in order, of the arguments that are constants, in a call with so many."""
         found = self.options["nondiff_argnums"]
         for n in found:
             if not -count <= n < count:

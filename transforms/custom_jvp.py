@@ -18,7 +18,7 @@ from ..tracer.operand import Operand, plain_shape, wrap
 from ..tracer.site import blame
 from ..tracer.versions import check_written
 from .custom import Call, Custom, CustomCallNode, stated
-from .trees import flatten, unflatten
+from .trees import flatten
 
 __all__ = ["CustomJvp", "custom_jvp"]
 
@@ -77,10 +77,9 @@ class _Sum:
                 f"defjvps of `{self.owner.label()}` was given {len(self.jvps)} functions for {len(primals)} arguments: one "
                 "for each, or None"
             )
-        args, at = list(primals), 0
-        for n in sorted(self.owner.options["nondiff_argnums"]):
-            args.insert(n, constants[at])
-            at += 1
+        args = list(primals)
+        for n, constant in zip(self.owner.nondiff(len(given) - 2 + len(primals)), constants, strict=True):
+            args.insert(n, constant)
         out = self.owner(*args)
         parts = [f(t, out, *args) for f, t in zip(self.jvps, tangents, strict=True) if f is not None]
         return out, functools.reduce(lambda a, b: a + b, parts) if parts else np.zeros_like(out)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import op, rule
+from ..registry import op, rule, singular_at
 from .contraction import adjoint, conj
 
 opaque = Kind.opaque
@@ -39,6 +39,19 @@ def plus(x: Any, y: Any) -> Any:
     return y if x is None else x if y is None else x + y
 
 
+def crowded(w: Any, g_w: Any, g_v: Any) -> Any:
+    """Matrices with equal eigenvalues (or singular values), in order, that are told apart: by vectors, or by cotangents."""
+    equal = w[..., 1:] == w[..., :-1]
+    if g_v is None:
+        equal = equal & (g_w[..., 1:] != g_w[..., :-1])
+    return np.any(equal, axis=-1)[..., None, None]
+
+
+def at_zero(s: Any) -> Any:
+    """Matrices with a singular value of zero."""
+    return np.any(s == 0, axis=-1)[..., None, None]
+
+
 op(np.linalg.cholesky, "x, *, upper=False", opaque, may_raise=True)
 rule(np.linalg.cholesky, x=lambda g, out, upper: cholesky_back(
     *((adjoint(conj(g)), adjoint(out)) if upper else (conj(g), out))
@@ -56,9 +69,11 @@ def cholesky_back(g: Any, low: Any) -> Any:
 
 op(np.linalg.eigh, "x, UPLO='L'", opaque, n_out=2, may_raise=True)
 rule(np.linalg.eigh, x=lambda g, out: eigh_back(g[0], g[1], out[0], out[1]))
+singular_at(np.linalg.eigh, x=lambda g, out: crowded(out[0], g[0], g[1]))
 
 op(np.linalg.eigvalsh, "x, UPLO='L'", opaque, may_raise=True)
 rule(np.linalg.eigvalsh, x=lambda g, x, UPLO: eigh_back(g, None, None, np.linalg.eigh(x, UPLO)[1]))
+singular_at(np.linalg.eigvalsh, x=lambda g, out: crowded(out, g, None))
 
 
 def eigh_back(g_w: Any, g_v: Any, w: Any, v: Any) -> Any:
@@ -74,9 +89,11 @@ def eigh_back(g_w: Any, g_v: Any, w: Any, v: Any) -> Any:
 
 op(np.linalg.svdvals, "x", opaque, may_raise=True)
 rule(np.linalg.svdvals, x=lambda g, x: svd_back((None, g, None), x, np.linalg.svd(x, False), False))
+singular_at(np.linalg.svdvals, x=lambda g, out: crowded(out, g, None) | at_zero(out))
 
 op(np.linalg.svd, "x, full_matrices=True, *, hermitian=False", opaque, n_out=3, may_raise=True)
 rule(np.linalg.svd, x=lambda g, x, out, full_matrices: svd_back(g, x, out, full_matrices))
+singular_at(np.linalg.svd, x=lambda g, out: crowded(out[1], g[1], g[2] if g[0] is None else g[0]) | at_zero(out[1]))
 
 
 def svd_back(g: Any, x: Any, out: Any, full_matrices: bool) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import composed, primitive, rule
+from ..registry import composed, primitive, rule, singular_at
 from .contraction import adjoint, conj
 from .decompositions import column, gaps, plus, row
 from .support import happens, on_diagonal
@@ -24,6 +24,7 @@ def complex_eig(x: Any) -> Any:
 
 
 rule(complex_eig, x=lambda g, out: eig_back(g[0], g[1], out[0], out[1]))
+singular_at(complex_eig, x=lambda out: repeated(out[0]))
 
 
 @primitive("x", Kind.opaque, may_raise=True)
@@ -33,6 +34,7 @@ def complex_eigvals(x: Any) -> Any:
 
 
 rule(complex_eigvals, x=lambda g, x, out: eigvals_back(g, out, *complex_eig(x)))
+singular_at(complex_eigvals, x=lambda out: repeated(out))
 
 
 def eig_back(g_w: Any, g_v: Any, w: Any, v: Any) -> Any:
@@ -49,6 +51,11 @@ def eig_back(g_w: Any, g_v: Any, w: Any, v: Any) -> Any:
     if g_w is not None:
         inner = plus(inner, diagonal(conj(g_w), v))
     return None if inner is None else conj(np.linalg.solve(adjoint(v), inner @ adjoint(v)))
+
+
+def repeated(w: Any) -> Any:
+    """Matrices with equal eigenvalues."""
+    return np.sum(row(w) == column(w), axis=(-2, -1), keepdims=True) > w.shape[-1]
 
 
 def diagonal(values: Any, like: Any) -> Any:

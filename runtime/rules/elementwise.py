@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import infix, op, primitive, rule, undifferentiable
+from ..registry import infix, op, primitive, rule, singular_at, undifferentiable
 from .support import (
     angle_back,
     apart,
+    at_bounds,
     clip_back,
     clip_x,
     either,
@@ -46,20 +47,25 @@ rule(np.multiply, x=lambda g, y: g * y, y=lambda g, x: g * x)
 op(np.true_divide, "x, y", elementwise)
 infix(np.true_divide, operator.truediv, "/")
 rule(np.true_divide, x=lambda g, y: g / y, y=lambda g, y, out: -g * out / y)
+singular_at(np.true_divide, x=lambda y: y == 0, y=lambda y: y == 0)
 
 op(np.power, "x, y", elementwise)
 infix(np.power, operator.pow, "**")
 rule(np.power, x=lambda g, x, y: power_x(g, x, y), y=lambda g, x, y, out: power_y(g, x, y, out))
+singular_at(np.power, x=lambda x, y: (x == 0) & (y < 1) & (y != 0), y=lambda x, y: (x == 0) & (y <= 0))
 
 op(np.float_power, "x, y", elementwise)
 rule(np.float_power, x=lambda g, x, y: power_x(g, x, y), y=lambda g, x, y, out: power_y(g, x, y, out))
+singular_at(np.float_power, x=lambda x, y: (x == 0) & (y < 1) & (y != 0), y=lambda x, y: (x == 0) & (y <= 0))
 
 op(np.remainder, "x, y", elementwise)
 infix(np.remainder, operator.mod, "%")
 rule(np.remainder, x=lambda g: g, y=lambda g, x, y: -g * (x // y))
+singular_at(np.remainder, x=lambda out: out == 0, y=lambda out: out == 0)
 
 op(np.fmod, "x, y", elementwise)
 rule(np.fmod, x=lambda g: g, y=lambda g, x, y: -g * np.trunc(x / y))
+singular_at(np.fmod, x=lambda x, out: (out == 0) & (x != 0), y=lambda x, out: (out == 0) & (x != 0))
 
 op(np.negative, "x", linear)
 infix(np.negative, operator.neg, "-")
@@ -71,6 +77,7 @@ rule(np.positive, x=lambda g: g)
 
 op(np.reciprocal, "x", elementwise)
 rule(np.reciprocal, x=lambda g, out: -g * out ** 2)
+singular_at(np.reciprocal, x=lambda x: x == 0)
 
 op(np.ldexp, "x, y", elementwise)
 rule(np.ldexp, x=lambda g, y: np.ldexp(g, y), y=None)
@@ -80,27 +87,34 @@ rule(np.ldexp, x=lambda g, y: np.ldexp(g, y), y=None)
 op(np.absolute, "x", elementwise)
 infix(np.absolute, builtins.abs, "abs()")
 rule(np.absolute, x=lambda g, x, x_dtype: g * phase(x, x_dtype))
+singular_at(np.absolute, x=lambda x: x == 0)
 
 op(np.fabs, "x", elementwise)
 rule(np.fabs, x=lambda g, x: g * np.sign(x))
+singular_at(np.fabs, x=lambda x: x == 0)
 
 op(np.sign, "x", Kind.opaque)  # a complex sign turns with its argument, and is not its own JVP
 rule(np.sign, x=lambda g, x, out, x_dtype: sign_back(g, x, out, x_dtype))
+singular_at(np.sign, x=lambda x: x == 0)
 
 op(np.copysign, "x, y", elementwise)
 rule(np.copysign, x=lambda g, x, y: g * np.sign(x) * np.copysign(1.0, y), y=lambda g: np.zeros_like(g))
+singular_at(np.copysign, x=lambda x: x == 0, y=lambda y: y == 0)
 
 op(np.square, "x", elementwise)
 rule(np.square, x=lambda g, x: g * (2 * x))
 
 op(np.sqrt, "x", elementwise)
 rule(np.sqrt, x=lambda g, out: g / (2 * out))
+singular_at(np.sqrt, x=lambda x: x == 0)
 
 op(np.cbrt, "x", elementwise)
 rule(np.cbrt, x=lambda g, out: g / (3 * out ** 2))
+singular_at(np.cbrt, x=lambda x: x == 0)
 
 op(np.hypot, "x, y", elementwise)
 rule(np.hypot, x=lambda g, x, out: g * (x / not_zero(out)), y=lambda g, y, out: g * (y / not_zero(out)))
+singular_at(np.hypot, x=lambda out: out == 0, y=lambda out: out == 0)
 
 # Exponentials and logarithms.
 
@@ -115,15 +129,19 @@ rule(np.expm1, x=lambda g, out: g * (out + 1))
 
 op(np.log, "x", elementwise)
 rule(np.log, x=lambda g, x: g / x)
+singular_at(np.log, x=lambda x: x == 0)
 
 op(np.log2, "x", elementwise)
 rule(np.log2, x=lambda g, x: g / (x * LN2))
+singular_at(np.log2, x=lambda x: x == 0)
 
 op(np.log10, "x", elementwise)
 rule(np.log10, x=lambda g, x: g / (x * LN10))
+singular_at(np.log10, x=lambda x: x == 0)
 
 op(np.log1p, "x", elementwise)
 rule(np.log1p, x=lambda g, x: g / (x + 1))
+singular_at(np.log1p, x=lambda x: x == -1)
 
 op(np.logaddexp, "x, y", elementwise)
 rule(np.logaddexp, x=lambda g, x, y: g * logistic(apart(x, y)), y=lambda g, x, y: g * logistic(apart(y, x)))
@@ -153,9 +171,11 @@ rule(np.tan, x=lambda g, out: g * (1 + out ** 2))
 
 op(np.arcsin, "x", elementwise)
 rule(np.arcsin, x=lambda g, x: g / np.sqrt(1 - x ** 2))
+singular_at(np.arcsin, x=lambda x: abs(x) == 1)
 
 op(np.arccos, "x", elementwise)
 rule(np.arccos, x=lambda g, x: -g / np.sqrt(1 - x ** 2))
+singular_at(np.arccos, x=lambda x: abs(x) == 1)
 
 op(np.arctan, "x", elementwise)
 rule(np.arctan, x=lambda g, x: g / (1 + x ** 2))
@@ -166,6 +186,7 @@ rule(
     x=lambda g, x, y: g * (y / not_zero(x ** 2 + y ** 2)),
     y=lambda g, x, y: -g * (x / not_zero(x ** 2 + y ** 2)),
 )
+singular_at(np.arctan2, x=lambda x, y: (x == 0) & (y == 0), y=lambda x, y: (x == 0) & (y == 0))
 
 op(np.sinh, "x", elementwise)
 rule(np.sinh, x=lambda g, x: g * np.cosh(x))
@@ -190,9 +211,11 @@ rule(np.arcsinh, x=lambda g, x: g / np.sqrt(x ** 2 + 1))
 
 op(np.arccosh, "x", elementwise)
 rule(np.arccosh, x=lambda g, x: g / (np.sqrt(x - 1) * np.sqrt(x + 1)))
+singular_at(np.arccosh, x=lambda x: x == 1)
 
 op(np.arctanh, "x", elementwise)
 rule(np.arctanh, x=lambda g, x: g / (1 - x ** 2))
+singular_at(np.arctanh, x=lambda x: abs(x) == 1)
 
 op(np.sinc, "x", elementwise)
 rule(np.sinc, x=lambda g, x, out: g * ((np.cos(np.pi * x) - out) / not_zero(x)))
@@ -243,6 +266,9 @@ rule(
     y=lambda g, x, y: np.where((x <= y) | np.isnan(y), 0, g),
 )
 
+for _choice in (np.maximum, np.minimum, np.fmax, np.fmin):
+    singular_at(_choice, x=lambda x, y: x == y, y=lambda x, y: x == y)
+
 op(np.clip, "x, a_min=NoValue, a_max=NoValue, out=None, *, min=NoValue, max=NoValue", elementwise)
 rule(
     np.clip,
@@ -252,9 +278,18 @@ rule(
     min=lambda g, x, min, max: clip_back(g, x, min, max, low=True),
     max=lambda g, x, min, max: clip_back(g, x, min, max, low=False),
 )
+singular_at(
+    np.clip,
+    x=lambda x, a_min, a_max, min, max: at_bounds(x, either(a_min, min), either(a_max, max)),
+    a_min=lambda x, a_min: x == a_min,
+    a_max=lambda x, a_max: x == a_max,
+    min=lambda x, min: x == min,
+    max=lambda x, max: x == max,
+)
 
 op(np.heaviside, "x, y", elementwise)
 rule(np.heaviside, x=lambda g: np.zeros_like(g), y=lambda g, x: np.where(x == 0, g, 0))
+singular_at(np.heaviside, x=lambda x: x == 0)
 
 op(np.nan_to_num, "x, copy=True, nan=0.0, posinf=None, neginf=None", elementwise)
 rule(np.nan_to_num, x=lambda g, x: np.where(np.isfinite(x), g, 0))
@@ -272,6 +307,7 @@ rule(np.conjugate, x=lambda g: np.conjugate(g))
 
 op(np.angle, "x, deg=False", elementwise)
 rule(np.angle, x=lambda g, x, x_dtype, deg: angle_back(g / DEGREE if deg else g, x, x_dtype))
+singular_at(np.angle, x=lambda x: x == 0)
 
 
 @primitive("x, dtype", linear)
@@ -291,9 +327,16 @@ for _step in (np.floor, np.ceil, np.rint, np.trunc):
 for _round in (np.round, np.around):
     op(_round, "x, decimals=0, out=None", elementwise)
     rule(_round, x=lambda g: np.zeros_like(g))
+    singular_at(_round, x=lambda x, out, decimals: abs(x - out) * 10.0**decimals == 0.5)
 
 op(np.fix, "x, out=None", elementwise)
 rule(np.fix, x=lambda g: np.zeros_like(g))
+
+for _whole in (np.floor, np.ceil):
+    singular_at(_whole, x=lambda x, out: x == out)
+for _whole in (np.trunc, np.fix):
+    singular_at(_whole, x=lambda x, out: (x == out) & (x != 0))
+singular_at(np.rint, x=lambda x, out: abs(x - out) == 0.5)
 
 # Questions, and arithmetic on integers and truth values: no derivative at all.
 

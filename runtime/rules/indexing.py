@@ -22,9 +22,14 @@ def is_basic(index: Any) -> bool:
 def names_once(index: Any) -> bool:
     """Whether an index surely names each element once: basic parts and boolean masks, no arrays of positions."""
     for p in index if isinstance(index, tuple) else (index,):
-        if type(p) not in _BASIC and not isinstance(p, (int, np.integer)) and not _is_mask(p):
+        if type(p) not in _BASIC and not isinstance(p, (int, np.integer)) and not _is_mask(p) and not _is_place(p):
             return False
     return True
+
+
+def _is_place(part: Any) -> bool:
+    """Whether a part is one whole number: of an array, or traced."""
+    return getattr(part, "ndim", None) == 0 and part.dtype.kind in "iu"
 
 
 _BASIC = {int, slice, type(None), type(Ellipsis)}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import composed, primitive, rule
+from ..registry import composed, primitive, rule, singular_at
 from .contraction import adjoint, conj
 from .decompositions import plus, svd_back
 from .support import happens
@@ -26,6 +26,7 @@ rule(
     x=lambda g, x, y, rcond, out: least_squares_x(g, x, columns(y), inverse(x, rcond), columns(out[0])),
     y=lambda g, x, y, rcond, out: least_squares_y(g, x, y, inverse(x, rcond), out[0]),
 )
+singular_at(least_squares, x=lambda x, out: out[2] < min(x.shape))
 
 
 def columns(v: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import infix, op, primitive, rule
+from ..registry import infix, op, primitive, rule, singular_at
 from . import decompositions, eigen, least_squares, norms  # noqa: F401  # the rest of np.linalg
 from .contraction import (
     adjoint,
@@ -219,6 +219,7 @@ rule(np.linalg.inv, x=lambda g, out: -(flip(out) @ g @ flip(out)))
 
 op(np.linalg.pinv, "x, rcond=None, hermitian=False, *, rtol=NoValue", opaque, may_raise=True)
 rule(np.linalg.pinv, x=lambda g, x, out: pinv_back(conj(g), x, out))
+singular_at(np.linalg.pinv, x=lambda x: np.linalg.matrix_rank(x)[..., None, None] < min(x.shape[-2:]))
 
 
 def pinv_back(g: Any, x: Any, out: Any) -> Any:

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import op, rule
+from ..registry import op, rule, singular_at
 from .contraction import conj
-from .support import keep_axes
+from .support import keep_axes, normal_axes
 
 opaque = Kind.opaque
 
 op(np.linalg.norm, "x, ord=None, axis=None, keepdims=False", opaque)
 rule(np.linalg.norm, x=lambda g, x, out, ord, axis, keepdims: norm_back(g, x, out, ord, axis, keepdims))
+singular_at(np.linalg.norm, x=lambda x, out, ord, axis, keepdims: norm_kinks(x, out, ord, axis, keepdims))
 
 op(np.linalg.vector_norm, "x, *, axis=None, keepdims=False, ord=2", opaque)
 rule(
@@ -23,9 +24,16 @@ rule(
         keep_axes(g, x.shape, axis, keepdims), x, keep_axes(out, x.shape, axis, keepdims), ord, axis
     ),
 )
+singular_at(
+    np.linalg.vector_norm,
+    x=lambda x, out, ord, axis, keepdims: vector_kinks(
+        x, keep_axes(out, x.shape, axis, keepdims), ord, normal_axes(axis, x.ndim)
+    ),
+)
 
 op(np.linalg.matrix_norm, "x, *, keepdims=False, ord='fro'", opaque)
 rule(np.linalg.matrix_norm, x=lambda g, x, out, ord, keepdims: norm_back(g, x, out, ord, (-2, -1), keepdims))
+singular_at(np.linalg.matrix_norm, x=lambda x, out, ord, keepdims: norm_kinks(x, out, ord, (-2, -1), keepdims))
 
 
 def norm_back(g: Any, x: Any, out: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
@@ -79,3 +87,40 @@ def matrix_back(g: Any, x: Any, out: Any, ord: Any, axes: tuple[int, ...]) -> An
         extreme = np.max(s, axis=-1, keepdims=True) if ord == 2 else np.min(s, axis=-1, keepdims=True)
         u = u * np.expand_dims(shared(s == extreme, -1, s.dtype), -2)
     return g * np.moveaxis(conj(u @ vh), (-2, -1), axes)
+
+
+# Where these are conventions.
+
+
+def norm_kinks(x: Any, out: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    """Where `np.linalg.norm` has no derivative."""
+    out = keep_axes(out, x.shape, axis, keepdims)
+    if ord is None or ord in ("f", "fro"):
+        return out == 0
+    axes = axis if isinstance(axis, tuple) else (axis,) if axis is not None else tuple(range(x.ndim))
+    return vector_kinks(x, out, ord, axes) if len(axes) == 1 else matrix_kinks(x, out, ord, axes)
+
+
+def vector_kinks(x: Any, out: Any, ord: Any, axis: Any) -> Any:
+    """Where a vector norm has none: at zero, at zeros of a sum of absolute values, where several are the extreme."""
+    if ord in (np.inf, -np.inf):
+        return several(np.abs(x) == out, axis) | (out == 0)
+    return out == 0 if ord > 1 else x == 0
+
+
+def matrix_kinks(x: Any, out: Any, ord: Any, axes: tuple[int, ...]) -> Any:
+    """Where a matrix norm has none: at zeros of the chosen sums, where several are the extreme, at singular values of zero."""
+    if ord in (1, -1, np.inf, -np.inf):
+        summed, chosen = axes if abs(ord) == 1 else axes[::-1]
+        best = np.sum(np.abs(x), axis=summed, keepdims=True) == out
+        return several(best, chosen) | (best & (x == 0))
+    s = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False)
+    if ord != "nuc":
+        extreme = np.max(s, axis=-1, keepdims=True) if ord == 2 else np.min(s, axis=-1, keepdims=True)
+        s = np.where(several(s == extreme, -1), 0, extreme)
+    return np.expand_dims(np.any(s == 0, axis=-1), normal_axes(axes, x.ndim))
+
+
+def several(chosen: Any, axis: Any) -> Any:
+    """The chosen elements where they are not alone along an axis."""
+    return chosen & (np.sum(chosen, axis=axis, keepdims=True) > 1)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..ops import Kind
-from ..registry import op, rule, undifferentiable
+from ..registry import op, rule, singular_at, undifferentiable
 from .support import (
     cumprod_back,
     cumsum_back,
     deviation,
+    keep_axes,
     masked,
     mean_back,
     not_nan,
@@ -19,6 +20,7 @@ from .support import (
     shared_back,
     spread,
     spread_nan,
+    tied,
 )
 
 reduction, linear = Kind.reduction, Kind.linear
@@ -70,10 +72,22 @@ for _extreme in (np.max, np.amax, np.min, np.amin, np.nanmax, np.nanmin):
             g, x, x_shape, x_dtype, out, axis, keepdims, initial, where
         ),
     )
+    singular_at(
+        _extreme,
+        x=lambda x, x_shape, out, axis, keepdims, where: tied(x, x_shape, out, axis, keepdims, where),
+    )
 
 op(np.ptp, "x, axis=None, out=None, keepdims=NoValue", reduction)
 rule(
     np.ptp, x=lambda g, x, x_shape, x_dtype, axis, keepdims: ptp_back(g, x, x_shape, x_dtype, axis, keepdims)
+)
+
+singular_at(
+    np.ptp,
+    x=lambda x, x_shape, axis: (
+        tied(x, x_shape, np.max(x, axis=axis, keepdims=True), axis, True)
+        | tied(x, x_shape, np.min(x, axis=axis, keepdims=True), axis, True)
+    ),
 )
 
 # Products, right where factors are zero.
@@ -131,6 +145,9 @@ rule(
         g / not_zero(out), x, x_shape, x_dtype, axis, ddof, keepdims, not_nan(x, where), mean, correction
     ),
 )
+
+for _deviation in (np.std, np.nanstd):
+    singular_at(_deviation, x=lambda x_shape, out, axis, keepdims: keep_axes(out, x_shape, axis, keepdims) == 0)
 
 # Running sums and products.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import op, rule, undifferentiable
+from ..registry import op, rule, singular_at, undifferentiable
 
 opaque = Kind.opaque
 
@@ -28,8 +28,14 @@ def unsort_back(g: Any, x: Any, axis: Any) -> Any:
     return np.take_along_axis(g, np.argsort(np.argsort(x, axis=axis, kind="stable"), axis=axis), axis)
 
 
+def has_equals(out: Any, axis: Any) -> Any:
+    """Where what was sorted along an axis holds equal elements."""
+    return np.any(np.diff(out, axis=-1 if axis is None else axis) == 0, axis=axis, keepdims=axis is not None)
+
+
 op(np.sort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque)
 rule(np.sort, x=lambda g, x, axis: unsort_back(g, x, axis))
+singular_at(np.sort, x=lambda out, axis: has_equals(out, axis))
 
 op(np.partition, "x, kth, axis=-1, kind='introselect', order=None", opaque)
 rule(np.partition, x=lambda g, x, out, axis: unsort(g, x, out, axis))

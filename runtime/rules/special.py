@@ -10,7 +10,7 @@ import scipy.special
 from scipy import special
 
 from ..ops import Kind
-from ..registry import op, primitive, rule
+from ..registry import op, primitive, rule, singular_at
 from .support import keep_axes
 
 elementwise = Kind.elementwise
@@ -39,6 +39,7 @@ rule(special.expit, x=lambda g, out: g * (out * (1 - out)))
 
 op(special.logit, "x", elementwise)
 rule(special.logit, x=lambda g, x: g / (x * (1 - x)))
+singular_at(special.logit, x=lambda x: (x == 0) | (x == 1))
 
 op(special.log_expit, "x", elementwise)
 rule(special.log_expit, x=lambda g, x: g * special.expit(-x))
@@ -54,9 +55,11 @@ rule(special.erfcx, x=lambda g, x, out: g * (2 * x * out - 2 / ROOT_PI))
 
 op(special.erfinv, "x", elementwise)
 rule(special.erfinv, x=lambda g, out: g * (ROOT_PI / 2 * np.exp(out**2)))
+singular_at(special.erfinv, x=lambda x: abs(x) == 1)
 
 op(special.erfcinv, "x", elementwise)
 rule(special.erfcinv, x=lambda g, out: g * (-ROOT_PI / 2 * np.exp(out**2)))
+singular_at(special.erfcinv, x=lambda x: (x == 0) | (x == 2))
 
 op(special.dawsn, "x", elementwise)
 rule(special.dawsn, x=lambda g, x, out: g * (1 - 2 * x * out))
@@ -66,14 +69,23 @@ rule(special.ndtr, x=lambda g, x: g * (np.exp(-(x**2) / 2) / ROOT_TAU))
 
 op(special.ndtri, "x", elementwise)
 rule(special.ndtri, x=lambda g, out: g * (ROOT_TAU * np.exp(out**2 / 2)))
+singular_at(special.ndtri, x=lambda x: (x == 0) | (x == 1))
 
 op(special.log_ndtr, "x", elementwise)
 rule(special.log_ndtr, x=lambda g, x, out: g * (np.exp(-(x**2) / 2 - out) / ROOT_TAU))
 
 # Gamma and its kin.
 
+
+def is_pole(x: Any) -> Any:
+    """Where the gamma function has a pole."""
+    return (x <= 0) & (x == np.floor(x))
+
+
+
 op(special.gamma, "x", elementwise)
 rule(special.gamma, x=lambda g, x, out: g * (out * special.psi(x)))
+singular_at(special.gamma, x=lambda x: is_pole(x))
 
 op(special.rgamma, "x", elementwise)
 rule(special.rgamma, x=lambda g, x, out: g * (-out * special.psi(x)))
@@ -81,9 +93,11 @@ rule(special.rgamma, x=lambda g, x, out: g * (-out * special.psi(x)))
 for _log_gamma in (special.gammaln, special.loggamma):
     op(_log_gamma, "x", elementwise)
     rule(_log_gamma, x=lambda g, x: g * special.psi(x))
+    singular_at(_log_gamma, x=lambda x: is_pole(x))
 
 op(special.psi, "x", elementwise)
 rule(special.psi, x=lambda g, x: g * zeta(2, x))
+singular_at(special.psi, x=lambda x: is_pole(x))
 
 op(special.polygamma, "n, x", elementwise, path="scipy.special.polygamma")
 for _polygamma in (special.polygamma, polygamma):
@@ -111,6 +125,7 @@ rule(
     x=lambda g, x, y: np.where((x == 0) & (y <= 0), 0, special.xlogy(g, y)),
     y=lambda g, x, y: g * (x / np.where((x == 0) & (y == 0), 1, y)),
 )
+singular_at(special.xlogy, x=lambda y: y == 0, y=lambda x, y: (y == 0) & (x != 0))
 
 op(special.xlog1py, "x, y", elementwise)
 rule(
@@ -118,15 +133,19 @@ rule(
     x=lambda g, x, y: np.where((x == 0) & (y <= -1), 0, special.xlog1py(g, y)),
     y=lambda g, x, y: g * (x / np.where((x == 0) & (y == -1), 1, y + 1)),
 )
+singular_at(special.xlog1py, x=lambda y: y == -1, y=lambda x, y: (y == -1) & (x != 0))
 
 op(special.entr, "x", elementwise)
 rule(special.entr, x=lambda g, x: g * (-1 - np.log(x)))
+singular_at(special.entr, x=lambda x: x == 0)
 
 op(special.rel_entr, "x, y", elementwise)
 rule(special.rel_entr, x=lambda g, x, y: g * (np.log(x / y) + 1), y=lambda g, x, y: -g * (x / y))
+singular_at(special.rel_entr, x=lambda x, y: (x == 0) | (y == 0), y=lambda x, y: y == 0)
 
 op(special.kl_div, "x, y", elementwise)
 rule(special.kl_div, x=lambda g, x, y: g * np.log(x / y), y=lambda g, x, y: g * (1 - x / y))
+singular_at(special.kl_div, x=lambda x, y: (x == 0) | (y == 0), y=lambda x, y: y == 0)
 
 op(special.exp2, "x", elementwise)
 rule(special.exp2, x=lambda g, out: g * (out * LN2))
@@ -139,12 +158,14 @@ rule(special.expm1, x=lambda g, out: g * (out + 1))
 
 op(special.log1p, "x", elementwise)
 rule(special.log1p, x=lambda g, x: g / (x + 1))
+singular_at(special.log1p, x=lambda x: x == -1)
 
 op(special.cosm1, "x", elementwise)
 rule(special.cosm1, x=lambda g, x: -g * np.sin(x))
 
 op(special.cbrt, "x", elementwise)
 rule(special.cbrt, x=lambda g, out: g / (3 * out**2))
+singular_at(special.cbrt, x=lambda x: x == 0)
 
 # Bessel functions; their orders are not differentiable here.
 
@@ -156,9 +177,11 @@ rule(special.j1, x=lambda g, x: g * ((special.j0(x) - special.jv(2, x)) / 2))
 
 op(special.y0, "x", elementwise)
 rule(special.y0, x=lambda g, x: -g * special.y1(x))
+singular_at(special.y0, x=lambda x: x == 0)
 
 op(special.y1, "x", elementwise)
 rule(special.y1, x=lambda g, x, out: g * (special.y0(x) - out / x))
+singular_at(special.y1, x=lambda x: x == 0)
 
 op(special.i0, "x", elementwise)
 rule(special.i0, x=lambda g, x: g * special.i1(x))
@@ -168,15 +191,18 @@ rule(special.i1, x=lambda g, x, out: g * ((special.i0(x) + special.iv(2, x)) / 2
 
 op(special.i0e, "x", elementwise)
 rule(special.i0e, x=lambda g, x, out: g * (special.i1e(x) - np.sign(x) * out))
+singular_at(special.i0e, x=lambda x: x == 0)
 
 op(special.i1e, "x", elementwise)
 rule(special.i1e, x=lambda g, x, out: g * ((special.i0e(x) + special.ive(2, x)) / 2 - np.sign(x) * out))
 
 op(special.k0, "x", elementwise)
 rule(special.k0, x=lambda g, x: -g * special.k1(x))
+singular_at(special.k0, x=lambda x: x == 0)
 
 op(special.k1, "x", elementwise)
 rule(special.k1, x=lambda g, x, out: -g * (special.k0(x) + out / x))
+singular_at(special.k1, x=lambda x: x == 0)
 
 op(special.jv, "v, x", elementwise)
 rule(special.jv, x=lambda g, v, x: g * ((special.jv(v - 1, x) - special.jv(v + 1, x)) / 2))

@@ -163,6 +163,11 @@ def either(first: Any, second: Any) -> Any:
     return first if is_given(first) else second
 
 
+def at_bounds(x: Any, lower: Any, upper: Any) -> Any:
+    """Where what `np.clip` clips stands on one of its bounds."""
+    return (x == lower) | (x == upper) if is_given(lower) and is_given(upper) else x == either(lower, upper)
+
+
 def clip_back(g: Any, x: Any, lower: Any, upper: Any, *, low: bool) -> Any:
     """The cotangent of a bound of `np.clip`; of equal bounds neither takes what lies below, as in PyTorch."""
     if low:
@@ -211,6 +216,14 @@ def shared_back(
     if is_given(initial):  # which may be the only one
         count = not_zero(count)
     return chosen * keep_axes(g / count, x_shape, axis, keepdims)
+
+
+def tied(x: Any, x_shape: tuple[int, ...], out: Any, axis: Any, keepdims: Any, where: Any = None) -> Any:
+    """Where elements share an extreme `out` with others."""
+    chosen = x == keep_axes(out, x_shape, axis, keepdims)
+    if is_given(where):
+        chosen = chosen & where
+    return chosen & (np.sum(chosen, axis=normal_axes(axis, len(x_shape)), keepdims=True) > 1)
 
 
 def ptp_back(g: Any, x: Any, x_shape: tuple[int, ...], x_dtype: Any, axis: Any, keepdims: Any) -> Any:

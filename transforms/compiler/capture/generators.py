@@ -180,6 +180,8 @@ class Generators:
     ) -> Any:
         """Draw, and write it down; `code` is what calls."""
         capture = self.capture
+        if capture.regions is not None:
+            capture.regions.effect("draws random numbers")
         leaves = flatten_row((*args, *kwargs.values()))[0]
         traced = has_tensor(leaves)
         reason = None

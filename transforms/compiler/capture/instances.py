@@ -185,6 +185,14 @@ class Instances:
         """Whether a value is a handle or a copy, which no object of the user's may hold."""
         return id(value) in self._real or id(value) in self._containers
 
+    @property
+    def changed(self) -> bool:
+        """Whether the run has stored into an object, or changed a container, that it did not make."""
+        return bool(self.stored) or any(
+            len(now := _contents(copy)) != len(before) or any(a is not b for a, b in zip(now, before, strict=True))
+            for _, copy, before, _ in self._copies.values()
+        )
+
     def settle(self) -> None:
         """The run is over: what it did to copies happens to the user's containers, and handles become their objects."""
         self.over = True

@@ -54,6 +54,8 @@ class Messages:
     def printed(self, *args: Any, **kwargs: Any) -> None:
         """The user's code prints."""
         capture = self.capture
+        if capture.regions is not None:
+            capture.regions.effect("prints")
         plain = [a if levels_of(a) else unwrap(a) for a in args]
         if capture.failed is None:
             capture.written.before_print()

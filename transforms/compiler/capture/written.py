@@ -41,6 +41,8 @@ class Written:
     def add(self, base: Any) -> None:
         """`base` will be written; raises OverlapError where its memory is that of others, or its own twice over."""
         capture, array = self.capture, base._caller
+        if capture.regions is not None:
+            capture.regions.effect("writes into an argument")
         if capture.failed is not None or any(base is known for known in self.bases):
             return
         others = [v._caller for v in (*LOCAL.arguments, *capture.outside) if v is not base]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import gast
 
-__all__ = ["FUNCTIONS", "Uses", "Variables", "own_nodes", "targets", "uses", "variables"]
+__all__ = ["FUNCTIONS", "Uses", "Variables", "closures", "own_nodes", "targets", "uses", "variables"]
 
 FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
@@ -138,7 +138,7 @@ def variables(function: Any) -> Variables:
     body = function.body if isinstance(function.body, list) else [function.body]
     own, parameters, declared = _own(function, uses(body))
     shared: dict[str, list[Any]] = {}
-    for node in _closures(body):
+    for node in closures(body):
         reads = uses([node]).reads if not isinstance(node, FUNCTIONS) else free_names(node) - _of_defaults(node)
         for name in reads & own:
             shared.setdefault(name, []).append(node)
@@ -153,19 +153,19 @@ def _of_defaults(function: Any) -> set[str]:
     return uses(parts(function)).reads - ((inner.reads - own) | declared.keys())
 
 
-def _closures(nodes: Iterable[Any]) -> Iterator[Any]:
+def closures(nodes: Iterable[Any]) -> Iterator[Any]:
     """What may run, or be asked for a name, after the statement that makes it."""
     for node in nodes:
         if isinstance(node, (*FUNCTIONS, gast.ClassDef)):
             yield node
-            yield from _closures(parts(node))
+            yield from closures(parts(node))
         elif isinstance(node, gast.GeneratorExp):
             yield node
-            yield from _closures(parts(node))
+            yield from closures(parts(node))
         elif isinstance(node, gast.Call) and _consumes(node):
-            yield from _closures(gast.iter_child_nodes(node.args[0]))
+            yield from closures(gast.iter_child_nodes(node.args[0]))
         else:
-            yield from _closures(gast.iter_child_nodes(node))
+            yield from closures(gast.iter_child_nodes(node))
 
 
 def _consumes(call: Any) -> bool:

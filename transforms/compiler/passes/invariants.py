@@ -13,7 +13,7 @@ from ....runtime.ir import Call, Graph, Value, map_values
 from ....runtime.ops import Kind
 from ....runtime.regions import COND, SCAN, Branch, is_region
 from ..effects import stays
-from .rewrite import Region, key_of, may_be_view, seen_from_outside
+from .rewrite import Region, key_of, seen_from_outside
 from .scans import Item, Scan, like, replaced
 
 __all__ = ["invariants"]
@@ -117,7 +117,7 @@ def _hoisted(scan: Scan, outside: set[Value]) -> list[Call]:
         before: dict[Any, Any] = {item.asked if in_test else item.param: item.given for item in scan.inv}
         moved: list[Call] = []
         for call in region.calls:
-            same = all(v in before for v in call.reads) and (may_be_view(call) or seen.isdisjoint(call.outs))
+            same = all(v in before for v in call.reads) and seen.isdisjoint(call.outs)
             if same and _may_go(call, runs):
                 calls.append(call.with_args(tuple([map_values(a, before.__getitem__) for a in call.args])))
                 moved.append(call)

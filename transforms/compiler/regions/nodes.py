@@ -120,6 +120,8 @@ def _zeros(like: Any) -> Any:
     """A cotangent of zeros, in the dtype of what it belongs to."""
     if type(like) is np.ndarray:
         return apply(require(np.zeros), (like.shape, like.dtype), {})
+    if type(like) is list:
+        raise Unkept("a list in it has no cotangent in its second derivative")
     return np.result_type(like).type(0)
 
 
@@ -130,6 +132,14 @@ def _empty_sum(like: Any, adds_at: bool) -> Any:
     if adds_at:
         return apply(require(np.zeros), (like.shape, like.dtype), {})
     return apply(require(np.full), (like.shape, -0.0, like.dtype), {})
+
+
+def _called(start: Any, of: Value) -> Any:
+    """A cotangent that starts here, by the name of what it belongs to."""
+    ir = getattr(start, "_ir", None)
+    if ir is not None:
+        ir.cotangent_of = of
+    return start
 
 
 def _as_kind(value: Any, sample: Any) -> Any:
@@ -180,26 +190,58 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     own = [params[k]._ir for k in (*carried, *summed)]
     own_items = [items[k]._ir for k in ys]
     elements, invariant = body.inputs[1 + nc : 1 + nc + nx], body.inputs[1 + nc + nx :]
-    saved = recall(
-        body, outside_of(calls, outs, [*own, *own_items]), [body.inputs[0], *elements, *invariant], invariant
-    )
+    needed = outside_of(calls, outs, [*own, *own_items])
+    once = active_values(body, [body.inputs[1 + k] for k in active]) if LOCAL.grad else set()
+    saved = recall(body, needed, [body.inputs[0], *elements, *invariant], invariant, once)
+    back = _carried_back(body, nc, saved.kept)
+    for k in back:
+        saved.kept.remove(body.outputs[k])
+        if body.inputs[1 + k] not in saved.kept:
+            saved.kept.append(body.inputs[1 + k])
     rows = [v for v in saved.read if v in elements]
     fixed = [v for v in saved.read if v in invariant]
     kept = [node.out(keep(regions, node, body, (), v, nc)) for v in saved.kept]
-    starts = [_as_kind(g[k] if g[k] is not None else _zeros(samples[k]), samples[k]) for k in carried]
+    starts: list[Any] = []
+    for k in carried:
+        start = _called(_zeros(samples[k]), body.inputs[1 + k]) if g[k] is None else g[k]
+        starts.append(_as_kind(start, samples[k]))
     for k in summed:
-        total = sums[k] if sums[k] is not None else _empty_sum(samples[k], _adds_at(calls, params[k]._ir))
+        total = sums[k]
+        if total is None:
+            total = _called(_empty_sum(samples[k], _adds_at(calls, params[k]._ir)), body.inputs[1 + k])
         starts.append(_as_kind(total, samples[k]))
+    n = len(starts)
+    after = [body.outputs[k] for k in back]
+    outs[n:n] = [body.inputs[1 + k] for k in back]
+    starts += [node.out(k) for k in back]
     reverse = Loop(
-        Graph([body.inputs[0], *own, *own_items, *rows, *saved.kept, *fixed], [*saved.calls, *calls], outs),
+        Graph([body.inputs[0], *own, *after, *own_items, *rows, *saved.kept, *fixed], [*saved.calls, *calls], outs),
         None, not loop.reverse,
     )  # fmt: skip
     made = regions.scan(
         reverse, starts, [*ys.values(), *[node.input(nc + elements.index(v)) for v in rows], *kept],
         [node.input(nc + nx + invariant.index(v)) for v in fixed], regions.trips_of(node),
-        [values[k] for k in (*carried, *summed)], [None] * len(starts), [values[k] for k in listed],
+        [*[values[k] for k in (*carried, *summed)], *[regions.samples[body.inputs[1 + k]] for k in back]],
+        [*[None] * n, *[v.name for v in after]], [values[k] for k in listed],
     )  # fmt: skip
+    del made[n : len(starts)]
     return dict(zip((*carried, *summed, *listed), made, strict=False))
+
+
+def _carried_back(body: Graph, nc: int, kept: Sequence[Value]) -> list[int]:
+    """The carries that are remembered as they are before a trip, and carried backward for what they are after it.
+
+    That is half of what remembering both takes; and the cotangents of what is remembered, in derivatives of this, add up in
+    eager's order.
+    """
+    return [
+        k
+        for k in range(nc)
+        if body.outputs[k] in kept
+        and body.outputs[k] not in body.inputs
+        and body.outputs.index(body.outputs[k]) == k
+        and (LOCAL.grad or body.inputs[1 + k] in kept)
+    ]
 
 
 def _active(body: Graph, nc: int, slots: Sequence[int]) -> set[int]:
@@ -255,7 +297,8 @@ def _branch_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> di
                 for k, s in zip(used, samples, strict=True)
             ]
         calls = needed_calls([*frame.calls, *extra.calls], outs)
-        bodies.append((calls, outs, recall(graph, outside_of(calls, outs, params), ins, ())))
+        once = active_values(graph, [ins[k] for k in active]) if LOCAL.grad else set()
+        bodies.append((calls, outs, recall(graph, outside_of(calls, outs, params), ins, (), once)))
     read: dict[Value, Any] = {}
     for graph, other, (_, _, saved) in zip(graphs, graphs[::-1], bodies, strict=True):
         read |= {v: node.input(ins.index(v)) for v in saved.read}

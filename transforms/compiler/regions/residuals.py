@@ -25,12 +25,17 @@ class Recalled:
         self.kept = kept  # values inside, or inputs that change from trip to trip
 
 
-def recall(graph: Graph, needed: Iterable[Value], given: Iterable[Value], invariant: Iterable[Value]) -> Recalled:
-    """Settle each of `needed`. `given` are the inputs that the reverse has at no cost, `invariant` those of them that never change."""
+def recall(
+    graph: Graph, needed: Iterable[Value], given: Iterable[Value], invariant: Iterable[Value], once: set[Value]
+) -> Recalled:
+    """Settle each of `needed`. `given` are the inputs that the reverse has at no cost, `invariant` those of them that never change.
+
+    `once` are values that are not to be computed again, so that their own cotangents add up in eager's order.
+    """
     maker = {out: call for call in graph.calls for out in call.outs}
     free, fixed = set(given), set(invariant)
     for call in graph.calls:
-        if is_region(call) or call.op.effect or call.op.may_raise:
+        if is_region(call) or call.op.effect or call.op.may_raise or not once.isdisjoint(call.outs):
             continue
         if all(v in fixed for v in call.reads):
             fixed.update(call.outs)

@@ -90,6 +90,19 @@ class Regions:
         """Whether what the capture cannot follow ends an attempt, and not the capture."""
         return bool(self.frames) or self.kept
 
+    def effect(self, what: str) -> None:
+        """The code is about to do what can be seen from outside: a run that gives no result must not."""
+        if self.strict:
+            raise Unkept(what, self.capture._site())
+
+    def _clean(self) -> bool:
+        """Whether the run has done nothing yet that could be seen from outside."""
+        capture = self.capture
+        return not (
+            capture.postponed or capture.written.bases or capture.generators.before or capture._instances.changed
+            or any(call.op.effect for call in self.root())
+        )  # fmt: skip
+
     def is_open(self, ir: Value) -> bool:
         """Whether nothing can be decided by a value: it is one of many trips."""
         return ir in self.stand_ins or any(ir in frame.made for frame in self.frames)
@@ -148,7 +161,7 @@ class Regions:
 
     def attempt(self, key: Any, run: Callable[[], Any]) -> Any:
         """`run()`; where it cannot be kept, NotImplemented."""
-        if self.capture.failed is not None or LOCAL.levels or key in self.refused:
+        if self.capture.failed is not None or LOCAL.levels or key in self.refused or not (self.strict or self._clean()):
             return NotImplemented
         try:
             return run()
@@ -301,8 +314,12 @@ class Regions:
     def cotangent(self, sample: Any, of: Value, frame: Frame) -> Any:
         """A Tensor for a cotangent that enters a region, of which `sample` is a sample."""
         if isinstance(sample, list):
-            raise Unkept("its second derivative goes through a list of lists")
-        made = self.param(sample, None, frame)
+            assert of.element is not None
+            made = stacked(sample[0], stack_value(of.element))
+            self.samples[made._ir] = sample
+            frame.made.add(made._ir)
+        else:
+            made = self.param(sample, None, frame)
         made._ir.cotangent_of = of
         return made
 

@@ -41,7 +41,7 @@ def write_cond(emitter: Emitter, call: Call) -> None:
             if isinstance(v, Value):
                 arm.slots.setdefault(v, []).append(name)
         arm.at_end = set(arm.slots)
-        arm.write(graph.calls)
+        arm.write(arm.graph.calls)
         finish(arm, results, about(call))
         arms.append(arm.statements)
         lengths.append(arm.lengths)

@@ -76,6 +76,7 @@ class Emitter:
         self.trees: dict[Value, Any] = {}  # how each value is written where it is used
         given: dict[Value, str] = {}
         self.unpacking = unpacking_of(signature, self.names, self.trees, graph.inputs, given)
+        graph = dead_code(graph) if any(map(is_region, graph.calls)) else graph
         self.named = self.wishes = name_values(graph, given)  # in regions the first has the values of all before them
         self.indent = 4
         self.called: dict[Value | None, str] = {}
@@ -89,9 +90,7 @@ class Emitter:
 
         In a region that is not `steady` nothing is known of the strides. The inputs that are its `own` may be written over.
         """
-        if any(map(is_region, graph.calls)):
-            graph = dead_code(graph)
-            name_regions(graph, self.wishes, self.stem)
+        name_regions(graph, self.wishes, self.stem)
         self.steady, self.own = steady, own
         self.slots: dict[Value, list[str]] = {}  # of a region: the variables that its results become
         self.stacked: dict[Value, list[str]] = {}  # and the lists that they are put on

@@ -89,7 +89,7 @@ class _Loop:
         body.foreign = foreign | {name for name in [self.index] if name is not None}
         for name, v in given:
             append(body, name, body.tree(v), self.beside)
-        body.write(scan.calls)
+        body.write(body.graph.calls)
         finish(body, [(c.after, name) for c, name in zip(self.carried, variables, strict=True)], self.beside)
         if self.counter is not None:
             one = gast.AugAssign(target=name_tree(self.counter, store=True), op=gast.Add(), value=constant_tree(1))
@@ -194,7 +194,7 @@ class _Loop:
         if call.quiet or not any(c.quiet for c in graph.calls):
             test.deferred = test.at_end
         test.foreign = {name for tree in self.trees.values() for name in mentions(tree)}
-        test.write(graph.calls)
+        test.write(test.graph.calls)
         return test.tree(result), test.statements
 
     def leave(self, test: Any) -> tuple[Any, Call]:
