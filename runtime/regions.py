@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from .ir import Graph, Type, Value, interpret, type_of
+from .ir import Call, Graph, Type, Value, interpret, map_values, type_of
 from .ops import Kind, Op
 
-__all__ = ["AND", "COND", "NOT", "OR", "SCAN", "STACK", "Branch", "Loop", "cond", "element_type", "is_region", "regions_of", "scan", "stack_value"]
+__all__ = [
+    "AND", "COND", "NOT", "OR", "SCAN", "STACK", "Branch", "Loop", "all_calls", "cond", "copied", "element_type", "is_region", "regions_of", "scan", "stack_value",
+]  # fmt: skip
 
 
 class Loop(NamedTuple):
@@ -131,3 +133,27 @@ def regions_of(call: Any) -> list[Graph]:
         loop: Loop = call.args[0]
         return [loop.body] if loop.test is None else [loop.test, loop.body]
     return [call.args[0].then, call.args[0].orelse] if call.op is COND else []
+
+
+def all_calls(graph: Graph) -> Iterator[Call]:
+    """The calls of a graph, those of its regions among them."""
+    for call in graph.calls:
+        yield call
+        for region in regions_of(call):
+            yield from all_calls(region)
+
+
+def copied(graph: Graph, value: Callable[[Value], Value]) -> Graph:
+    """The graph with `value` of each of its values in their place, those of its regions among them."""
+
+    def copy(call: Call) -> Call:
+        parts = [copied(region, value) for region in regions_of(call)]
+        args: Any = call.args
+        if call.op is SCAN:
+            args = (Loop(parts[-1], parts[0] if parts[1:] else None, args[0].reverse), *args[1:])
+        elif parts:
+            args = (Branch(*parts), *args[1:])
+        args = tuple([map_values(a, value) for a in args])
+        return Call(call.op, args, tuple(map(value, call.outs)), call.site, call.backward, call.quiet)
+
+    return Graph(list(map(value, graph.inputs)), list(map(copy, graph.calls)), [map_values(v, value) for v in graph.outputs])

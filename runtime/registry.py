@@ -134,7 +134,7 @@ def lookup(fn: Any) -> Op | None:
 
 
 _LATE = {  # modules that are slow to import, and where their rules are
-    "scipy.special": ("special", "special_integrals"),
+    "scipy.special": ("special", "special_integrals", "special_functions", "special_distributions"),
     "numpy.fft": ("fft",),
     "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal",), "scipy.stats": ("distributions",),
 }  # fmt: skip

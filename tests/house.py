@@ -24,7 +24,7 @@ LAYERS[FACE] = set(LAYERS)
 # free: that is how what is optional, or slow to import, is imported.
 FOREIGN: dict[str, set[str]] = {layer: {"numpy"} for layer in LAYERS}
 FOREIGN["transforms"] = {"numpy", "gast", "astunparse", "optree"}
-for _rules in ("special", "special_integrals", "scipy_linalg", "scipy_signal", "distributions"):
+for _rules in ("special", "special_integrals", "special_functions", "special_distributions", "scipy_linalg", "scipy_signal", "distributions"):
     FOREIGN[f"runtime.rules.{_rules}"] = {"numpy", "scipy"}
 
 

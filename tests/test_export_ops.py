@@ -15,9 +15,10 @@ import samples
 from samples_arrays import SAMPLES_ARRAYS
 from samples_linalg import SAMPLES_LINALG
 from samples_numpy import SAMPLES_NUMPY
+from samples_special import SAMPLES_SPECIAL
 
 
-ARRAYS = [*SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NUMPY]
+ARRAYS = [*SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NUMPY, *SAMPLES_SPECIAL]
 
 
 def leaves(tree: Any) -> list[Any]:

@@ -586,7 +586,9 @@ class Random:
         carry: list[Any] = [self.flat(b, pool) for _ in range(self.choose.randrange(1, 4))]
         carry += [0] * (self.choose.random() < 0.5)
         first = self.choose.choice(stacks) if stacks else None
-        beside = [v for call in b.graph.calls if first in call.outs for v in call.outs] or stacks  # of one length, for sure
+        beside = [
+            v for call in b.graph.calls if first in call.outs for v in call.outs
+        ] or stacks  # of one length, for sure
         xs = [v for v in stacks if v is first or (v in beside and first in beside and beside is not stacks)]
         reverse = bool(xs) and self.choose.random() < 0.8
         quiet = reverse
@@ -605,7 +607,7 @@ class Random:
             return after, ys
 
         test = None
-        if not reverse and self.choose.random() < 0.3 and len(carry) > 1 and carry[-1] == 0:
+        if not xs and self.choose.random() < 0.3 and len(carry) > 1 and carry[-1] == 0:
             most = self.choose.randrange(4)
             test = lambda f, params, given: f.add(operator.lt, params[-1], f.add(operator.add, most, 0))
         n: Any = None if xs or (test and self.choose.random() < 0.5) else self.choose.choice([0, 1, 2, 3, 3])
@@ -649,4 +651,3 @@ def test_fast_passes_leave_alone_what_decides(seed: int) -> None:
         for x, y in zip(arrays_in(v), arrays_in(w), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-9)
     assert FAST
-

@@ -109,6 +109,6 @@ def _told(op: Op, name: str, site: Site | None, felt: Any) -> str:
         text = linecache.getline(site.code.co_filename, site.line).strip()
         where = f"\nat {site.code.co_filename}:{site.line}" + (f"\n    {text}" if text else "")
     return (
-        f"{op.path} has no derivative in `{name}` where it was called{index}{more}, a singular point. "
-        f'gs.singular("convention") takes what docs/kinks.md says there.{where}'
+        f"{op.path} was called on a singular point, and has no derivative there in `{name}`{index}{more}. "
+        f'gs.singular("convention") takes what docs/kinks.md says.{where}'
     )

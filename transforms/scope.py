@@ -96,6 +96,7 @@ class Witness(Protocol):
     def partial(self, value: functools.partial[Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]: ...
     def see(self, value: Any, path: Path) -> Any: ...
     def enter(self, function: types.FunctionType) -> None: ...
+    def converted(self, function: types.FunctionType) -> tuple[types.CodeType, dict[str, types.CellType]]: ...
 
 
 def is_user_function(value: Any) -> bool:
@@ -247,7 +248,7 @@ class Scope:
         return self._rebuild(function)
 
     def _rebuild(self, function: types.FunctionType) -> Any:
-        code = function.__code__
+        code, operators = function.__code__, dict[str, types.CellType]()
         special = _special_opcodes(code)
         if "LOAD_BUILD_CLASS" in special and self.witness is not None:
             return function  # the body of a class reads globals past `__missing__`
@@ -256,6 +257,8 @@ class Scope:
             if rewritten is None:  # no source: it runs over its own globals
                 return function
             code = rewritten
+        elif self.witness is not None:
+            code, operators = self.witness.converted(function)
         real = function.__globals__
         if isinstance(real, _Globals):
             real = real.real
@@ -268,12 +271,13 @@ class Scope:
             space.update({n: space[n] for n in {n for c in all_code(code) for n in c.co_names} if n in real})
             space["__name__"] = real.get("__name__")
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        cells |= operators
         given = function.__defaults__ or ()
         names = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
         being_built = _being_built.of
         waiting = being_built[function] = []
         try:
-            seen = [self._cell(cells[name], name) for name in code.co_freevars]
+            seen = [operators.get(name) or self._cell(cells[name], name) for name in code.co_freevars]
         finally:
             del being_built[function]
         fresh = fresh or any(new is not cells[name] for new, name in zip(seen, code.co_freevars, strict=True))

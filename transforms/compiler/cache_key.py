@@ -15,6 +15,7 @@ import numpy as np
 
 from ...runtime.ir import Call, Graph, Type, Value
 from ...runtime.ops import MISSING, Op
+from ...runtime.regions import Branch, Loop, all_calls
 from ...tracer.site import Site
 from .text.docstrings import describe
 from .text.signature import Signature, children
@@ -39,7 +40,7 @@ def cache_key(graph: Graph, signature: Signature, name: str, options: str = "") 
     try:
         lines = [versions(), f"{name} {options}", page.signature(signature), *map(page.call, graph.calls)]
         lines += [" ".join(map(page.value, graph.inputs)), page.argument(list(graph.outputs))]
-        if any(call.op.path.startswith("scipy.") for call in graph.calls):
+        if any(call.op.path.startswith("scipy.") for call in all_calls(graph)):
             lines.append(str(getattr(sys.modules.get("scipy"), "__version__", None)))
         lines += [*page.values(), *page.sources()]
     except UnknownError:
@@ -105,9 +106,17 @@ class Page:
             return f"{x.dtype.str} {x.tobytes().hex()}"
         if isinstance(x, np.dtype) or x is np._NoValue or x is MISSING:
             return repr(x)
+        if isinstance(x, (Loop, Branch)):
+            return f"{kind.__name__}({', '.join(self.region(part) if isinstance(part, Graph) else repr(part) for part in x)})"
         if isinstance(x, type):
             return f"type {x.__module__}.{x.__qualname__}"
         raise UnknownError
+
+    def region(self, graph: Graph) -> str:
+        """A graph within a call."""
+        inputs = " ".join(map(self.value, graph.inputs))
+        lines = [f"({inputs}) -> {self.argument(list(graph.outputs))}:", *map(self.call, graph.calls), "end"]
+        return "\n".join(lines)
 
     def call(self, call: Call) -> str:
         op = call.op
@@ -122,12 +131,12 @@ class Page:
         lines: list[str] = []
         order = list(self.numbers)
         for v in order:
-            if v.cotangent_of is not None and v.cotangent_of not in self.numbers:
-                order.append(v.cotangent_of)
+            order += [w for w in (v.cotangent_of, v.element) if w is not None and w not in self.numbers]
             of = "" if v.cotangent_of is None else self.value(v.cotangent_of)
             over = self.value(v.over) if v.over in self.numbers else ""
+            items = "" if v.element is None else f"of {self.value(v.element)}"
             sites = " ".join(map(self.site, v.sites))
-            lines.append(f"{self.value(v)} {self.type(v.type)} {v.name!r} {of} over {over} {sites}")
+            lines.append(f"{self.value(v)} {self.type(v.type)} {v.name!r} {of} over {over} {items} {sites}")
         return lines
 
     def type(self, type: Type) -> str:

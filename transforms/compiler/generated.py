@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.ir import Call, Graph
+from ...runtime.regions import all_calls
 from . import cache
 from .text.signature import Signature
 
@@ -106,7 +107,7 @@ class Specialisation:
 
 def _coarsest(graph: Graph) -> float:
     """The spacing of floats at one in the coarsest dtype of a graph."""
-    values = [*graph.inputs, *(v for call in graph.calls for v in call.outs)]
+    values = [*graph.inputs, *(v for call in all_calls(graph) for v in call.outs)]
     return max([float(np.finfo(v.type.dtype).eps) for v in values if v.type.dtype.kind in "fc"], default=2.0**-52)
 
 

@@ -30,7 +30,8 @@ from .failure import Failure, definition
 from .generated import Specialisation, optimise
 from .guards.free_sizes import Families, Outline, outline_of
 from .guards.guards import Plan
-from .guards.inputs import RUNTIME, Inputs
+from .guards.inputs import RUNTIME, Inputs, untransformed
+from .regions.reach import reaches_control_flow
 from .regions.unkept import Unkept
 from .text.docstrings import specialised_to
 from .text.naming import Names
@@ -162,7 +163,7 @@ def captured(
     and branches are kept, the run gives no result, and the function runs by itself once more; but with `keeps=False`
     all loops are unrolled.
     """
-    if keeps:
+    if keeps and reaches_control_flow(untransformed(function)):
         try:
             return _captured(function, inputs, optimised, varying, families, Capture(varying, keeps=True))
         except Unkept:

@@ -17,6 +17,8 @@ from ....tracer.modes import LOCAL
 from ....tracer.operand import Operand, wrap
 from ....tracer.site import Site, calls_to, user_site
 from ...scope import ABSENT, Path, Scope, all_code
+from ..control.functions import convert_code
+from ..control.operators import CELL, CONTROL
 from ..failure import Failure, definition, read_at, reading
 from ..regions.tracing import Regions
 from ..regions.unkept import Unkept
@@ -320,6 +322,14 @@ class Capture:
                 )
         self.reads[Path(("attribute", function, "__code__"))] = function.__code__
         self.reads[Path(("attribute", function, "__dict__"))] = dict(vars(function))
+
+    def converted(self, function: types.FunctionType) -> tuple[types.CodeType, dict[str, types.CellType]]:
+        """The code that runs for a function, its loops and branches as calls where those may be kept; and what it calls."""
+        code = None if self.regions is None else convert_code(function, calls=True)
+        if code is None:
+            return function.__code__, {}
+        self.codes.update(all_code(code))
+        return code, {CONTROL: CELL}
 
     def see(self, value: Any, path: Path) -> Any:
         """What the code gets for a value read at `path`."""

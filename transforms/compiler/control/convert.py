@@ -253,7 +253,8 @@ class _Statements:
         for node in own_nodes([s]):
             if isinstance(node, gast.Name) and node.id in found:
                 order[node.id] = None
-        return [*order, *sorted(found - order.keys())]
+        names = [*order, *sorted(found - order.keys())]
+        return sorted(names, key=self.jumps.own.__contains__)  # ours come last
 
     def _given(self, s: Any, state: list[str]) -> Any:
         """The state before it: what nobody reads there is not bound."""

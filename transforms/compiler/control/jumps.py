@@ -144,6 +144,8 @@ class Jumps:
 
     def _plain(self, s: Any, loops: list[_Loop], inside: bool) -> Any:
         """A statement that stays Python's: only what stands in it is rewritten."""
+        if (reason := self.unkept.reason(s)) is not None:
+            s.gs_reason = reason
         for block in blocks_of(s):
             block[:], _ = self._block(block, loops, inside)
         return s

@@ -30,7 +30,7 @@ class Unkept:
         self._leaving: dict[int, list[Any]] = {}
         self._reasons: dict[int, str] = {}
         self._control: list[Any] = []
-        self._native = self._never_moved(function)
+        self.native = self._never_moved(function)
         self._enter(function.body, [], [])
         self._settle()
         self.returns = any(
@@ -154,8 +154,8 @@ class Unkept:
         """A closure sees each change of a variable: no function may have one of its own."""
         last = max((n.end_lineno, n.end_col_offset) for n in moved)
         within = {id(n) for outer in self._around[id(s)] for n in gast.walk(outer) if _repeats(outer)}
-        for name in sorted(uses(moved).binds & self._native.keys()):
-            nodes, words = self._native[name]
+        for name in sorted(uses(moved).binds & self.native.keys()):
+            nodes, words = self.native[name]
             if any((n.lineno, n.col_offset) < last or id(n) in within for n in nodes):
                 return words
         return None

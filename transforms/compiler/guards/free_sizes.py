@@ -13,6 +13,7 @@ from typing import Any
 
 from ....runtime.ir import Call, Graph, Type
 from ....runtime.ops import Op
+from ....runtime.regions import all_calls
 from ..cache_key import Page, UnknownError
 from ..text.reuse import LARGE as REUSED
 from ..text.reuse import ufunc_of
@@ -53,8 +54,8 @@ class _Page(Page):
         super().__init__()
         self.lengths: dict[int, int] = {}
         self.ops: dict[Op, int] = {}
-        self._sized = {v.type for c in graph.calls if ufunc_of(c.op) or c.op.infix == "**" for v in c.outs}
-        self._sized |= {v.type for c in graph.calls if c.op.path == "np.mean" for v in c.reads}
+        self._sized = {v.type for c in all_calls(graph) if ufunc_of(c.op) or c.op.infix == "**" for v in c.outs}
+        self._sized |= {v.type for c in all_calls(graph) if c.op.path == "np.mean" for v in c.reads}
 
     def call(self, call: Call) -> str:
         op = self.ops.setdefault(call.op, len(self.ops))

@@ -27,6 +27,7 @@ def invariants(graph: Graph) -> Graph:
     outside = seen_from_outside(graph, graph.shown if isinstance(graph, Region) else None)
     made: dict[Value, Any] = {}
     calls: list[Call] = []
+    taken = {*graph.inputs, *[v for call in graph.calls for v in call.outs]}
 
     def now(v: Any) -> Any:
         while isinstance(v, Value) and v in made:
@@ -36,19 +37,19 @@ def invariants(graph: Graph) -> Graph:
     for call in graph.calls:
         call = call.with_args(tuple([map_values(a, now) for a in call.args]))
         if call.op is SCAN:
-            calls += _simpler_loop(call, outside, made)
+            calls += _simpler_loop(call, outside, made, taken)
         elif call.op is COND:
-            calls += _simpler_branch(call, made)
+            calls += _simpler_branch(call, made, taken)
         else:
             calls.append(call)
     return Graph(graph.inputs, calls, [map_values(v, now) for v in graph.outputs])
 
 
-def _simpler_loop(call: Call, outside: set[Value], made: dict[Value, Any]) -> list[Call]:
+def _simpler_loop(call: Call, outside: set[Value], made: dict[Value, Any], taken: set[Value]) -> list[Call]:
     scan = Scan(call)
     while known := _unchanged(scan, made) | _twins(scan, outside, made):
         scan.replace(known)
-    return [*_hoisted(scan, outside), scan.made()]
+    return [*_hoisted(scan, outside, taken), scan.made()]
 
 
 def _unchanged(scan: Scan, made: dict[Value, Any]) -> dict[Value, Any]:
@@ -101,8 +102,8 @@ def _repeated(items: Iterable[Any], key: Any) -> list[tuple[Any, Any]]:
     return [(item, first) for item, first in found if item is not first]
 
 
-def _hoisted(scan: Scan, outside: set[Value]) -> list[Call]:
-    """The calls that go before the loop; the body and the test read what they give."""
+def _hoisted(scan: Scan, outside: set[Value], taken: set[Value]) -> list[Call]:
+    """The calls that go before the loop, with values that are not `taken`; the body and the test read what they give."""
     n = scan.n
     some = type(n) is int and n > 0
     calls: list[Call] = []
@@ -119,16 +120,15 @@ def _hoisted(scan: Scan, outside: set[Value]) -> list[Call]:
         for call in region.calls:
             same = all(v in before for v in call.reads) and seen.isdisjoint(call.outs)
             if same and _may_go(call, runs):
-                calls.append(call.with_args(tuple([map_values(a, before.__getitem__) for a in call.args])))
+                calls.append(_moved(call, before, taken))
                 moved.append(call)
-                before |= {out: out for out in call.outs}
         if not moved:
             continue
         still = [call for call in region.calls if call not in moved]
         read = {v for call in still for v in call.reads} | {v for v in region.outputs if isinstance(v, Value)}
         known: dict[Value, Any] = {}
         for out in [out for call in moved for out in call.outs if out in read]:
-            scan.inv.append(Item(out, like(out), None if scan.test is None else like(out)))
+            scan.inv.append(Item(before[out], like(out), None if scan.test is None else like(out)))
             known[out] = scan.inv[-1].asked if in_test else scan.inv[-1].param
         if in_test:
             scan.test = Graph(region.inputs, still, region.outputs)
@@ -136,6 +136,15 @@ def _hoisted(scan: Scan, outside: set[Value]) -> list[Call]:
             scan.calls = still
         scan.replace(known)
     return calls
+
+
+def _moved(call: Call, known: dict[Value, Any], taken: set[Value]) -> Call:
+    """A call of a region beside the region, where values have the names in `known`, which learns those of its own."""
+    args = tuple([map_values(a, known.__getitem__) for a in call.args])
+    known |= {out: like(out) if out in taken else out for out in call.outs}
+    outs = tuple([known[out] for out in call.outs])
+    taken.update(outs)
+    return Call(call.op, args, outs, call.site, call.backward, call.quiet)
 
 
 def _may_go(call: Call, runs: bool) -> bool:
@@ -148,10 +157,10 @@ def _may_go(call: Call, runs: bool) -> bool:
     return call.quiet or runs or op.kind is Kind.shaping or op.kind is Kind.creation or op.title in _QUIET
 
 
-def _simpler_branch(call: Call, made: dict[Value, Any]) -> list[Call]:
+def _simpler_branch(call: Call, made: dict[Value, Any], taken: set[Value]) -> list[Call]:
     branch, pred, ins = call.args
     if not isinstance(pred, Value):
-        return _taken(call, branch.then if pred else branch.orelse, made)
+        return _taken(call, branch.then if pred else branch.orelse, made, taken)
     first: dict[Any, int] = {}
     places = [first.setdefault(key_of(v), k) for k, v in enumerate(ins)]
     kept = [k for k, v in enumerate(ins) if isinstance(v, Value) and places[k] == k]
@@ -174,8 +183,9 @@ def _simpler_branch(call: Call, made: dict[Value, Any]) -> list[Call]:
     return [call.with_args((Branch(*parts), pred, ins))]
 
 
-def _taken(call: Call, part: Graph, made: dict[Value, Any]) -> list[Call]:
+def _taken(call: Call, part: Graph, made: dict[Value, Any], taken: set[Value]) -> list[Call]:
     """The calls of the branch that is taken always."""
-    part = replaced(part, dict(zip(part.inputs, call.args[2], strict=True)))
-    made.update(zip(call.outs, part.outputs, strict=True))
-    return part.calls
+    known: dict[Value, Any] = dict(zip(part.inputs, call.args[2], strict=True))
+    calls = [_moved(inner, known, taken) for inner in part.calls]
+    made.update(zip(call.outs, [map_values(v, known.__getitem__) for v in part.outputs], strict=True))
+    return calls
