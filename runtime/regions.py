@@ -11,7 +11,8 @@ from .ir import Call, Graph, Type, Value, interpret, map_values, type_of
 from .ops import Kind, Op
 
 __all__ = [
-    "AND", "COND", "NOT", "OR", "SCAN", "STACK", "Branch", "Loop", "all_calls", "cond", "copied", "element_type", "is_region", "regions_of", "scan", "stack_value",
+    "AND", "COND", "NOT", "OR", "SCAN", "STACK", "Branch", "Loop", "all_calls", "cond", "copied",
+    "element_type", "is_region", "regions_of", "scan", "stack_value",
 ]  # fmt: skip
 
 

@@ -89,10 +89,10 @@ def by_torch(row: Row) -> str:
 
     given = [torch.tensor(a, dtype=_wide(a, torch), requires_grad=True) for a in row.arguments]
     try:
-        out = written(row, {"np": torch_numpy(torch), "special": torch.special}, "{}")(*given)
-    except (AttributeError, TypeError, NotImplementedError):
-        return "—"  # it lacks the function
-    found = torch.autograd.grad(out.sum(), given, allow_unused=True)
+        out = written(row, {"np": torch_numpy(torch), "special": torch_special(torch)}, "{}")(*given)
+        found = torch.autograd.grad(out.sum(), given, allow_unused=True)
+    except (AttributeError, TypeError, NotImplementedError, RuntimeError):
+        return "—"  # it lacks the function, or its derivative
     return shown([np.zeros(x.shape) if g is None else g.resolve_conj().numpy() for g, x in zip(found, given, strict=True)])
 
 
@@ -118,12 +118,22 @@ def torch_numpy(torch: Any) -> Any:
     return Names(
         linalg=linalg, max=torch.amax, min=torch.amin, sort=lambda x: torch.sort(x)[0], median=lambda x: torch.quantile(x, 0.5),
         std=lambda x: torch.std(x, correction=0), var=lambda x: torch.var(x, correction=0), clip=torch.clamp,
-        cumprod=lambda x: torch.cumprod(x, 0), ptp=lambda x: torch.amax(x) - torch.amin(x), power=lambda x, y: x**y,
+        sign=torch.sgn, cumprod=lambda x: torch.cumprod(x, 0), ptp=lambda x: torch.amax(x) - torch.amin(x), power=lambda x, y: x**y,
         where=lambda c, x, y: torch.where(c, *[torch.as_tensor(v, dtype=torch.float64) for v in (x, y)]),
         maximum=lambda x, y: torch.maximum(x, torch.as_tensor(y, dtype=torch.float64)),
         heaviside=lambda x, y: torch.heaviside(x, torch.as_tensor(y, dtype=torch.float64)),
         copysign=lambda x, y: torch.copysign(x, torch.as_tensor(y, dtype=torch.float64)),
     )  # fmt: skip
+
+
+def torch_special(torch: Any) -> Any:
+    """PyTorch's special functions under SciPy's names."""
+
+    class Names(types.SimpleNamespace):
+        def __getattr__(self, name: str) -> Any:
+            return getattr(torch.special, name)
+
+    return Names(logsumexp=lambda x: torch.logsumexp(x, 0))
 
 
 def by_jax(row: Row) -> str:
@@ -175,10 +185,7 @@ def write() -> None:
             if importlib.util.find_spec(library) is not None:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    try:
-                        row = row._replace(**{field: run(row)})
-                    except Exception as error:
-                        row = row._replace(**{field: type(error).__name__})
+                    row = row._replace(**{field: run(row)})
         if importlib.util.find_spec("gradscribe") is not None:
             row = row._replace(singular=raises(row))
         row = row._replace(follows=follows(row))

@@ -14,6 +14,7 @@ from ..runtime.errors import NoRuleError
 from ..runtime.ops import Kind, Op, Plan
 from ..runtime.registry import require
 from . import masked, operand, saved, versions, views
+from .foreign import Foreign, base_of, defers, is_masked
 from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
 from .levels import refuse_leaked
 from .modes import LOCAL
@@ -131,22 +132,20 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
 _NUMPYS_NAMES = {"a": 0, "m": 0, "arr": 0, "ary": 0, "array": 0, "arrays": 0, "tup": 0, "x1": 0, "b": 1, "x2": 1}
 
 
-class Foreign(TypeError):
-    """An operand that is not an array of numbers: its own class may know what to do with a Tensor."""
-
-
 def admit(value: Any) -> Any:
     """A plain operand as NumPy takes it; what NumPy would make an object array of is refused."""
     if type(value) in _PLAIN and not (type(value) is np.ndarray and value.dtype.hasobject):
         return value
     if isinstance(value, (int, float, complex)):  # a size, for one
         return value
+    if defers(value) or is_masked(value) or type(value) is np.matrix:  # whose products are others
+        raise Foreign(f"a Tensor met {type(value).__name__!r}, an array of another class, which says what that means")
     if has_tensor(value):
         raise Foreign("a list of Tensors met a Tensor in an operation; stack it first: np.stack([t0, t1])")
     array = np.asarray(value)
     if array.dtype.kind not in "biufc":
         raise Foreign(f"a Tensor cannot be combined with {type(value).__name__!r}: it holds no numbers")
-    return value if isinstance(value, np.generic | np.ndarray) else array
+    return value if isinstance(value, np.generic) else array
 
 
 def _admitted(value: Any) -> Any:
@@ -156,7 +155,7 @@ def _admitted(value: Any) -> Any:
     admitted = admit(value)
     if type(value) in (list, tuple):
         return admitted if LOCAL.recorder is None else apply(require(np.array), (value,), {})
-    return value
+    return admitted if isinstance(value, np.ndarray) else value
 
 
 def has_tensor(value: Any) -> bool:

@@ -11,6 +11,7 @@ from ..runtime.registry import composition, lookup, path_of, require
 from . import writers
 from .dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, unwrap
 from .exits import leave
+from .foreign import base_of, defers, defers_function, is_known, is_masked
 from .modes import LOCAL
 from .operand import Operand, wrap
 from .site import blame
@@ -21,6 +22,12 @@ __all__ = ["answered", "array_function", "array_ufunc", "tensors_in"]
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """A ufunc met a Tensor among its arguments."""
+    if not all(map(is_known, inputs)):
+        if any(map(defers, inputs)):
+            return NotImplemented
+        if any(map(is_masked, inputs)):
+            return answered_masked(getattr(ufunc, method), inputs, kwargs)
+        inputs = tuple(map(base_of, inputs))
     if method == "__call__":
         op = lookup(ufunc)
         if op is None:
@@ -46,6 +53,11 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
 
 def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy function that is not a ufunc met a Tensor among its arguments."""
+    if len(types) > 1:
+        if defers_function(types):
+            return NotImplemented
+        if any(issubclass(cls, np.ndarray) for cls in types) and any(map(is_masked, args)):
+            return answered_masked(func, args, kwargs)
     op = lookup(func)
     if op is not None:
         if func is np.where and len(args) == 1 and not kwargs:
@@ -77,6 +89,13 @@ def _without_rule(function: Any, path: str, args: tuple[Any, ...], kwargs: dict[
         LOCAL.recorder.fail(f"{path} is not an op that gradscribe knows")
     result = function(*_plain(args), **{k: _plain(v) for k, v in kwargs.items()})
     return result if LOCAL.depth else _as_tensor(result)
+
+
+def answered_masked(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """NumPy's own answer beside a masked array, whose mask a Tensor would lose; an error where a gradient would be."""
+    for t in tensors_in((args, kwargs)):
+        leave(t, "array")
+    return function(*_plain(args), **{k: _plain(v) for k, v in kwargs.items()})
 
 
 def _plain(value: Any) -> Any:

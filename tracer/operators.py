@@ -10,8 +10,9 @@ import numpy as np
 
 from ..runtime.registry import require
 from . import storage
-from .dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested
+from .dispatch import apply, apply1, apply2, has_tensor, stack_nested
 from .exits import leave
+from .foreign import Foreign, protocol_of
 from .modes import LOCAL
 from .operand import Operand, levels_of
 
@@ -29,20 +30,43 @@ def _unary(fn: Callable[..., Any]) -> Callable[[Any], Any]:
 def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
     """An operator's method and its reflection."""
     op = require(fn)
+    ufunc: Any = getattr(np, op.path.removeprefix("np."))
 
     def method(self: Any, other: Any) -> Any:
         try:
             return apply2(op, self, other)
         except Foreign:
-            return apply2(op, self, stack_nested(other)) if has_tensor(other) else NotImplemented
+            if has_tensor(other):
+                return apply2(op, self, stack_nested(other))
+            return ufunc(self, other) if _answers(other) else NotImplemented
 
     def reflected(self: Any, other: Any) -> Any:
         try:
             return apply2(op, other, self)
         except Foreign:
-            return apply2(op, stack_nested(other), self) if has_tensor(other) else NotImplemented
+            if has_tensor(other):
+                return apply2(op, stack_nested(other), self)
+            return ufunc(other, self) if _answers(other) else NotImplemented
 
     return method, reflected
+
+
+def _answers(other: Any) -> bool:
+    """Whether the class of an operand says by `__array_ufunc__` what an operation with a Tensor is."""
+    return protocol_of(type(other)) is not None and not isinstance(other, np.ndarray)
+
+
+def _asks(fn: Callable[..., Any], otherwise: bool) -> Callable[[Any, Any], Any]:
+    """`==` and `!=`: beside what holds no numbers, one answer; inside a transform NumPy's, one for each element."""
+    ask = _binary(fn)[0]
+
+    def method(self: Any, other: Any) -> Any:
+        found = ask(self, other)
+        if found is NotImplemented and LOCAL.depth and not hasattr(type(other), "__array_ufunc__"):
+            return apply(require(np.full), (self.shape, otherwise), {}) if self.shape else otherwise
+        return found
+
+    return method
 
 
 def _in_place(fn: Callable[..., Any], symbol: str) -> Callable[[Any, Any], Any]:
@@ -84,9 +108,11 @@ class Operators(Operand):
     __and__, __rand__ = _binary(operator.and_)
     __or__, __ror__ = _binary(operator.or_)
     __xor__, __rxor__ = _binary(operator.xor)
+    __lshift__, __rlshift__ = _binary(operator.lshift)
+    __rshift__, __rrshift__ = _binary(operator.rshift)
     __lt__, __gt__ = _binary(operator.lt)[0], _binary(operator.gt)[0]
     __le__, __ge__ = _binary(operator.le)[0], _binary(operator.ge)[0]
-    __eq__, __ne__ = _binary(operator.eq)[0], _binary(operator.ne)[0]
+    __eq__, __ne__ = _asks(operator.eq, False), _asks(operator.ne, True)
     __neg__ = _unary(operator.neg)
     __pos__ = _unary(operator.pos)
     __abs__ = _unary(abs)
@@ -99,6 +125,11 @@ class Operators(Operand):
     __imod__ = _in_place(operator.mod, "%=")
     __ipow__ = _in_place(operator.pow, "**=")
     __imatmul__ = _in_place(operator.matmul, "@=")
+    __iand__ = _in_place(operator.and_, "&=")
+    __ior__ = _in_place(operator.or_, "|=")
+    __ixor__ = _in_place(operator.xor, "^=")
+    __ilshift__ = _in_place(operator.lshift, "<<=")
+    __irshift__ = _in_place(operator.rshift, ">>=")
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
@@ -115,6 +146,9 @@ class Operators(Operand):
     def base(self) -> Any:
         """The array that the memory belongs to, None where it is this one's own."""
         return np.asarray(leave(self, "flags")).base
+
+    def __trunc__(self) -> int:
+        return int(float(leave(self, "float")))
 
     def is_integer(self) -> bool:
         """Whether a number is a whole one, as `float.is_integer` says."""

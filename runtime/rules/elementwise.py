@@ -344,7 +344,8 @@ for _fn, _twin, _symbol in (
     (np.greater, operator.gt, ">"), (np.greater_equal, operator.ge, ">="), (np.less, operator.lt, "<"),
     (np.less_equal, operator.le, "<="), (np.equal, operator.eq, "=="), (np.not_equal, operator.ne, "!="),
     (np.bitwise_and, operator.and_, "&"), (np.bitwise_or, operator.or_, "|"), (np.bitwise_xor, operator.xor, "^"),
-    (np.floor_divide, operator.floordiv, "//"),
+    (np.floor_divide, operator.floordiv, "//"), (np.left_shift, operator.lshift, "<<"),
+    (np.right_shift, operator.rshift, ">>"),
 ):  # fmt: skip
     undifferentiable(_fn, "x, y")
     infix(_fn, _twin, _symbol)
@@ -355,8 +356,7 @@ infix(np.invert, operator.invert, "~")
 for _asked, _signature in (
     (np.isnan, "x"), (np.isinf, "x"), (np.isfinite, "x"), (np.signbit, "x"), (np.logical_not, "x"), (np.spacing, "x"),
     (np.isreal, "x"), (np.iscomplex, "x"), (np.isposinf, "x, out=None"), (np.isneginf, "x, out=None"),
-    (np.logical_and, "x, y"), (np.logical_or, "x, y"), (np.logical_xor, "x, y"), (np.left_shift, "x, y"),
-    (np.right_shift, "x, y"), (np.gcd, "x, y"), (np.lcm, "x, y"),
+    (np.logical_and, "x, y"), (np.logical_or, "x, y"), (np.logical_xor, "x, y"), (np.gcd, "x, y"), (np.lcm, "x, y"),
     (np.isclose, "x, y, rtol=1e-05, atol=1e-08, equal_nan=False"),
 ):  # fmt: skip
     undifferentiable(_asked, _signature)

@@ -256,7 +256,7 @@ class Regions:
         self, start: Leaves, found: Leaves, params: Params, frame: Frame, index: Any, test: Any, n: Any
     ) -> Any:
         capture = self.capture
-        outs = [capture.operand(v) for v in found.carried_as(start)]
+        outs = [self.given(v) for v in found.carried_as(start)]
         if not any(out.type.kind != "python" for call in frame.calls for out in call.outs):
             raise Unkept("nothing is traced in it")
         body, inv = frame.graph([index._ir, *params.before], outs)
@@ -304,11 +304,22 @@ class Regions:
 
     def see(self, tensor: Any, ir: Value) -> None:
         """A Tensor is used: in a region it may be one from around it."""
-        if self.frames and ir not in self.frames[-1].made and ir not in self.seen:
-            made = wrap(tensor._value, tensor._node)
+        if self.frames and ir not in self.frames[-1].made:
+            self._remember(tensor, ir)
+
+    def _remember(self, tensor: Any, ir: Value) -> None:
+        if ir not in self.seen:
+            made = self.seen[ir] = wrap(tensor._value, tensor._node)
             made.__class__ = type(tensor)
             made._ir = ir
-            self.seen[ir] = made
+
+    def given(self, value: Any) -> Any:
+        """What a region gives, as it stands in its graph: this may be a value from around it."""
+        found = self.capture.operand(value)
+        if isinstance(found, Value):
+            if isinstance(value, Operand):
+                self._remember(value, found)
+        return found
 
     # what the nodes ask
     def cotangent(self, sample: Any, of: Value, frame: Frame) -> Any:
@@ -410,7 +421,7 @@ class Regions:
             frames.append(frame)
             params.append(own)
         pairs = arms[0].paired(arms[1])
-        outputs = [[capture.operand(x) for _, x, _ in pairs], [capture.operand(y) for _, _, y in pairs]]
+        outputs = [[self.given(x) for _, x, _ in pairs], [self.given(y) for _, _, y in pairs]]
         graphs = [frame.graph([], out)[0] for frame, out in zip(frames, outputs, strict=True)]
         ins = list(dict.fromkeys([*graphs[0].inputs, *graphs[1].inputs]))
         for graph in graphs:
@@ -432,7 +443,7 @@ class Regions:
         args = (branch, capture.operand(pred), tuple([capture.operand(v) for v in ins]))
         outs = tuple([Value(type_of(value), name) for value, name in zip(samples, names, strict=True)])
         call = Call(COND, args, outs, capture._site(), capture._in_backward, bool(capture._in_backward))
-        self.seen[args[1]] = pred
+        self._remember(pred, args[1])
         results = [tensor_for(out, value) for out, value in zip(outs, samples, strict=True)]
         self._enter(call, results)
         attach(self, call, tuple(ins), results)

@@ -20,7 +20,7 @@ __all__ = ["BINARY", "is_real", "term"]
 
 BINARY = {
     "+": gast.Add, "-": gast.Sub, "*": gast.Mult, "/": gast.Div, "//": gast.FloorDiv, "%": gast.Mod, "**": gast.Pow,
-    "@": gast.MatMult, "&": gast.BitAnd, "|": gast.BitOr, "^": gast.BitXor,
+    "@": gast.MatMult, "&": gast.BitAnd, "<<": gast.LShift, ">>": gast.RShift, "|": gast.BitOr, "^": gast.BitXor,
 }  # fmt: skip
 _COMPARE = {"<": gast.Lt, "<=": gast.LtE, ">": gast.Gt, ">=": gast.GtE, "==": gast.Eq, "!=": gast.NotEq}
 _UNARY = {"-": gast.USub, "+": gast.UAdd, "~": gast.Invert}

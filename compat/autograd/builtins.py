@@ -1,0 +1,22 @@
+"""autograd.builtins: Python's own, since Tensors may stand in any container; isinstance and type see a Tensor's value."""
+
+from __future__ import annotations
+
+import builtins
+from builtins import dict, list, tuple
+from typing import Any
+
+from ...tracer.operand import Operand
+from ...transforms.namespaces import type_of
+
+__all__ = ["dict", "isinstance", "list", "tuple", "type"]
+
+
+def isinstance(x: Any, classes: Any) -> bool:  # noqa: A001  # autograd's name
+    """Whether `x`, or the value of the Tensor `x`, is an instance of one of the classes."""
+    listed = classes if builtins.isinstance(classes, tuple) else (classes,)
+    classes = tuple([builtins.type if c is type_of else c for c in listed])
+    return builtins.isinstance(x, classes) or (builtins.isinstance(x, Operand) and builtins.isinstance(x._value, classes))
+
+
+type = type_of  # noqa: A001
