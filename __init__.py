@@ -25,6 +25,7 @@ from .runtime import (
 from .runtime.aliases import Alias
 from .runtime.user_ops import op, rule
 from .tracer import Tensor, autograd, enable_grad, is_grad_enabled, no_grad, tensor
+from .tracer.exchange import from_dlpack
 from .tracer.modes import inference_mode, is_inference_mode_enabled, set_grad_enabled
 from .tracer.singular import singular
 from .transforms import grad, value_and_grad
@@ -59,7 +60,7 @@ __all__ = [
     "AutogradError", "CompileError", "ConvergenceError", "DtypeError", "EagerWarning", "GradientLossError", "Kind",
     "NoRuleError", "ShapeError", "SingularPointError", "Tensor", "VerifyError", "autograd", "check_grads",
     "check_rule", "checkpoint", "compare", "compile", "custom_jvp",
-    "custom_vjp", "enable_grad", "explain", "export", "fixed_point", "grad", "hessian", "hvp",
+    "custom_vjp", "enable_grad", "explain", "export", "fixed_point", "from_dlpack", "grad", "hessian", "hvp",
     "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "load", "no_grad", "op", "rule", "set_grad_enabled", "singular", "source",
     "numpy", "scipy", "stop_gradient", "tensor", "testing", "value_and_grad",

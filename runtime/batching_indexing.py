@@ -11,6 +11,7 @@ from .batching import Call, batching, lifted, shifted
 from .rules.differences import entry
 from .rules.elementwise import astype
 from .rules.indexing import (
+    add_place,
     index_add,
     index_add_at,
     index_set,
@@ -205,7 +206,7 @@ def extract(call: Call) -> Any:
 # Writing --------------------------------------------------------------------------------------------
 
 
-@batching(place, scatter)
+@batching(place, add_place, scatter)
 def placed(call: Call) -> Any:
     """Zeros with `v` at the index."""
     shape = call["shape"]

@@ -34,6 +34,18 @@ def spread(call: Call) -> Any:
     return call.run(axis=shifted(call["axis"], len(shape)), shape=(call.size, *shape)) if call.only("g") else NotImplemented
 
 
+@batching(np.unwrap)
+def unwrapped(call: Call) -> Any:
+    """Along an axis that is one further back."""
+    return call.run(axis=shifted(call["axis"], call.ndim("x"))) if call.only("x") and call.ndim("x") else NotImplemented
+
+
+@batching(np.digitize, np.isin)
+def looked_up(call: Call) -> Any:
+    """Each element by itself, where all examples share the table."""
+    return call.run() if call.only("x") else NotImplemented
+
+
 if hasattr(np, "matvec"):
 
     @batching(np.matvec, np.vecmat)

@@ -215,7 +215,7 @@ def dtype_of(x: Any) -> Any:
     try:
         return x.dtype
     except AttributeError:
-        return np.result_type(x)
+        return np.asarray(x).dtype
 
 
 def compile_plan(op: Op, key: Any) -> Plan:

@@ -7,11 +7,13 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .ir import Call, Graph, Type, Value, interpret, map_values, type_of
 from .ops import Kind, Op
 
 __all__ = [
-    "AND", "COND", "NOT", "OR", "SCAN", "STACK", "Branch", "Loop", "all_calls", "cond", "copied",
+    "AND", "COND", "NOT", "OR", "ROWS", "SCAN", "STACK", "Branch", "Loop", "all_calls", "cond", "copied",
     "element_type", "is_region", "regions_of", "scan", "stack_value",
 ]  # fmt: skip
 
@@ -115,11 +117,18 @@ def either(x: Any, y: Any) -> Any:
     return x or y
 
 
+def rows(xs: list[Any]) -> Any:
+    """The items of a list as the rows of an array."""
+    return np.stack(xs)
+
+
 # Not in the table: nobody calls these, and how loops are differentiated is the transforms' business.
 SCAN = Op(scan, "loop, carry, xs=(), inv=(), n=None", Kind.loop, path="scan", n_out=None, may_raise=True)
 COND = Op(cond, "branch, pred, ins=()", Kind.loop, path="cond", n_out=None, may_raise=True)
 AND = Op(both, "x, y", Kind.opaque, path="and", vjps={"x": None, "y": None})
 OR = Op(either, "x, y", Kind.opaque, path="or", vjps={"x": None, "y": None})
+ROWS = Op(rows, "xs", Kind.opaque, path="np.stack", may_raise=True, vjps={"xs": None})
+ITEMS = Op(list, "x", Kind.opaque, path="list", vjps={"x": None})
 NOT = Op(operator.not_, "x", Kind.opaque, path="not", vjps={"x": None})
 
 

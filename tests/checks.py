@@ -17,9 +17,10 @@ from samples import ROWS, Sample, Shapes, by_function
 from samples_arrays import SAMPLES_ARRAYS
 from samples_linalg import SAMPLES_LINALG
 from samples_numpy import SAMPLES_NUMPY
+from samples_scipy import SAMPLES_SCIPY
 from samples_special import SAMPLES_SPECIAL
 
-TABLE: dict[Any, list[Sample]] = by_function([*ROWS, *SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NUMPY, *SAMPLES_SPECIAL])
+TABLE: dict[Any, list[Sample]] = by_function([*ROWS, *SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NUMPY, *SAMPLES_SCIPY, *SAMPLES_SPECIAL])
 STEP = 3e-4  # of finite differences of fourth order
 EDGES = (np.inf, -np.inf, np.nan, -0.0, 0.0, 5e-324, -1e-310, 1.0, -1.0, 1e300)
 

@@ -17,6 +17,7 @@ LAYERS: dict[str, set[str]] = {
     "tracer": {"runtime"},
     "transforms": {"runtime", "tracer"},
     "explorer": {"runtime", "tracer", "transforms"},
+    "compat": {"runtime", "tracer", "transforms"},
 }
 LAYERS[FACE] = set(LAYERS)
 

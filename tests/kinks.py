@@ -33,8 +33,8 @@ class Row(NamedTuple):
 
     @property
     def arguments(self) -> list[Any]:
-        """The arguments as arrays or numbers."""
-        return list(eval(f"dict({self.at})", {"inf": np.inf, "nan": np.nan}).values())
+        """The arguments as arrays or NumPy's numbers."""
+        return [np.asarray(a)[()] for a in eval(f"dict({self.at})", {"inf": np.inf, "nan": np.nan}).values()]
 
 
 def rows(text: str) -> list[tuple[re.Match[str], Row]]:
@@ -71,7 +71,7 @@ def by_gradscribe(row: Row) -> str:
     """What gradscribe gives."""
     import gradscribe as gs
 
-    given = [np.asarray(a) if isinstance(a, list) else a for a in row.arguments]
+    given = row.arguments
     with np.errstate(all="ignore"):
         return shown(gs.grad(function(row), argnums=tuple(range(len(given))))(*given))
 
@@ -93,7 +93,7 @@ def by_torch(row: Row) -> str:
         found = torch.autograd.grad(out.sum(), given, allow_unused=True)
     except (AttributeError, TypeError, NotImplementedError, RuntimeError):
         return "—"  # it lacks the function, or its derivative
-    return shown([np.zeros(x.shape) if g is None else g.resolve_conj().numpy() for g, x in zip(found, given, strict=True)])
+    return shown([np.zeros(x.shape) if g is None else g.numpy(force=True) for g, x in zip(found, given, strict=True)])
 
 
 def _wide(a: Any, torch: Any) -> Any:
@@ -144,7 +144,7 @@ def by_jax(row: Row) -> str:
     import jax.numpy as jnp
     from jax.scipy import special
 
-    given = [jnp.asarray(np.asarray(a)) for a in row.arguments]
+    given = [jnp.asarray(a) for a in row.arguments]
     try:
         f = written(row, {"np": jnp, "special": special}, "np.sum({})")
         found = jax.grad(f, argnums=tuple(range(len(given))))(*given)
@@ -167,7 +167,7 @@ def raises(row: Row) -> str:
     """Whether `gs.singular("raise")` does."""
     import gradscribe as gs
 
-    given = [np.asarray(a) if isinstance(a, list) else a for a in row.arguments]
+    given = row.arguments
     try:
         with np.errstate(all="ignore"), gs.singular("raise"):
             gs.grad(function(row), argnums=tuple(range(len(given))))(*given)

@@ -154,6 +154,7 @@ INDEX = [
     Sample(operator.getitem, shapes=((M,),), call=lambda x: x[1:, MASK[0]] * x[MASK[:, 0], None][:, :, :3][:, 0]),
     Sample(operator.getitem, shapes=((M,),), call=lambda x: x[x > 0.25], kinks=(0.25,)),
     Sample(indexing.place, shapes=(((2, 4),), (V,)), call=lambda v: indexing.place(v, slice(1, 3), (3, 4), v.dtype)),
+    Sample(indexing.add_place, shapes=((V,),), call=lambda v: indexing.add_place(v, 1, (3, 4), v.dtype)),
     Sample(indexing.place, shapes=((V,),), call=lambda v: indexing.place(v, ROWS, (3,), v.dtype)),
     Sample(indexing.scatter, shapes=((V,),), call=lambda v: indexing.scatter(v, ROWS, (3,), v.dtype)),
     Sample(indexing.index_add, shapes=((M, V), (M, ())), call=lambda x, v: indexing.index_add(np.copy(x), 1, v)),

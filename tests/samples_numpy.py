@@ -110,6 +110,7 @@ COUNTS = [
     question(np.unpackbits, (((3,),),), integer=True, call=lambda x: np.unpackbits(x.astype(np.uint8))),
     question(np.ravel_multi_index, (((3,),),), integer=True, domain=(0, 3), call=lambda x: np.ravel_multi_index((x, x), (4, 5))),
     question(np.unravel_index, (((3,),),), integer=True, domain=(0, 9), call=lambda x: np.unravel_index(x, (4, 5))),
+    question(np.ix_, (((3,),),), integer=True, call=lambda x: np.ix_(x, x)),
     Sample(np.roots, (((4,),),), domain=(1.0, 2.0), call=lambda p: np.abs(np.roots(p)), order=1, finite=True, empty=False),
     Sample(np.roots, (((3,),),), call=lambda x: np.roots(np.concatenate([[1.0, -6.0], 11.0 + 0.1 * x[:1], -6.0 + 0.1 * x[1:2]]))),
 ]

@@ -32,13 +32,13 @@ FUNCTIONS = [
     *[fixed(f, 1.5, finite=True) for f in (special.hankel1, special.hankel2, special.hankel1e, special.hankel2e)],
     *[fixed(f, 1.5, 0.7, finite=True) for f in (special.wright_bessel, special.log_wright_bessel)],
     *[unary(f, POSITIVE, call=stacked(f, 1.5), finite=True) for f in (special.pbdv, special.pbvv, special.pbwa)],
-    *[unary(f, (5.0, 80.0), call=stacked(f, 2, 0.7), finite=True) for f in (special.mathieu_cem, special.mathieu_sem)],
-    *[unary(f, (0.2, 1.2), call=stacked(f, 2, 0.7), finite=True)
+    *[unary(f, (5.0, 80.0), call=stacked(f, 2, np.float64(0.7)), finite=True) for f in (special.mathieu_cem, special.mathieu_sem)],
+    *[unary(f, (0.2, 1.2), call=stacked(f, 2, np.float64(0.7)), finite=True)
       for f in (special.mathieu_modcem1, special.mathieu_modcem2, special.mathieu_modsem1, special.mathieu_modsem2)],
     Sample(special.ellipj, domain=POSITIVE, call=lambda u: np.stack(special.ellipj(u, 0.4))),
-    binary(special.elliprc, POSITIVE, (3.0, 5.0), order=1),
-    Sample(special.elliprf, (((3,), (3,), (3,)), ((2, 1), (3,), ())), domain=POSITIVE, order=1),
-    Sample(special.elliprg, (((3,), (3,), (3,)), ((2, 1), (3,), ())), domain=POSITIVE, order=1),
+    binary(special.elliprc, POSITIVE, (3.0, 5.0)),
+    *[Sample(f, (((3,), (3,), (3,)), ((2, 1), (3,), ())), domain=((0.3, 1.0), (2.0, 3.0), (4.0, 6.0)))
+      for f in (special.elliprf, special.elliprg, special.elliprd)],
     binary(special.agm, POSITIVE, (3.0, 5.0)),
     binary(special.agm, (3.0, 5.0), POSITIVE),
     *[fixed(f, n, domain=UNIT) for n in (0, 1, 4)
@@ -65,7 +65,7 @@ DISTRIBUTIONS = [
            finite=True),
     *[fixed(f, 3.0, 4.5) for f in (special.fdtr, special.fdtrc)],
     fixed(special.fdtri, 3.0, 4.5, domain=UNIT),
-    *[fixed(f, 2.0, 5, domain=UNIT) for f in (special.bdtr, special.bdtrc, special.bdtri)],
+    *[fixed(f, np.float64(2.0), 5, domain=UNIT) for f in (special.bdtr, special.bdtrc, special.bdtri)],
     *[fixed(f, 2, 5, domain=UNIT) for f in (special.nbdtr, special.nbdtrc, special.nbdtri)],
     Sample(special.nrdtrimn, (((3,), (3,), (3,)),), domain=(UNIT, POSITIVE, WIDE)),
     Sample(special.nrdtrisd, (((3,), (3,), (3,)),), domain=(WIDE, (0.6, 0.9), WIDE)),

@@ -175,10 +175,10 @@ class Chance:
         def body(r: Builder, place: Any, *params: Any) -> tuple[list[Any], list[Any]]:
             inside = self.block(r, [*params, place], depth + 1)
             after = [self.result(r, inside, v) for v in params[:count]]
-            if test == "counted":
-                after[-1] = r(o.add, params[count - 1], 1)
             if self.rng.random() < 0.3 and count > 1 and params[0].type == params[1].type:
                 after[0], after[1] = params[1], self.among([params[0], after[0]])
+            if test == "counted":
+                after[-1] = r(o.add, params[count - 1], 1)
             ys = [self.among(inside) for _ in range(self.rng.integers(0, 3))]
             return after, ys
 

@@ -23,6 +23,9 @@ DERIVED = (1e-9, 1e-10)
 LOOPS = {
     "np.argwhere", "np.convolve", "np.correlate", "np.flatnonzero", "np.interp", "np.nansum", "np.nonzero", "np.searchsorted",
     "np.sum", "operator.getitem",
+    "gradscribe.runtime.rules.counting.counted", "gradscribe.runtime.rules.counting.of_bin",
+    "gradscribe.runtime.rules.counting.unique_part", "gradscribe.runtime.rules.counting.weighted_count", "np.bincount",
+    "np.digitize", "np.isin", "np.lexsort", "np.packbits", "np.ravel_multi_index", "np.roots", "np.unpackbits", "np.unravel_index",
 }  # fmt: skip
 
 

@@ -184,6 +184,8 @@ def unwrap(value: Any) -> Any:
         return kind([unwrap(v) for v in value])
     if kind is slice:
         return slice(unwrap(value.start), unwrap(value.stop), unwrap(value.step))
+    if kind is not np.ndarray and isinstance(value, np.ndarray):
+        return base_of(value)
     if isinstance(value, int) and kind is not int and kind is not bool:
         return int(value)
     return tuple([unwrap(v) for v in value]) if isinstance(value, tuple) and not hasattr(value, "_fields") else value

@@ -93,9 +93,8 @@ def _without_rule(function: Any, path: str, args: tuple[Any, ...], kwargs: dict[
 
 def answered_masked(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """NumPy's own answer beside a masked array, whose mask a Tensor would lose; an error where a gradient would be."""
-    for t in tensors_in((args, kwargs)):
-        leave(t, "array")
-    return function(*_plain(args), **{k: _plain(v) for k, v in kwargs.items()})
+    plain = lambda v: leave(v, "array") if isinstance(v, Operand) else v
+    return function(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
 
 
 def _plain(value: Any) -> Any:

@@ -73,6 +73,8 @@ def _in_place(fn: Callable[..., Any], symbol: str) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if LOCAL.depth and (type(self._value) is not np.ndarray or (levels_of(self) and not self.ndim)):
             return apply2(op, self, other)  # a scalar is rebound, as in NumPy
+        if symbol == "@=" and np.ndim(other) == 1:
+            raise ValueError("inplace matrix multiplication takes a second operand of at least two dimensions")
         try:
             return storage.update(self, lambda x: apply2(op, x, other), f"x {symbol} y", other)
         except Foreign:

@@ -24,8 +24,8 @@ class singular(contextlib.ContextDecorator):  # lower case, like no_grad
     """What operations in this block do where they have no derivative (`np.abs` at 0, `np.maximum` of equal numbers).
 
     `"convention"`, which holds outside, gives what docs/kinks.md writes down. `"nan"` gives NaN and `"raise"` a
-    SingularPointError (a FloatingPointError), both in backward and only where a cotangent arrives that is not zero: what
-    `np.where` does not take does no harm. Where a shape is reduced or a matrix decomposed, any cotangent counts.
+    SingularPointError (a FloatingPointError), both in backward. Where the slope is finite, a cotangent of zero does no harm: what
+    `np.where` does not take, for one. Where a shape is reduced or a matrix decomposed, any cotangent counts.
 
     Compiled functions that are called in the block run eagerly; a block inside of a compiled function is part of its source.
     Raises ValueError for another word.
@@ -85,7 +85,7 @@ def _minding(op: Op, name: str, vjp: Vjp, mode: str) -> Vjp:
         at, g = points.fn(*[named[n] for n in points.names]), named["g"]
         if at is False:
             return d_x
-        felt = at & (g != 0) if elementwise else at
+        felt = at & ((g != 0) | np.isnan(d_x)) if elementwise else at  # zero times infinity is not known to be zero
         if mode == "raise":
             if happens(felt):
                 raise SingularPointError(_told(op, name, named["site"], felt))

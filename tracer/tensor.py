@@ -13,6 +13,7 @@ import numpy as np
 from ..runtime.errors import AutogradError, DtypeError
 from .backward import backward, may_be_grad
 from .dispatch import apply, install
+from .exchange import Exchange
 from .exits import leave, warn_at_user
 from .graph import AccumulateGrad, Pick, extra_of
 from .hooks import RemovableHandle
@@ -50,7 +51,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     return made.requires_grad_() if requires_grad else made
 
 
-class Tensor(Operators):
+class Tensor(Operators, Exchange):
     """An array that records what is done to it.
 
     `requires_grad` asks for a gradient; `backward()` on a result fills `.grad` of the leaves. Made by `gs.tensor`.
@@ -351,18 +352,6 @@ class Tensor(Operators):
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         return np.asarray(leave(self, "tolist")).tolist()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = leave(self, "array")
-        if dtype is not None and array.dtype != dtype:
-            return np.array(array, dtype)
-        return np.array(array) if copy else array
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return leave(self, "dlpack").__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if LOCAL.depth and not self.is_leaf:

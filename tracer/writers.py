@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from ..runtime.errors import GradientLossError, NoRuleError
 from ..runtime.registry import path_of
 from ..runtime.rules.indexing import index_add_at, index_set
+from ..runtime.rules.support import literal
 from . import storage
 from .dispatch import unwrap
 from .operand import Operand, wrap
@@ -28,25 +31,49 @@ def _put(target: Any, ind: Any, v: Any, mode: str = "raise") -> Any:
     places: Any = np.ravel(ind)
     if mode != "raise":
         places = places % target.size if mode == "wrap" else np.clip(places, 0, target.size - 1)
-    values = np.ravel(v)
-    if values.size != places.size and values.size != 1:
-        values = values[np.arange(places.size) % values.size]
-    if isinstance(places, np.ndarray):
-        places = places.tolist()
-    return np.reshape(index_set(np.ravel(target), places, values), target.shape)
+    places = places.tolist() if isinstance(places, np.ndarray) else places
+    return np.reshape(_cycled(np.ravel(target), places, v), target.shape)
 
 
 def _putmask(target: Any, mask: Any, values: Any) -> Any:
-    flat = np.ravel(values)
-    every = np.arange(target.size) % flat.size
-    return np.where(mask, np.reshape(flat[every], target.shape), target)
+    if np.size(values) != 1 and np.shape(values) != target.shape:
+        values = np.reshape(np.ravel(values)[[k % np.size(values) for k in range(target.size)]], target.shape)
+    return np.where(mask, values, target)
 
 
 def _fill_diagonal(target: Any, val: Any, wrap: bool = False) -> Any:
-    if wrap or np.ndim(val):
-        raise blame(NoRuleError("np.fill_diagonal with `wrap` or with an array: write a[i, i] = values in its place"))
-    k = list(range(min(target.shape)))
-    return index_set(target, (k,) * target.ndim, val)
+    np.fill_diagonal(np.empty(target.shape), 0.0)  # NumPy's own errors
+    shape = target.shape
+    step = 1 + shape[-1] if len(shape) == 2 else 1 + sum([math.prod(shape[:k]) for k in range(1, len(shape))])
+    end = shape[1] * shape[1] if len(shape) == 2 and not wrap else target.size
+    return np.reshape(_cycled(np.ravel(target), list(range(target.size))[:end:step], val), shape)
+
+
+def _cycled(flat: Any, places: Any, val: Any) -> Any:
+    """A vector with `val` at some places, over and over as far as it goes."""
+    values, count = np.ravel(literal(val, flat)), np.size(places)
+    if np.size(values) not in (1, count) and count:
+        values = values[[k % np.size(values) for k in range(count)]]
+    return index_set(flat, places, values)
+
+
+def _place(target: Any, mask: Any, vals: Any) -> Any:
+    flat, chosen = np.ravel(vals), np.reshape(mask, target.shape)
+    if not flat.size and chosen.any():
+        raise ValueError("Cannot insert from an empty array!")
+    turn = (np.cumsum(np.ravel(chosen)) - 1) % max(flat.size, 1)
+    return np.where(chosen, np.reshape(np.take(flat, turn), target.shape), target)
+
+
+def _put_along_axis(target: Any, indices: Any, values: Any, axis: int | None = -1) -> Any:
+    if axis is None:
+        return np.reshape(_put_along_axis(np.ravel(target), indices, values, 0), target.shape)
+    indices, shape = unwrap(indices), target.shape
+    if indices.ndim != len(shape):
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    at = [np.reshape(np.arange(n), [-1 if j == k else 1 for j in range(len(shape))]) for k, n in enumerate(shape)]
+    at[axis] = indices
+    return index_set(target, tuple([a.tolist() for a in np.broadcast_arrays(*at)]), values)
 
 
 def _writer(function: Callable[..., Any], exact: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -80,7 +107,7 @@ def _writer(function: Callable[..., Any], exact: Callable[..., Any] | None) -> C
 
 
 def write_at(ufunc: Any, target: Any, index: Any, *values: Any) -> None:
-    """`ufunc.at`: the gradient of np.add.at and np.subtract.at is known, the others take constants only."""
+    """`ufunc.at`: np.add.at and np.subtract.at at once, the others occurrence by occurrence of each element."""
     known: dict[Any, Callable[..., Any]] = {
         np.add: lambda t, i, v: index_add_at(t, i, v),
         np.subtract: lambda t, i, v: index_add_at(t, i, -v),
@@ -90,7 +117,24 @@ def write_at(ufunc: Any, target: Any, index: Any, *values: Any) -> None:
         ufunc.at(*args)
 
     at.__name__, at.__module__ = f"{ufunc.__name__}.at", "numpy"
-    _writer(at, known.get(ufunc))(target, index, *values)
+    _writer(at, known.get(ufunc) or functools.partial(_at, ufunc))(target, index, *values)
+
+
+def _at(ufunc: Any, target: Any, index: Any, *values: Any) -> Any:
+    """What `ufunc.at` leaves in its target: of an element that is named several times every turn follows the one before."""
+    named = np.arange(target.size).reshape(target.shape)[unwrap(index)]
+    flat, order = np.ravel(target), named.ravel()
+    turn = np.zeros(order.size, int)
+    seen: dict[int, int] = {}
+    for k, element in enumerate(order.tolist()):
+        turn[k] = seen[element] = seen.get(element, -1) + 1
+    given = [np.ravel(np.broadcast_to(v, named.shape)) for v in values]
+    for k in range(int(turn.max(initial=-1)) + 1):
+        now = np.flatnonzero(turn == k).tolist()
+        places = order[now].tolist()
+        made = ufunc(flat[places], *[v[now] for v in given])
+        flat = index_set(flat, places, made if made.dtype == target.dtype else made.astype(target.dtype))
+    return np.reshape(flat, target.shape)
 
 
 def _tensors(value: Any) -> list[Any]:
@@ -101,7 +145,7 @@ def _tensors(value: Any) -> list[Any]:
 
 
 _EXACT: dict[Any, Callable[..., Any] | None] = {
-    np.copyto: _copyto, np.put: _put, np.putmask: _putmask, np.fill_diagonal: _fill_diagonal, np.place: None,
-    np.put_along_axis: None,
+    np.copyto: _copyto, np.put: _put, np.putmask: _putmask, np.fill_diagonal: _fill_diagonal, np.place: _place,
+    np.put_along_axis: _put_along_axis,
 }  # fmt: skip
 WRITERS = {function: _writer(function, exact) for function, exact in _EXACT.items()}

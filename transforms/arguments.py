@@ -187,7 +187,8 @@ def _linked(leaf: Any, dtype: Any) -> Any:
 class Finisher:
     """Results as they leave: arrays where arrays came in, each in memory of its own."""
 
-    def __init__(self, frame: Arguments, as_tensors: bool) -> None:
+    def __init__(self, frame: Arguments, as_tensors: bool, conjugates: bool = True) -> None:
+        self.conjugates = conjugates  # PyTorch's convention; without, the cotangents of rules are JAX's gradients
         self.as_tensors = as_tensors or bool(LOCAL.levels)
         self.cuts = not as_tensors  # under vmap: Tensors, but without the graph
         self.outermost = LOCAL.differentiating == 0
@@ -195,7 +196,8 @@ class Finisher:
 
     def gradient(self, g: Any, source: Any) -> Any:
         """A gradient in the type of what it belongs to."""
-        return self._left(outward(self._zeros(source) if g is None else g), source)
+        g = self._zeros(source) if g is None else g
+        return self._left(outward(g) if self.conjugates else g, source)
 
     def tangent(self, t: Any, leaf: Any) -> Any:
         """A tangent in the type of the result that it belongs to."""

@@ -189,6 +189,8 @@ class _Run:
         transformed = function if isinstance(function, GradFunction) else None
         self.function = function.function if transformed else function
         self.has_aux = transformed.has_aux if transformed else False
+        if transformed and transformed.convention != "torch":
+            self.notes.append("in PyTorch's convention")
         self.args, self.kwargs = args, kwargs
         self.names = dict(zip([*range(len(args)), *kwargs], parameter_names(self.function, args, kwargs), strict=True))
         if transformed:

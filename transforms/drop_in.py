@@ -13,6 +13,7 @@ import numpy as np
 from ..tracer.dispatch import has_tensor
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand
+from .array_makers import JOINERS
 from .namespaces import replacement, stands_for
 from .scipy_names import Distribution
 
@@ -33,7 +34,7 @@ class ndarray(metaclass=_ArrayMeta):  # noqa: N801  # NumPy's name
 
 def _both(fn: Any) -> Any:
     """What stands in for `fn` where Tensors are about: inside transforms, and where one is among the arguments."""
-    ours = None if isinstance(fn, type) else replacement(fn)
+    ours = None if isinstance(fn, type) and fn is not np.vectorize else replacement(fn)
     if not isinstance(ours, types.FunctionType):
         return fn if ours is None else ours
 
@@ -64,7 +65,7 @@ class Namespace(types.ModuleType):
         if isinstance(value, types.ModuleType):
             found: Any = importlib.import_module(f"{self.__name__}.{name}") if _within(value, real) else value
         else:
-            found = _both(value) if callable(value) else value
+            found = _both(value) if callable(value) else JOINERS.get(id(value), value)
         if callable(found) or isinstance(found, types.ModuleType):  # a number may change
             self.__dict__[name] = found
         return found

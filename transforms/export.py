@@ -84,6 +84,8 @@ def differentiated(function: Any, argnums: Any) -> tuple[Any, Any]:
     if isinstance(function, GradFunction):
         if function.has_aux:
             raise TypeError("gs.export and gs.load take functions with one output: has_aux is not exported")
+        if function.convention != "torch":
+            raise TypeError("gs.export and gs.load write gradients in PyTorch's convention: leave convention='jax' away")
         return differentiated(function.function, function.argnums)[0], function.argnums
     return function, argnums
 

@@ -35,6 +35,7 @@ class GradFunction(Transform):
         self.argnums = options["argnums"]
         self.has_aux = options["has_aux"]
         self.with_value = options["with_value"]
+        self.convention = options.get("convention", "torch")
         if self.with_value:
             self.kind = "value_and_grad"
 
@@ -47,7 +48,7 @@ class GradFunction(Transform):
             value, aux = self._split(result)
             grads = self._backward(value, frame, keep_graph)
         as_tensors = outer or frame.tensors_given or LOCAL.recorder is not None
-        finished = Finisher(frame, as_tensors)
+        finished = Finisher(frame, as_tensors, conjugates=self.convention == "torch")
         recorder = LOCAL.recorder
         before = None if recorder is None else recorder.backward_begins()
         trees = [unflatten(s, [finished.gradient(g, a) for g, a in group]) for s, group in frame.grouped(grads)]
@@ -122,36 +123,41 @@ def _return_lines(code: types.CodeType) -> list[tuple[int, int]]:
     ]
 
 
-def _decorator(function: Any, argnums: Any, has_aux: bool, with_value: bool) -> Any:
+def _decorator(function: Any, argnums: Any, has_aux: bool, with_value: bool, convention: str) -> Any:
     for n in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
         if not isinstance(n, (int, str)) or isinstance(n, bool):
             raise TypeError(f"argnums takes positions or names of arguments, not {n!r}")
     if isinstance(argnums, (tuple, list)) and not argnums:
         raise AutogradError("argnums is empty: name at least one argument to differentiate")
-    options = {"argnums": argnums, "has_aux": has_aux, "with_value": with_value}
+    if convention not in ("torch", "jax"):
+        raise ValueError(f"convention is 'torch' (dL/da + i dL/db, for z = a + ib) or 'jax' (its conjugate), not {convention!r}")
+    options = {"argnums": argnums, "has_aux": has_aux, "with_value": with_value, "convention": convention}
     if function is None:
         return functools.partial(GradFunction, options=options)
     return GradFunction(function, options)
 
 
-def grad(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
+def grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, convention: str = "torch") -> Any:
     """The gradient of `function` with respect to the arguments `argnums`, as a function of the same arguments.
 
     `argnums` is a position or a name (then the gradient has the shape and dtype of that argument; of a dict, list,
     tuple or dataclass it is the like), or a tuple of them (then a tuple). `has_aux` takes a function that returns
-    `(output, aux)` and gives `(gradient, aux)`. Bare or with arguments it is a decorator. Complex gradients follow
-    PyTorch's convention. Raises ShapeError unless the output is a scalar, DtypeError for integer arguments.
+    `(output, aux)` and gives `(gradient, aux)`. Bare or with arguments it is a decorator. Of a complex argument z = a + ib the
+    gradient is dL/da + i dL/db, as in PyTorch, or with `convention="jax"` the conjugate of that (docs/complex.md). Raises
+    ShapeError unless the output is a scalar, DtypeError for integer arguments, ValueError for another convention.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.grad(lambda x: np.sum(x ** 2))(np.array([1.0, 2.0]))
     array([2., 4.])
     >>> gs.grad(gs.grad(np.sin))(0.5) == -np.sin(0.5)
     np.True_
+    >>> gs.grad(lambda z: np.abs(z) ** 2, convention="jax")(1.0 + 2.0j)
+    np.complex128(2-4j)
     """
-    return _decorator(function, argnums, has_aux, with_value=False)
+    return _decorator(function, argnums, has_aux, with_value=False, convention=convention)
 
 
-def value_and_grad(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
+def value_and_grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, convention: str = "torch") -> Any:
     """Like `gs.grad`, but gives `(value, gradient)`; with `has_aux`, `((value, aux), gradient)`.
 
     >>> import numpy as np, gradscribe as gs
@@ -159,4 +165,4 @@ def value_and_grad(function: Any = None, argnums: Any = 0, has_aux: bool = False
     >>> float(value), gradient
     (5.0, array([2., 4.]))
     """
-    return _decorator(function, argnums, has_aux, with_value=True)
+    return _decorator(function, argnums, has_aux, with_value=True, convention=convention)

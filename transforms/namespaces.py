@@ -17,6 +17,7 @@ from ..runtime.rules.elementwise import astype
 from ..tracer.dispatch import apply, has_tensor, stack_nested
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand, levels_of, wrap
+from .array_makers import JOINERS, chkfinite, required, vectorize
 from .scipy_names import is_known, of_scipy, through_apply
 
 __all__ = ["ScopedModule", "makes_generators", "may_draw", "op_of_the_user", "replacement", "stands_for"]
@@ -172,7 +173,7 @@ def _seeding(fn: Any) -> Any:
 _CREATION = (
     "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity", "zeros_like", "ones_like", "empty_like",
     "full_like", "tri", "indices", "tril_indices", "triu_indices", "diag_indices", "logspace", "geomspace", "bartlett",
-    "blackman", "hamming", "hanning", "kaiser",
+    "blackman", "hamming", "hanning", "kaiser", "ix_",
 )  # fmt: skip
 _FILES = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "save", "savez", "savetxt")
 _SETTINGS = ("errstate", "seterr", "geterr", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions")
@@ -199,7 +200,8 @@ def _by_identity() -> dict[int, Any]:
         id(np.ascontiguousarray): _laid_out(np.ascontiguousarray, "c_contiguous"),
         id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"),
         id(isinstance): _isinstance, id(type): type_of, id(len): _len, id(hasattr): _hasattr, id(getattr): _getattr,
-        id(np.isscalar): _isscalar, id(print): _print,
+        id(np.isscalar): _isscalar, id(print): _print, id(np.vectorize): vectorize, **JOINERS,
+        id(np.asarray_chkfinite): chkfinite(_asarray), id(np.require): required(_asarray),
     }  # fmt: skip
     for name in _CREATION:
         found[id(getattr(np, name))] = _creation(getattr(np, name))

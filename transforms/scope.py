@@ -20,6 +20,7 @@ import numpy as np
 
 from ..runtime.registry import lookup
 from ..tracer.modes import LOCAL
+from .array_makers import JOINERS, vectorized
 from .drop_in import Namespace
 from .globals_rewrite import through_module
 from .namespaces import ScopedModule, makes_generators, op_of_the_user, replacement
@@ -190,7 +191,9 @@ class Scope:
             return self.rebuild(value)
         if (kind is types.MethodType and is_user_function(value.__func__)) or kind is functools.partial:
             return self.rebuild(value)
-        found = replacement(value) if callable(value) else None
+        if kind is np.vectorize:
+            return vectorized(value, self.rebuild)
+        found = replacement(value) if callable(value) or id(value) in JOINERS else None
         return value if found is None else found
 
     def module(self, module: types.ModuleType) -> types.ModuleType:
@@ -210,7 +213,7 @@ class Scope:
                         f"uses the class {module.__name__}.{name}; np.random.default_rng(seed) is known"
                     )
                 if library and not isinstance(value, types.ModuleType):
-                    found = replacement(value) if callable(value) else None
+                    found = replacement(value) if callable(value) or id(value) in JOINERS else None
                     return value if found is None else found
                 return self.see(value, Path(("attribute", module, name)))
 

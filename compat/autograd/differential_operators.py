@@ -29,22 +29,29 @@ __all__ = [
 ]  # fmt: skip
 
 
+_RUNS: dict[str, Callable[..., Any]] = {}
+
+
 class Operator(Transform):
     """A derivative under autograd's name: `run(function, argnum, args, kwargs)`, called with the function's arguments."""
 
-    kind = "compat.autograd"
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function, options)
+        self.kind = options["run"]
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return self.options["run"](self.function, self.options["argnum"], args, kwargs)
+        more = self.options.get("more", ())
+        return _RUNS[self.options["run"]](self.function, self.options["argnum"], args, kwargs, *more)
 
 
 def _operator(run: Callable[..., Any]) -> Callable[..., Any]:
     """`run` as a function of `fun` and `argnum`, a position or a tuple of them."""
+    _RUNS[run.__name__] = run
 
     def make(fun: Any, argnum: Any = 0) -> Any:
-        return Operator(fun, {"run": run, "argnum": argnum})
+        return Operator(fun, {"run": run.__name__, "argnum": argnum})
 
-    make.__name__ = make.__qualname__ = run.__name__.lstrip("_")
+    make.__name__ = make.__qualname__ = run.__name__
     make.__doc__ = run.__doc__
     return make
 
@@ -207,24 +214,18 @@ def make_hvp(fun: Any, argnum: Any, args: Any, kwargs: Any) -> Any:
     return back, gradient
 
 
-def hessian_tensor_product(fun: Any, argnum: Any = 0) -> Any:
+@_operator
+def hessian_tensor_product(fun: Any, argnum: Any, args: Any, kwargs: Any) -> Any:
     """The Hessian times a tensor that comes behind the arguments: `hessian_tensor_product(fun)(*args, tensor)`."""
-
-    def product(fun: Any, argnum: Any, args: Any, kwargs: Any) -> Any:
-        *given, tensor = args
-        return make_hvp(fun, argnum)(*given, **kwargs)[0](tensor)
-
-    return Operator(fun, {"run": product, "argnum": argnum})
+    *given, tensor = args
+    return make_hvp(fun, argnum)(*given, **kwargs)[0](tensor)
 
 
-def tensor_jacobian_product(fun: Any, argnum: Any = 0) -> Any:
+@_operator
+def tensor_jacobian_product(fun: Any, argnum: Any, args: Any, kwargs: Any) -> Any:
     """A tensor, behind the arguments, times the Jacobian: `tensor_jacobian_product(fun)(*args, tensor)`."""
-
-    def product(fun: Any, argnum: Any, args: Any, kwargs: Any) -> Any:
-        *given, tensor = args
-        return _vjp(fun, argnum, tuple(given), kwargs)[1](tensor)
-
-    return Operator(fun, {"run": product, "argnum": argnum})
+    *given, tensor = args
+    return _vjp(fun, argnum, tuple(given), kwargs)[1](tensor)
 
 
 hessian_vector_product = hvp = hessian_tensor_product
@@ -235,16 +236,19 @@ def _half_square(x: Any) -> Any:
     return np.sum(x**2) / 2
 
 
+def _ggnvp(f: Any, argnum: Any, args: Any, kwargs: Any, g: Any) -> Any:
+    value, back = _vjp(f, argnum, args, kwargs)
+    of = _without(argnum, f, args, kwargs)
+    curve = make_hvp(g)(value)[0]
+    return lambda v: back(curve(jvp(of, (args[argnum],), (v,))[1]))
+
+
+_RUNS["make_ggnvp"] = _ggnvp
+
+
 def make_ggnvp(f: Any, g: Any = _half_square, f_argnum: int = 0) -> Any:
     """The generalised Gauss-Newton product of `g(f(x))`: v becomes Jᵀ H J v, with the Jacobian of f and the Hessian of g."""
-
-    def run(f: Any, argnum: Any, args: Any, kwargs: Any) -> Any:
-        value, back = _vjp(f, argnum, args, kwargs)
-        of = _without(argnum, f, args, kwargs)
-        curve = make_hvp(g)(value)[0]
-        return lambda v: back(curve(jvp(of, (args[argnum],), (v,))[1]))
-
-    return Operator(f, {"run": run, "argnum": f_argnum})
+    return Operator(f, {"run": "make_ggnvp", "argnum": f_argnum, "more": (g,)})
 
 
 def checkpoint(fun: Any) -> Any:

@@ -198,6 +198,13 @@ def defvjp_argnums(fun: Any, vjpmaker: Callable[..., Any]) -> None:
     _owner(fun, "defvjp_argnums").vjp = lambda asked, ans, args, kwargs: vjpmaker(asked, ans, args, kwargs)
 
 
+def _moved(owner: Primitive, argnum: int, t: Any, args: Any, kwargs: Any) -> Any:
+    """A linear function of a tangent, in the place of the argument."""
+    if _requires_grad(t) and owner.vjp is None:  # backward would transpose what it cannot look into
+        raise _missing(owner._name(), "VJP", argnum)
+    return owner(*_with(args, (argnum,), (t,)), **kwargs)
+
+
 def defjvp(fun: Any, *jvpfuns: Any, argnums: Any = None) -> None:
     """One `jvpfun(t, ans, *args, **kwargs)` an argument: how the output moves as that argument moves along `t`.
 
@@ -213,7 +220,7 @@ def defjvp(fun: Any, *jvpfuns: Any, argnums: Any = None) -> None:
                 raise _missing(owner._name(), "JVP", k)
             if funs[k] is not None:
                 same = funs[k] == "same"
-                parts.append(owner(*_with(args, (k,), (t,)), **kwargs) if same else funs[k](t, ans, *args, **kwargs))
+                parts.append(_moved(owner, k, t, args, kwargs) if same else funs[k](t, ans, *args, **kwargs))
         return functools.reduce(lambda a, b: a + b, parts) if parts else np.zeros_like(ans)
 
     owner = _owner(fun, "defjvp")
@@ -240,7 +247,7 @@ def def_linear(fun: Any) -> None:
     owner = _owner(fun, "def_linear")
 
     def jvp(asked: Any, tangents: Any, ans: Any, args: Any, kwargs: Any) -> Any:
-        parts = [owner(*_with(args, (k,), (t,)), **kwargs) for k, t in zip(asked, tangents, strict=True)]
+        parts = [_moved(owner, k, t, args, kwargs) for k, t in zip(asked, tangents, strict=True)]
         return functools.reduce(lambda a, b: a + b, parts)
 
     owner.jvp = jvp

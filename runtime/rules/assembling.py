@@ -179,18 +179,6 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     return filt
 
 
-@composed(np.ix_)
-def ix_(*args: Any) -> Any:
-    """Vectors of positions, each along an axis of its own."""
-    made = []
-    for k, positions in enumerate(args):
-        if np.ndim(positions) != 1:
-            raise ValueError("Cross index must be 1 dimensional")
-        positions = np.flatnonzero(positions) if positions.dtype.kind == "b" else positions
-        made.append(np.reshape(positions, (*(1,) * k, -1, *(1,) * (len(args) - k - 1))))
-    return tuple(made)
-
-
 @composed(np.common_type)
 def common_type(*arrays: Any) -> Any:
     """The inexact type that holds all of several arrays."""

@@ -19,6 +19,7 @@ for _fn, _signature in (
     (np.ravel_multi_index, "multi_index, dims, mode='raise', order='C'"),
 ):  # fmt: skip
     undifferentiable(_fn, _signature, opaque)
+undifferentiable(np.ix_, "*xs", Kind.creation, n_out=None)
 undifferentiable(np.unravel_index, "indices, shape, order='C'", opaque, n_out=None)
 
 op(np.bincount, "x, weights=None, minlength=0", opaque)

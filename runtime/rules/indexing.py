@@ -32,6 +32,12 @@ def _is_place(part: Any) -> bool:
     return getattr(part, "ndim", None) == 0 and part.dtype.kind in "iu"
 
 
+def _has_place(index: Any) -> bool:
+    """Whether one of the parts is a single whole number."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return any((isinstance(p, (int, np.integer)) and not isinstance(p, bool)) or _is_place(p) for p in parts)
+
+
 _BASIC = {int, slice, type(None), type(Ellipsis)}
 
 
@@ -46,6 +52,14 @@ def place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` written at `index`, which names each element once."""
     out = np.zeros(shape, dtype)
     out[index] = v
+    return out
+
+
+@primitive("v, index, shape, dtype", Kind.linear)
+def add_place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
+    """Zeros of a shape with `v` added at `index`: as `place` but for -0.0, so that a loop's first trip is like its others."""
+    out = np.zeros(shape, dtype)
+    out[index] += v
     return out
 
 
@@ -113,7 +127,10 @@ def read_last(x: Any, index: Any) -> Any:
 def read_back(g: Any, acc: Any, index: Any, x_shape: Any, x_dtype: Any) -> Any:
     """The running sum of the cotangent of `x`, with that of `x[index]` added in."""
     if names_once(index):
-        return place(g, index, x_shape, x_dtype) if acc is None else index_add(acc, index, g)
+        if acc is not None:
+            return index_add(acc, index, g)
+        first = add_place if _has_place(index) else place
+        return first(g, index, x_shape, x_dtype)
     return scatter(g, index, x_shape, x_dtype) if acc is None else index_add_at(acc, index, g)
 
 
@@ -128,6 +145,7 @@ op(operator.getitem, "x, index", Kind.shaping, path="operator.getitem", title="I
 rule(operator.getitem, x=read_back)
 
 rule(place, v=read_written)
+rule(add_place, v=read_written)
 rule(scatter, v=lambda g, index: g[index])
 rule(index_add, acc=lambda g: g, v=lambda g, index: g[index])
 rule(index_add_at, acc=lambda g: g, v=lambda g, index: g[index])

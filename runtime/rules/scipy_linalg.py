@@ -1,4 +1,4 @@
-"""scipy.linalg: triangular and banded systems, Sylvester's equation and functions of matrices; the rest is NumPy's."""
+"""scipy.linalg: triangular and banded systems, Sylvester's equation, square root and exponential; the rest is NumPy's."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def sqrtm(x: Any) -> Any:
 rule(sqrtm, x=lambda g, out: solve_sylvester(out.T, out.T, g))
 
 
-# Functions of matrices, whose derivative is a block of the same function (R. Mathias, "A chain rule for matrix functions
+# The exponential, whose derivative is a block of another exponential (R. Mathias, "A chain rule for matrix functions
 # and applications", SIAM J. Matrix Anal. Appl. 17, 1996).
 
 
@@ -170,27 +170,19 @@ def expm(x: Any) -> Any:
     return scipy.linalg.expm(x)
 
 
-@primitive("x", opaque, may_raise=True)
-def logm(x: Any) -> Any:
-    """`linalg.logm`, which does not dispatch."""
-    return scipy.linalg.logm(x)
-
-
-def _of_blocks(function: Any, g: Any, x: Any) -> Any:
-    """The cotangent of `x`: the upper right block of the function of [[xᵀ, g], [0, xᵀ]]."""
+def _expm_back(g: Any, x: Any) -> Any:
+    """The cotangent of `x`: the upper right block of the exponential of [[xᵀ, g], [0, xᵀ]]."""
     n = np.shape(x)[-1]
     flipped = np.swapaxes(x, -1, -2)
     above = np.concatenate([flipped, g], axis=-1)
     below = np.concatenate([np.zeros_like(flipped), flipped], axis=-1)
-    return function(np.concatenate([above, below], axis=-2))[..., :n, n:]
+    return expm(np.concatenate([above, below], axis=-2))[..., :n, n:]
 
 
-rule(expm, x=lambda g, x: _of_blocks(expm, g, x))
-rule(logm, x=lambda g, x: _of_blocks(logm, g, x))
+rule(expm, x=lambda g, x: _expm_back(g, x))
 
-composed(linalg.sqrtm)(lambda A: sqrtm(A))  # noqa: PLW0108  # scipy's parameter name
-composed(linalg.expm)(lambda A: expm(A))  # noqa: PLW0108
-composed(linalg.logm)(lambda A: logm(A))  # noqa: PLW0108
+composed(linalg.sqrtm)(lambda A: sqrtm(A))
+composed(linalg.expm)(lambda A: expm(A))
 
 # What NumPy has, too.
 

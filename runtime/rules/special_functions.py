@@ -61,13 +61,13 @@ op(special.modstruve, "v, x", elementwise)
 rule(special.modstruve, x=lambda g, v, x, out: g * (special.modstruve(v - 1, x) - v * out / x))
 
 op(special.itstruve0, "x", elementwise)
-rule(special.itstruve0, x=lambda g, x: g * special.struve(0, x))
+rule(special.itstruve0, x=lambda g, x, out: g * special.struve(0, x).astype(out.dtype))  # which knows doubles only
 
 op(special.it2struve0, "x", elementwise)
-rule(special.it2struve0, x=lambda g, x: -g * (special.struve(0, x) / x))
+rule(special.it2struve0, x=lambda g, x, out: -g * (special.struve(0, x).astype(out.dtype) / x))
 
 op(special.itmodstruve0, "x", elementwise)
-rule(special.itmodstruve0, x=lambda g, x: g * special.modstruve(0, x))
+rule(special.itmodstruve0, x=lambda g, x, out: g * special.modstruve(0, x).astype(out.dtype))
 
 op(special.itj0y0, "x", elementwise, n_out=2)
 rule(special.itj0y0, x=lambda g, x: both(g, special.j0(x), special.y0(x)))
@@ -194,7 +194,7 @@ op(special.elliprc, "x, y", elementwise)
 rule(
     special.elliprc,
     x=lambda g, x, y: -g * (special.elliprd(y, y, x) / 6),
-    y=lambda g, x, y: -g * (special.elliprd(x, y, y) / 3),
+    y=lambda g, x, y, out: g * ((x * special.elliprd(y, y, x) / 6 - out / 2) / y),
 )
 
 op(special.elliprf, "x, y, z", elementwise)
@@ -204,6 +204,20 @@ rule(
     y=lambda g, x, y, z: -g * (special.elliprd(x, z, y) / 6),
     z=lambda g, x, y, z: -g * (special.elliprd(x, y, z) / 6),
 )
+
+op(special.elliprd, "x, y, z", elementwise)
+rule(
+    special.elliprd,
+    x=lambda g, x, y, z, out: g * elliprd_slope(x, y, z, out),
+    y=lambda g, x, y, z, out: g * elliprd_slope(y, x, z, out),
+    z=lambda g, x, y, z, out: -g * ((1.5 * out + x * elliprd_slope(x, y, z, out) + y * elliprd_slope(y, x, z, out)) / z),
+)
+
+
+def elliprd_slope(x: Any, y: Any, z: Any, out: Any) -> Any:
+    """The slope of Carlson's R_D in the first of its arguments, where that is not the last."""
+    return (out - special.elliprd(y, z, x)) / (2 * (z - x))
+
 
 op(special.elliprg, "x, y, z", elementwise)
 rule(

@@ -68,8 +68,8 @@ def stays(call: Call, ranges: Ranges | None = None) -> bool:
     whether they are in range.
     """
     if is_region(call):
-        inner = None if ranges is None else ranges.within(call)
-        return any(stays(one, inner) for region in regions_of(call) for one in region.calls)
+        inner = [(region, ranges and ranges.within(call, region)) for region in regions_of(call)]
+        return any(stays(one, known) for region, known in inner for one in region.calls)
     return call.op.may_raise or call.op.effect or _finds_by_value(call, ranges)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...runtime.ir import Call, Graph, Value, map_values
-from ...runtime.regions import all_calls, copied, regions_of
 from .effects import stays
 from .passes.rewrite import key_of
 
@@ -74,7 +73,7 @@ class Node:
             twin = calls.get(_key(call, args))
             if twin is not None and not call.backward and not stays(call):
                 shared[call] = twin
-                now.update(zip(_values_of(call), _values_of(twin), strict=True))
+                now.update(zip(call.outs, twin.outs, strict=True))
         first = set(shared.values())
         self.calls += [call for call in one.calls if call in first]
         one.calls = [call for call in one.calls if call not in first]
@@ -95,7 +94,7 @@ class Node:
             return now.get(v, v)
 
         def moved(call: Call) -> Call:
-            for v in _values_of(call):
+            for v in call.outs:
                 value(v)
             return call.with_args(tuple([map_values(a, value) for a in call.args]))
 
@@ -181,7 +180,7 @@ class _Path:
             twin = calls.pop(_key(call, self.args(call)), None)
             if twin is None:
                 return False
-            self.known.update(zip(_values_of(call), _values_of(twin), strict=True))
+            self.known.update(zip(call.outs, twin.outs, strict=True))
         return True
 
     def is_like(self, own: Call, guard: Call) -> bool:
@@ -194,7 +193,8 @@ class _Path:
         return Node(calls, self.number, [map_values(v, self.value) for v in self.graph.outputs])
 
     def call(self, call: Call) -> Call:
-        return copied(Graph([], [call], []), self.value).calls[0]
+        args, outs = self.args(call), tuple(map(self.value, call.outs))
+        return Call(call.op, args, outs, call.site, call.backward, call.quiet)
 
     def args(self, call: Call) -> tuple[Any, ...]:
         return tuple([map_values(a, self.value) for a in call.args])
@@ -205,17 +205,10 @@ class _Path:
         if found is None:
             found = self.known[v] = Value(v.type, v.name)
             found.sites = v.sites
-            found.element = None if v.element is None else self.value(v.element)
+            found.element = v.element
             found.over = None if v.over is None else self.value(v.over)
             found.cotangent_of = None if v.cotangent_of is None else self.value(v.cotangent_of)
         return found
-
-
-def _values_of(call: Call) -> list[Value]:
-    """What a call gives, and the values within its regions."""
-    regions = regions_of(call)
-    inner = [v for region in regions for one in all_calls(region) for v in one.outs]
-    return [*call.outs, *[v for region in regions for v in region.inputs], *inner]
 
 
 def _next_guard(calls: list[Call], start: int) -> int:

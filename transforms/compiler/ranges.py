@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...runtime.ir import Call, Graph, Value
-from ...runtime.regions import SCAN, is_region, regions_of
+from ...runtime.regions import SCAN, is_region
 
 __all__ = ["Ranges"]
 
@@ -30,24 +30,16 @@ class Ranges:
         """The least and the most that an int may be; None where nothing is known."""
         return self.known.get(v) if isinstance(v, Value) else (v, v) if type(v) is int else None
 
-    def within(self, call: Call) -> Ranges:
-        """The ranges in the regions of a call."""
-        given: dict[Value, Range] = {}
-        for region in regions_of(call):
-            first: list[Any] = [*call.args[2]]
-            if call.op is SCAN:
-                loop, carry, xs, inv, _ = call.args
-                most = self._trips(call)
-                place = [] if region is not loop.body else [None if most is None else (0, most[1] - 1)]
-                first = [*place, *[None] * (len(carry) + len(xs) * len(place)), *inv]
-            for param, arg in zip(region.inputs, first, strict=True):
-                found = arg if type(arg) is tuple else self(arg)
-                if found is not None:
-                    given[param] = found
-        made = Ranges(None, given)
-        for region in regions_of(call):
-            made.known |= Ranges(region, made.known).known
-        return made
+    def within(self, call: Call, region: Graph) -> Ranges:
+        """The ranges in a region of a call."""
+        first: list[Any] = [*call.args[2]]
+        if call.op is SCAN:
+            loop, carry, xs, inv, _ = call.args
+            most = self._trips(call)
+            place = [] if region is not loop.body else [None if most is None else (0, most[1] - 1)]
+            first = [*place, *[None] * (len(carry) + len(xs) * len(place)), *inv]
+        given = {p: a if type(a) is tuple else self(a) for p, a in zip(region.inputs, first, strict=True)}
+        return Ranges(region, {p: found for p, found in given.items() if found is not None})
 
     def exists(self, x: Any, index: Any) -> bool:
         """Whether `x[index]` is known not to raise, of ints that may vary."""

@@ -15,13 +15,17 @@ from .names import own_nodes, uses, variables
 from .nodes import assign, at, blocks_of, constant, function, load, operator_call, store, thunk, tuple_of
 from .unkept import Unkept
 
-__all__ = ["Fresh", "convert_tree", "is_generator"]
+__all__ = ["Fresh", "Keep", "convert_tree", "is_generator", "lines_of_helpers"]
 
 _SIGNS = {
     gast.Add: "iadd", gast.Sub: "isub", gast.Mult: "imul", gast.Div: "itruediv", gast.FloorDiv: "ifloordiv",
     gast.Mod: "imod", gast.Pow: "ipow", gast.MatMult: "imatmul", gast.BitAnd: "iand", gast.BitOr: "ior",
     gast.BitXor: "ixor", gast.LShift: "ilshift", gast.RShift: "irshift",
 }  # fmt: skip
+
+
+class Keep(Exception):
+    """A statement, told by its place, cannot be converted after all; with the reason."""
 
 
 class Fresh:
@@ -40,18 +44,21 @@ class Fresh:
         return name
 
 
-def convert_tree(tree: Any, fresh: Fresh, helpers: set[str]) -> None:
-    """Convert a FunctionDef or Lambda in place; the names of the functions that this makes are added to `helpers`."""
+def convert_tree(tree: Any, fresh: Fresh, helpers: set[str], keep: dict[tuple[int, int], str]) -> None:
+    """Convert a FunctionDef or Lambda in place; the names of the functions that this makes are added to `helpers`.
+
+    `keep` are the places of statements that stay as they are. Raises Keep where there is one more: the tree is lost then.
+    """
     names = variables(tree)
     if isinstance(tree, gast.Lambda):
         tree.body = Expressions(names.own, names.own, set(), fresh, tree).one(tree.body)
         return
-    unkept = Unkept(tree, names)
+    unkept = Unkept(tree, names, keep)
     jumps = Jumps(tree, unkept, fresh)
     jumps.run()
     own = names.own | jumps.own
     annotate(tree, own, names.parameters)
-    _Statements(tree, own, set(unkept.native), jumps, names.declared, fresh, helpers).run()
+    _Statements(tree, own, set(unkept.native), jumps, names.declared, fresh, helpers, keep).run()
 
 
 class _Statements:
@@ -59,10 +66,10 @@ class _Statements:
 
     def __init__(
         self, tree: Any, own: set[str], native: set[str], jumps: Jumps, declared: dict[str, str], fresh: Fresh,
-        helpers: set[str],
+        helpers: set[str], keep: dict[tuple[int, int], str],
     ) -> None:  # fmt: skip
         self.tree, self.own, self.native, self.jumps = tree, own, native, jumps
-        self.declared, self.fresh, self.helpers = declared, fresh, helpers
+        self.declared, self.fresh, self.helpers, self.keep = declared, fresh, helpers, keep
         self.expressions = Expressions(own, native, jumps.own, fresh, tree)
         self.lists = {n for n in _lists(tree.body) if n in own and n not in native}
 
@@ -128,7 +135,7 @@ class _Statements:
         s.args.defaults = self.expressions.all(s.args.defaults)
         s.args.kw_defaults = [d and self.expressions.one(d) for d in s.args.kw_defaults]
         if not is_generator(s):
-            convert_tree(s, self.fresh, self.helpers)
+            convert_tree(s, self.fresh, self.helpers, self.keep)
         return [s]
 
     def _asyncfunctiondef(self, s: Any) -> list[Any]:
@@ -167,7 +174,8 @@ class _Statements:
                 if getattr(target, "gs_maybe", False):
                     self.expressions.frame.wanted.add(target.id)
             else:
-                made.append(at(gast.Delete(targets=[self.expressions.one(target)]), s))
+                target = target if isinstance(target, gast.Name) else self.expressions.one(target)
+                made.append(at(gast.Delete(targets=[target]), s))
         return made
 
     def _expr(self, s: Any) -> list[Any]:
@@ -247,8 +255,8 @@ class _Statements:
         """What a loop or branch stores that is read there before, or after it; in the order of the source."""
         found: set[str] = set()
         for statements, live in blocks:
-            found |= (uses(statements).binds | set(written(statements, self.lists))) & live
-        found = {n for n in found if n in self.own and n not in self.native}
+            found |= (uses(statements).binds | (set(written(statements, self.lists)) - self.native)) & live
+        found &= self.own
         order: dict[str, None] = {}
         for node in own_nodes([s]):
             if isinstance(node, gast.Name) and node.id in found:
@@ -265,6 +273,8 @@ class _Statements:
                 continue
             parts.append(load(name, s))
             if name not in s.gs_bound:
+                if name in self.native:
+                    raise Keep((s.lineno, s.col_offset), f"binds `{name}`, which a closure shares")
                 self.expressions.frame.wanted.add(name)
         return tuple_of(parts, s)
 
@@ -287,6 +297,12 @@ class _Statements:
 def is_generator(tree: Any) -> bool:
     """Whether a function gives its values one by one, or waits."""
     return any(isinstance(n, (gast.Yield, gast.YieldFrom, gast.Await)) for n in own_nodes(tree.body))
+
+
+def lines_of_helpers(tree: Any) -> set[int]:
+    """The lines on which a lambda is ours, not the user's: those where the functions of `tree` begin."""
+    lambdas = {n.lineno for n in gast.walk(tree) if isinstance(n, gast.Lambda) and n is not tree}
+    return {n.lineno for n in gast.walk(tree) if isinstance(n, gast.FunctionDef) or n is tree} - lambdas
 
 
 def _target(node: Any) -> Any:

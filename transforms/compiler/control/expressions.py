@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 
+import sys
 from typing import Any
 
 import gast
@@ -38,6 +39,7 @@ class Expressions:
         self.place = place
         self.frame = Frame(set())
         self._deferred = 0  # the functions of ours in which an expression stands
+        self._inner = 0  # the comprehensions in which it stands, where they are functions to Python
 
     def all(self, nodes: list[Any]) -> list[Any]:
         """The expressions, rewritten."""
@@ -71,7 +73,7 @@ class Expressions:
         if name in self.hidden:
             self.frame.wanted.add(name)
             return load(name, place)
-        words = [constant(name, place), constant(place.lineno, place)]
+        words = [constant(name, place), constant(place.lineno, place), *[constant(True, place)] * bool(self._inner)]
         if name not in self.native:
             self.frame.wanted.add(name)
             return operator_call("name", [load(name, place), *words], place)
@@ -138,24 +140,27 @@ class Expressions:
         names = {n.id for n in gast.walk(first.target) if isinstance(n, gast.Name)}
         shared = any(uses([c]).reads & names for c in closures([node.elt]))
         if more or first.ifs or first.is_async or shared or _binds([node]):
-            return self.within(node)
+            return self._rest(node, test)
         place = self.place
         line = constant(node.lineno, node)
         if isinstance(first.target, gast.Name):
-            element = thunk(self._later(node.elt), place, [first.target.id])
+            element = thunk(self._element(node, node.elt), place, [first.target.id])
         else:
             item = self.fresh("item")
             given = tuple_of([load(item, node)], node)
-            one = at(gast.comprehension(target=self.within(first.target), iter=given, ifs=[], is_async=0), node)
-            inner = at(gast.ListComp(elt=self._later(node.elt), generators=[one]), node)
+            one = at(gast.comprehension(target=self._element(node, first.target), iter=given, ifs=[], is_async=0), node)
+            inner = at(gast.ListComp(elt=self._element(node, node.elt), generators=[one]), node)
             element = thunk(
                 at(gast.Subscript(value=inner, slice=constant(0, node), ctx=gast.Load()), node), place, [item]
             )
         return operator_call("listcomp", [self.one(first.iter), element, line], node)
 
-    def _later(self, node: Any) -> Any:
+    def _element(self, comprehension: Any, node: Any) -> Any:
+        """A part of a comprehension, which our function or Python's evaluates."""
         self._deferred += 1
+        self._inner += is_function(comprehension)
         made = self.one(node)
+        self._inner -= is_function(comprehension)
         self._deferred -= 1
         return made
 
@@ -163,10 +168,24 @@ class Expressions:
         node.guard = node.guard and self.one(node.guard, True)
         return node
 
-    def _comprehension(self, node: Any, test: bool) -> Any:
-        node.iter, node.ifs = self.one(node.iter), [self.one(t, True) for t in node.ifs]
-        node.target = self.one(node.target)
+    def _rest(self, node: Any, test: bool) -> Any:
+        """A comprehension that stays one: its first iterable is evaluated outside of it."""
+        first = node.generators[0].iter = self.one(node.generators[0].iter)
+        for g in node.generators:
+            g.iter = first if g.iter is first else self._element(node, g.iter)
+            g.ifs = [self._element(node, t) for t in g.ifs]
+            g.target = self._element(node, g.target)
+        for part in ("elt", "key", "value"):
+            if hasattr(node, part):
+                setattr(node, part, self._element(node, getattr(node, part)))
         return node
+
+    _setcomp = _dictcomp = _generatorexp = _rest
+
+
+def is_function(comprehension: Any) -> bool:
+    """Whether Python makes a function of a comprehension, in which names are read from outside."""
+    return sys.version_info < (3, 12) or isinstance(comprehension, gast.GeneratorExp)
 
 
 def _binds(nodes: list[Any]) -> bool:

@@ -165,7 +165,8 @@ class _Binding:
         if getattr(s, "gs_once", False):
             return end
         endless = over and isinstance(s.test, gast.Constant) and bool(s.test.value)
-        out: Bound = None if endless else self.block(s.orelse, start if over else head or frozenset())
+        out = self.block(s.orelse, start if over else head)
+        out = None if endless else out
         for b in left:
             out = _both(out, b)
         return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import inspect
 import types
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ _JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs]) - {
 }
 _OF_FRAMES = frozenset(["locals", "eval", "exec", "breakpoint", "_getframe", "currentframe", "getouterframes",
                         "set_trace", "extract_stack", "format_stack", "print_stack"])  # fmt: skip
-_FLAGS = 0x20 | 0x80 | 0x200  # generators, coroutines, asynchronous generators
+_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 class Conversion(NamedTuple):
@@ -81,16 +82,25 @@ def conversion(code: types.CodeType, calls: bool = False) -> Conversion:
 
 @functools.lru_cache(maxsize=1024)
 def _conversion(code: types.CodeType, _filename: str) -> Conversion:
-    from .convert import Fresh, convert_tree  # gast is slow to load, and needed only here
+    from .convert import Fresh, Keep, convert_tree, lines_of_helpers  # gast is slow to load, and needed only here
     from .source import NoSource, code_of, tree_of
 
     asks = _names(code) & _OF_FRAMES
     if asks:
         return Conversion(None, f"it asks for its frame, by `{min(asks)}`")
     try:
-        tree = tree_of(code)
-        helpers: set[str] = set()
-        convert_tree(tree, Fresh(tree), helpers)
+        keep: dict[tuple[int, int], str] = {}
+        while True:
+            tree = tree_of(code)
+            helpers: set[str] = set()
+            lines = lines_of_helpers(tree)
+            try:
+                convert_tree(tree, Fresh(tree), helpers, keep)
+                break
+            except Keep as found:
+                place, reason = found.args
+                assert place not in keep
+                keep[place] = reason
         made = code_of(tree, code)
     except NoSource as error:
         return Conversion(None, str(error))
@@ -98,7 +108,7 @@ def _conversion(code: types.CodeType, _filename: str) -> Conversion:
         return Conversion(None, f"its converted form cannot be compiled: {error}")
     if not is_converted(made):
         return Conversion(None, "nothing in it is converted")
-    return Conversion(_renamed(made, code.co_name, code.co_qualname, helpers), "", tree)
+    return Conversion(_renamed(made, code.co_name, code.co_qualname, helpers, lines), "", tree)
 
 
 def _names(code: types.CodeType) -> set[str]:
@@ -109,18 +119,19 @@ def _names(code: types.CodeType) -> set[str]:
     return found
 
 
-def _renamed(code: types.CodeType, name: str, qualname: str, helpers: set[str]) -> types.CodeType:
-    """Code named as the user's, in tracebacks too, with the functions in it."""
+def _renamed(code: types.CodeType, name: str, qualname: str, helpers: set[str], lines: set[int]) -> types.CodeType:
+    """Code named as the user's, in tracebacks too, with the functions in it; `lines` hold no lambda of the user's."""
     consts = []
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
             own = const.co_name
-            if own in helpers:
-                const = _renamed(const, name, f"{qualname}.<{CONTROL}.{own}>", helpers)
+            ours = own == "<lambda>" and const.co_firstlineno == code.co_firstlineno and const.co_firstlineno in lines
+            if own in helpers or ours:
+                const = _renamed(const, name, f"{qualname}.<{CONTROL}.{own}>", helpers, lines)
             else:
                 outer = qualname.partition(f".<{CONTROL}.")[0]
-                const = _renamed(const, own, f"{outer}.<locals>.{own}", helpers)
-        elif const == code.co_qualname and not code.co_flags & 0x2:  # in the body of a class, its __qualname__
+                const = _renamed(const, own, f"{outer}.<locals>.{own}", helpers, lines)
+        elif const == code.co_qualname and not code.co_flags & inspect.CO_OPTIMIZED:  # __qualname__, in the body of a class
             const = qualname
         consts.append(const)
     return code.replace(co_consts=tuple(consts), co_name=name, co_qualname=qualname)

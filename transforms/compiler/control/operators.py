@@ -191,9 +191,9 @@ def undef(name: str) -> Undefined:
     return Undefined(name)
 
 
-def name(value: Any, name: str, line: int) -> Any:
-    """The value of a name that may be unbound: where it is, the error is Python's."""
-    return _unbound(name) if type(value) is Undefined else value
+def name(value: Any, name: str, line: int, inner: bool = False) -> Any:
+    """The value of a name that may be unbound: where it is, the error is Python's (`inner`: in a comprehension)."""
+    return _unbound(name, inner) if type(value) is Undefined else value
 
 
 def delete(value: Any, name: str, line: int) -> Undefined:
@@ -201,17 +201,20 @@ def delete(value: Any, name: str, line: int) -> Undefined:
     return _unbound(name) if type(value) is Undefined else Undefined(name)
 
 
-def bound(read: Callable[[], Any], name: str, line: int) -> Any:
+def bound(read: Callable[[], Any], name: str, line: int, inner: bool = False) -> Any:
     """The value of a name that closures share, read from within a region's function."""
     try:
         return read()
     except NameError:
-        _unbound(name)
+        _unbound(name, inner)
 
 
-def _unbound(name: str) -> NoReturn:
-    text = f"cannot access local variable '{name}' where it is not associated with a value"
-    raise UnboundLocalError(text) from None
+def _unbound(name: str, inner: bool = False) -> NoReturn:
+    if inner:
+        words = f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+        raise NameError(words) from None
+    words = f"cannot access local variable '{name}' where it is not associated with a value"
+    raise UnboundLocalError(words) from None
 
 
 def append(place: Any, value: Any) -> Any:

@@ -22,7 +22,7 @@ _DEPTH = 30  # of what stands in one another; Python's own compiler has its limi
 class Unkept:
     """The statements of one function that stay as they are, each with its reason; and where its jumps go."""
 
-    def __init__(self, function: Any, variables: Variables) -> None:
+    def __init__(self, function: Any, variables: Variables, keep: dict[tuple[int, int], str]) -> None:
         self._variables = variables
         self._around: dict[int, list[Any]] = {}  # of a statement: the compound statements that it stands in, outermost first
         self._blocks: dict[int, tuple[list[Any], int]] = {}
@@ -32,6 +32,7 @@ class Unkept:
         self._control: list[Any] = []
         self.native = self._never_moved(function)
         self._enter(function.body, [], [])
+        self._reasons |= {id(s): keep[p] for s in self._control if (p := (s.lineno, s.col_offset)) in keep}
         self._settle()
         self.returns = any(
             isinstance(j, gast.Return) for s in self._control if self.reason(s) is None for j in self._leaving[id(s)]
@@ -156,13 +157,15 @@ class Unkept:
         within = {id(n) for outer in self._around[id(s)] for n in gast.walk(outer) if _repeats(outer)}
         for name in sorted(uses(moved).binds & self.native.keys()):
             nodes, words = self.native[name]
-            if any((n.lineno, n.col_offset) < last or id(n) in within for n in nodes):
+            deleted = any(isinstance(n, gast.Name) and n.id == name and isinstance(n.ctx, gast.Del) for n in own_nodes(moved))
+            if deleted or any((n.lineno, n.col_offset) < last or id(n) in within for n in nodes):
                 return words
         return None
 
 
 _PASSING_ON = frozenset(
-    ["catch_warnings", "enable_grad", "errstate", "inference_mode", "localcontext", "no_grad", "open", "set_grad_enabled"]
+    ["catch_warnings", "enable_grad", "errstate", "inference_mode", "localcontext", "no_grad", "open", "set_grad_enabled",
+     "singular"]
 )  # context managers that let every exception through
 
 

@@ -37,11 +37,11 @@ def _live_part(graph: Graph, ranges: Ranges) -> Graph:
 def _narrow_scan(call: Call, live: Collection[Value], ranges: Ranges) -> Call:
     """The loop with what is read of it, or what that needs: a carried value may need another for its next trip."""
     scan = Scan(call)
-    inner = ranges.within(call)
+    inner = ranges.within(call, scan.loop.body)
     scan.ys = [y for y in scan.ys if y.out in live]
     asked: set[Value] = set()
     if scan.test is not None:
-        scan.test = _live_part(scan.test, inner)
+        scan.test = _live_part(scan.test, ranges.within(call, scan.test))
         asked = _read(scan.test)
     everything, count = scan.carry, -1
     scan.carry = [c for c in everything if c.out in live or c.asked in asked]
@@ -61,8 +61,10 @@ def _narrow_cond(call: Call, live: Collection[Value], ranges: Ranges) -> Call:
     """The branches with what is read of them; one result stays, of nothing, where they are kept for what may raise."""
     branch, pred, ins = call.args
     outs = [k for k, out in enumerate(call.outs) if out in live]
-    inner = ranges.within(call)
-    found = [_live_part(Graph(part.inputs, part.calls, [part.outputs[k] for k in outs]), inner) for part in branch]
+    found = [
+        _live_part(Graph(part.inputs, part.calls, [part.outputs[k] for k in outs]), ranges.within(call, part))
+        for part in branch
+    ]
     read = set[Value]().union(*map(_read, found))
     used = [k for k in range(len(ins)) if any(part.inputs[k] in read for part in branch)]
     parts = [Graph([g.inputs[k] for k in used], g.calls, g.outputs if outs else [None]) for g in found]

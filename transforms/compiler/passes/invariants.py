@@ -56,7 +56,8 @@ def _unchanged(scan: Scan, made: dict[Value, Any]) -> dict[Value, Any]:
     """Carried values that no trip changes are invariants; those that are constants go into the body."""
     given = {item.param: item.given for item in scan.inv}
     for c in list(scan.carry):
-        if key_of(given.get(c.after, c.after) if isinstance(c.after, Value) else c.after) == key_of(c.start):
+        after = given.get(c.after) if isinstance(c.after, Value) else c.after
+        if after is not None and key_of(after) == key_of(c.start):
             c.after = c.param
         if c.after is c.param:
             scan.carry.remove(c)

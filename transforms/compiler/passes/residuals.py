@@ -11,16 +11,14 @@ from typing import Any
 
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
 from ....runtime.regions import SCAN
-from .rewrite import key_of
+from .rewrite import key_of, seen_from_outside
 from .scans import Carry, Item, Scan, like
 
 __all__ = ["residuals"]
 
 _NOT = object()
 MOST = 3  # calls in place of one stack
-_VIEWS = frozenset(
-    ["np.transpose", "np.swapaxes", "np.moveaxis", "np.expand_dims", "np.squeeze", "np.broadcast_to", "np.reshape"]
-)
+_VIEWS = frozenset(["np.transpose", "np.swapaxes", "np.moveaxis", "np.expand_dims", "np.squeeze", "np.broadcast_to"])
 _BASIC = (int, slice, type(None), type(...))  # indices that give views
 _SIZES = frozenset(["shape", "size", "count"])
 
@@ -67,6 +65,7 @@ class _Pair:
         self.maker = {v: call for call in forward.calls for v in call.outs}
         self.known: dict[Value, Any] = {forward.place: reverse.place}
         self.first: list[Call] = []  # what the reverse computes again
+        self.shown = seen_from_outside(reverse.body)  # what may be seen as memory, which stays the same memory
 
     def relieve(self) -> None:
         """Let the reverse loop do without the stacks that it can do without."""
@@ -114,7 +113,7 @@ class _Pair:
                 given = self.outer(item.given)
                 return self.reverse.reads(given, v) if isinstance(given, Value) else given
         call = self.maker.get(v)
-        if call is None or not _is_cheap(call):
+        if call is None or not _is_cheap(call) or (but is not None and but.param in self.shown and not _is_view(call)):
             return _NOT
         found = {w: self.find(w, again, but) for w in call.reads}
         if len(again) == MOST or any(w is _NOT for w in found.values()):
@@ -142,11 +141,13 @@ class _Pair:
 
 def _is_cheap(call: Call) -> bool:
     """Whether a call makes a view, a number of Python or a sign, and so does not raise where it has not before."""
-    if len(call.outs) != 1:
-        return False
-    out = call.outs[0].type
-    if call.op.path == "operator.getitem":
-        parts = call.args[1] if type(call.args[1]) is tuple else (call.args[1],)
-        return all(v.type.kind == "python" if isinstance(v, Value) else isinstance(v, _BASIC) for v in parts)
-    counted = out.kind == "python" and call.op.title in ("Add", "Sub", "Mul")
-    return counted or call.op.title == "Neg" or call.op.path in _VIEWS or call.op.path in _SIZES
+    counted = call.op.title in ("Add", "Sub", "Mul") or call.op.path in _SIZES
+    return _is_view(call) or call.op.title == "Neg" or (counted and call.outs[0].type.kind == "python")
+
+
+def _is_view(call: Call) -> bool:
+    """Whether a call makes a view of what it reads, or a number of it."""
+    if call.op.path != "operator.getitem":
+        return call.op.path in _VIEWS
+    parts = call.args[1] if type(call.args[1]) is tuple else (call.args[1],)
+    return all(v.type.kind == "python" if isinstance(v, Value) else isinstance(v, _BASIC) for v in parts)

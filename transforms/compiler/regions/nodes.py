@@ -9,7 +9,7 @@ import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, type_of
 from ....runtime.ops import Plan
-from ....runtime.regions import SCAN, STACK, Branch, Loop
+from ....runtime.regions import COND, ITEMS, ROWS, SCAN, STACK, Branch, Loop
 from ....runtime.registry import require
 from ....tracer.dispatch import apply
 from ....tracer.graph import Node, Pick, meta_of, next_sequence
@@ -32,7 +32,7 @@ def attach(regions: Any, call: Call, inputs: Sequence[Any], results: Sequence[An
     node = RegionNode(regions, call, inputs, edges, results)
     for k, (result, out) in enumerate(zip(results, call.outs, strict=True)):
         if differentiable(out):
-            result._node = Pick(node, k)
+            result._node = Pick(node, k) if node.plural else node
             result._node.ir = ((out,), call.site)
 
 
@@ -48,8 +48,10 @@ class RegionNode(Node):
         self.inputs = tuple(inputs)
         self.slots = tuple([k for k, edge in enumerate(edges) if edge is not None])
         self.edges = tuple([edge for edge in edges if edge is not None])
-        self.plural = len(results)
-        self.meta = tuple([_meta(out, r._value) for out, r in zip(call.outs, results, strict=True)])  # type: ignore[assignment]
+        metas = tuple([_meta(out, r._value) for out, r in zip(call.outs, results, strict=True)])
+        several = call.op in (SCAN, COND)
+        self.plural = len(results) if several else 0
+        self.meta = metas if several else metas[0]  # type: ignore[assignment]
         self.seq = next_sequence()
         self.extra = None
         self.ir = (call.outs[:1], call.site)
@@ -61,8 +63,10 @@ class RegionNode(Node):
     @property
     def plan(self) -> Plan:  # type: ignore[override]
         """How the engine runs it."""
-        n = len(self.slots)
-        return Plan(tuple([(k, -1) for k in self.slots]), (), tuple, self._backward, (True,) * n, True, False)
+        args = self.call.args
+        first = len(args[1]) + len(args[2]) if self.op is SCAN else 0 if self.op is COND else len(self.inputs)
+        takes = tuple([k >= first for k in self.slots])  # running sums, of what is read in every trip or in both arms
+        return Plan(tuple([(k, -1) for k in self.slots]), (), tuple, self._backward, takes, any(takes), False)
 
     @property
     def saved(self) -> Any:
@@ -78,8 +82,12 @@ class RegionNode(Node):
         return [(k, -1) for k in range(len(self.inputs))]
 
     def _backward(self, g: Any, saved: Any, sums: Any) -> tuple[Any, ...]:
+        if self.op is ROWS:
+            return (self.regions.items(g),)
+        if self.op is ITEMS:
+            return (self.regions.rows(g, self.inputs[0]._value.shape[0]),)
         given = list(g) + [None] * (len(self.call.outs) - len(g))
-        totals = dict(zip(self.slots, sums, strict=True))
+        totals = dict(zip(self.slots, sums or [None] * len(self.slots), strict=True))
         found = (_loop_backward if self.op is SCAN else _branch_backward)(self, given, totals)
         return tuple([found.get(k) for k in self.slots])
 

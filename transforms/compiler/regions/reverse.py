@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
-from ....runtime.regions import SCAN, STACK, is_region
+from ....runtime.regions import COND, ITEMS, ROWS, SCAN, STACK, is_region
 from ....tracer import dispatch
 from ....tracer.engine import run_backward
 from ....tracer.graph import AccumulateGrad
@@ -88,8 +88,8 @@ def _replay(regions: Any, call: Call, space: dict[Value, Any]) -> None:
     from .nodes import attach
 
     samples = regions.samples
-    if is_region(call):
-        parts = call.args[1:4] if call.op is SCAN else (call.args[2],)
+    if is_region(call) or call.op in (ROWS, ITEMS):
+        parts = call.args[1:4] if call.op is SCAN else (call.args[2] if call.op is COND else call.args,)
         inputs = [map_values(v, space.__getitem__) for part in parts for v in part]
         results = [tensor_for(out, samples[out]) for out in call.outs]
         attach(regions, call, inputs, results)

@@ -14,6 +14,7 @@ from ....tracer.operand import Operand, levels_of, wrap
 from ....tracer.rebinding import rebind
 from ...trees import flatten, unflatten
 from ..control.operators import Undefined
+from .lists import GROWN, Collected, last_of
 from .unkept import Unkept
 
 __all__ = ["Leaves", "Params", "plain_sample"]
@@ -48,17 +49,21 @@ def _alike(a: Type, b: Type) -> bool:
 class Leaves:
     """A state, taken apart: lists, tuples and dicts of it become their leaves."""
 
-    def __init__(self, state: tuple[Any, ...], names: Sequence[str]) -> None:
+    def __init__(self, state: tuple[Any, ...], names: Sequence[str], collected: frozenset[int] = frozenset()) -> None:
+        self.state = state
+        self.variables = names
+        self.collected = collected  # the variables that are lists which grow by an item a trip
         self.values: list[Any] = []
         self.names: list[str] = []
-        self.owners: list[str] = []
         self.structures: list[Any] = []
-        for value, name in zip(state, names, strict=True):
-            leaves, structure = flatten(value) if type(value) in (list, tuple, dict) else ([value], None)
+        for k, (value, name) in enumerate(zip(state, names, strict=True)):
+            if k in collected:
+                leaves, structure = last_of(value), GROWN
+            else:
+                leaves, structure = flatten(value) if type(value) in (list, tuple, dict) else ([value], None)
             self.structures.append((structure, len(leaves)))
             self.values += leaves
             self.names += [name] if structure is None else [f"{name}_{k}" for k in range(len(leaves))]
-            self.owners += [name] * len(leaves)
         for value in self.values:
             if isinstance(value, Operand) and levels_of(value):
                 raise Unkept("runs under gs.vmap")
@@ -67,7 +72,10 @@ class Leaves:
         found, at = [], 0
         for structure, count in self.structures:
             part = values[at : at + count]
-            found.append(part[0] if structure is None else unflatten(structure, part))
+            if structure is GROWN:
+                found.append(Collected(part))
+            else:
+                found.append(part[0] if structure is None else unflatten(structure, part))
             at += count
         return tuple(found)
 
@@ -112,6 +120,18 @@ class Leaves:
         return Params(self._state(values), tensors)
 
     # loops
+    def growing(self, found: Leaves) -> frozenset[int]:
+        """The variables that are lists which have one item more after a trip."""
+        return frozenset(
+            k
+            for k, (a, b) in enumerate(zip(self.state, found.state, strict=True))
+            if type(a) is list and type(b) is list and len(b) == len(a) + 1 and _is_carried(b[-1])
+        )
+
+    def items(self) -> list[Any]:
+        """What a trip adds to each of those."""
+        return [self.state[k].one(self.variables[k]) for k in sorted(self.collected)]
+
     def fits(self, found: Leaves) -> str | None:
         """Why the state after a trip cannot be the state before the next, in words; None where it can, or promoted."""
         if [s for s, _ in self.structures] != [s for s, _ in found.structures]:
@@ -148,7 +168,8 @@ class Leaves:
     def promoted(self, found: Leaves) -> Leaves:
         """The state that starts with the types it has after a trip."""
         made = Leaves((), ())
-        made.names, made.owners, made.structures = self.names, self.owners, self.structures
+        made.state, made.variables, made.collected = self.state, self.variables, self.collected
+        made.names, made.structures = self.names, self.structures
         made.values = [
             _promoted(a, b, name) if _is_carried(b) else a
             for a, b, name in zip(self.values, found.values, self.names, strict=True)
@@ -160,8 +181,10 @@ class Leaves:
         pairs = zip(self.values, found.values, self.names, strict=True)
         return [name for a, b, name in pairs if is_unbound(a) and _is_carried(b) and _label(name)]
 
-    def after(self, found: Leaves, results: Sequence[Any], written: Sequence[int]) -> tuple[Any, ...]:
-        """The state behind a loop; arrays that it wrote into are the same ones, with new values."""
+    def after(
+        self, found: Leaves, results: Sequence[Any], written: Sequence[int], lists: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        """The state behind a loop; arrays that it wrote into are the same ones, with new values; `lists` are those that grew."""
         values = list(found.values)
         for j, (k, new) in enumerate(zip(self.places, results, strict=True)):
             if j in written:
@@ -169,7 +192,10 @@ class Leaves:
                 values[k] = self.values[k]
             else:
                 values[k] = new
-        return self._state(values)
+        behind = list(self._state(values))
+        for k, grown in zip(sorted(self.collected), lists, strict=True):
+            behind[k] = grown
+        return tuple(behind)
 
     # branches
     def paired(self, other: Leaves) -> list[tuple[int, Any, Any]]:
@@ -260,7 +286,7 @@ def _word(value: Any) -> str:
 def _changed(a: Leaves, b: Leaves) -> str:
     pairs = zip(a.structures, b.structures, strict=True)
     at = next(k for k, (s, t) in enumerate(pairs) if s[0] != t[0])
-    return a.owners[sum(count for _, count in a.structures[:at])] if a.owners else "the state"
+    return a.variables[at] or "the value"
 
 
 def _as(value: Any, other: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....tracer.operand import Operand
+from .lists import Listed
 
 __all__ = ["RangeSteps", "Steps", "backward", "counted", "steps_of", "together"]
 
@@ -115,6 +116,8 @@ def steps_of(iterable: Any) -> Steps | None:
         return iterable
     if type(iterable) is range:
         return RangeSteps(iterable.start, iterable.step, len(iterable))
+    if isinstance(iterable, Listed):
+        return Rows(iterable.array())
     if isinstance(iterable, Operand) and len(iterable._value.shape if hasattr(iterable._value, "shape") else ()):
         return Rows(iterable)
     return None

@@ -11,9 +11,10 @@ import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, type_of
 from ....runtime.ops import Op
-from ....runtime.regions import AND, COND, NOT, OR, SCAN, Branch, Loop, stack_value
+from ....runtime.regions import AND, COND, ITEMS, NOT, OR, ROWS, SCAN, Branch, Loop, stack_value
 from ....tracer.modes import LOCAL, grad_mode
 from ....tracer.operand import Operand, wrap
+from .lists import Collected, Listed, of_lists
 from .nodes import attach
 from .numbers import Number, is_number, number
 from .stacks import stacked
@@ -216,12 +217,15 @@ class Regions:
                 index = self.param(0, None, frame)
                 params = start.params(lambda value, name: self.param(value, name, frame))
                 with grad_mode(False):
-                    found = Leaves(body(item(index), *params.state), names)
+                    found = Leaves(body(item(index), *params.state), names, start.collected)
+            growing = start.growing(found)
             reason = start.fits(found)
-            if reason is not None and not peeled and start.may_peel(found):
+            if growing:
+                start = Leaves(start.state, names, start.collected | growing)
+            elif reason is not None and not peeled and start.may_peel(found):
                 peeled = True
                 state, steps = self._peel(body, state, test, steps)
-                start = Leaves(state, names)
+                start = Leaves(state, names, start.collected)
             elif reason is not None:
                 raise Unkept(reason)
             elif start.must_promote(found):
@@ -259,7 +263,11 @@ class Regions:
         outs = [self.given(v) for v in found.carried_as(start)]
         if not any(out.type.kind != "python" for call in frame.calls for out in call.outs):
             raise Unkept("nothing is traced in it")
-        body, inv = frame.graph([index._ir, *params.before], outs)
+        items = found.items()
+        ys = [self.given(item) for item in items]
+        if not all(isinstance(y, Value) for y in ys):
+            raise Unkept("appends what it does not trace")
+        body, inv = frame.graph([index._ir, *params.before], [*outs, *ys])
         condition = None if test is None else self._condition(start, test, params, body, inv, n)
         written = params.written(start, found)
         starts = [capture.operand(v) for v in start.carried()]
@@ -268,10 +276,16 @@ class Regions:
         inv = body.inputs[1 + len(starts) :]
         samples = [samples_of(v) for v in found.carried_as(start)]
         results = self.scan(
-            Loop(body, condition), start.carried(), [], [self.tensor_of(v) for v in inv], n, samples, start.labels()
-        )
+            Loop(body, condition), start.carried(), [], [self.tensor_of(v) for v in inv], n, samples, start.labels(),
+            [samples_of(item) for item in items],
+        )  # fmt: skip
         self._keep()
-        return start.after(found, results[: len(samples)], written)
+        count = n if test is None and type(n) is int else None
+        lists = [
+            Listed(self, start.state[k], stack, count)
+            for k, stack in zip(sorted(start.collected), results[len(samples) :], strict=False)
+        ]
+        return start.after(found, results[: len(samples)], written, lists)
 
     def _condition(self, start: Leaves, test: Any, params: Params, body: Graph, inv: list[Value], n: Any) -> Graph | None:
         """The graph of a loop's test; None where it always holds. Both graphs take the same invariants."""
@@ -379,6 +393,37 @@ class Regions:
         self._enter(call, results)
         attach(self, call, (*carry, *xs, *inv), results)
         return results
+
+    def rows(self, stack: Any, count: int) -> Any:
+        """The items of a list, `count` of them, as the rows of an array."""
+        item = stack._value[0]
+        value = np.stack([item] * count) if count else np.empty((0, *np.shape(item)), np.result_type(item))
+        return self._called(ROWS, stack, Value(type_of(value)), value)
+
+    def items(self, array: Any) -> Any:
+        """The rows of an array as a list."""
+        rows = array._value
+        item = rows[0] if len(rows) else np.zeros(rows.shape[1:], rows.dtype)[()]
+        return self._called(ITEMS, array, stack_value(Value(type_of(item))), [item])
+
+    def sum_of_stacks(self, x: Any, y: Any) -> Any:
+        """The sum of two lists, item by item."""
+        with self.frame() as frame:
+            a, b = (self.param(t._value[0], None, frame) for t in (x, y))
+            total = a + b
+            index = self.param(0, None, frame)
+        body = frame.graph([index._ir, a._ir, b._ir], [self.capture.operand(total)])[0]
+        return self.scan(Loop(body), [], [x, y], [], None, [], [], [total._value])[0]
+
+    def _called(self, op: Op, x: Any, out: Value, sample: Any) -> Any:
+        capture = self.capture
+        call = Call(
+            op, (capture.operand(x),), (out,), capture._site(), capture._in_backward, bool(capture._in_backward)
+        )
+        result = tensor_for(out, sample)
+        self._enter(call, [result])
+        attach(self, call, (x,), [result])
+        return result
 
     def _enter(self, call: Call, results: Sequence[Any]) -> None:
         values = [r._value for r in results]
@@ -501,7 +546,7 @@ class Regions:
 
     def call(self, f: Any) -> Any:
         """What a call runs."""
-        return NotImplemented
+        return of_lists(f) or NotImplemented
 
     def iadd(self, op: Any, x: Any, y: Any) -> Any:
         """`x += y` and its like."""
@@ -509,7 +554,7 @@ class Regions:
 
     def append(self, place: Any, value: Any) -> Any:
         """`place.append(value)`."""
-        return NotImplemented
+        return place.appended(value) if isinstance(place, (Collected, Listed)) else NotImplemented
 
     def assert_(self, test: Any, message: Any, line: int) -> Any:
         """`assert test, message`."""
@@ -517,7 +562,19 @@ class Regions:
 
     def listcomp(self, iterable: Any, element: Any, line: int) -> Any:
         """A list of one item for each of others."""
-        return NotImplemented
+        steps = steps_of(iterable)
+        if steps is None:
+            return NotImplemented
+
+        def run() -> Any:
+            if type(steps.n) is int and steps.n < FEW:
+                raise Unkept(f"has {steps.n} trips only")
+            return self._loop(
+                lambda item, items: (items.appended(element(item)),) if isinstance(items, Collected) else ([*items, element(item)],),
+                ([],), ("",), test=None, steps=steps,
+            )[0]  # fmt: skip
+
+        return self.attempt((element.__code__, line), run)
 
     def truth(self, value: Any, line: int, reason: str) -> Any:
         """A condition that stayed Python's."""
