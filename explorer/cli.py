@@ -28,15 +28,25 @@ def main(version: str, arguments: Sequence[str] | None = None) -> int:
         "cache", help="where generated source is kept between runs, how many texts, how large", allow_abbrev=False
     )
     kept.add_argument("--clear", action="store_true", help="remove them all")
+    covered = commands.add_parser(
+        "coverage", help="which functions of NumPy and scipy.special have a gradient, and how each is reached", allow_abbrev=False
+    )
+    covered.add_argument("--markdown", action="store_true", help="as the page docs/coverage.md")
     chosen = parser.parse_args(arguments)  # leaves with status 2, and says why, where it does not understand
     if chosen.command is None:
         parser.print_help()
         return 0
     if chosen.command == "cache":
         return _cache(chosen.clear)
-    from .demo import demo
-
     try:
+        if chosen.command == "coverage":
+            from . import coverage
+
+            entries = coverage.coverage()
+            print(coverage.markdown(entries) if chosen.markdown else coverage.text(entries))
+            return 0
+        from .demo import demo
+
         return demo(sys.stdout)
     except BrokenPipeError:  # `... | head` has seen enough
         sys.stderr.close()

@@ -18,7 +18,7 @@ from ..tracer.interop import answered
 from ..tracer.operand import wrap
 from ..tracer.tensor import Tensor
 from ..transforms.namespaces import replacement
-from .coverage_reasons import ABOUT, REASONS
+from .coverage_reasons import ABOUT, PASSING, REASONS
 
 __all__ = ["KINDS", "MODULES", "Entry", "coverage", "markdown", "text"]
 
@@ -75,14 +75,14 @@ def of_function(module: str, name: str, value: Any) -> Entry:
         return Entry(module, name, RULE, reached(value), WRITES)
     if value in answered():
         return Entry(module, name, NATURE, reached(value), "tells shapes, dtypes or truth")
-    if name in REASONS:
-        return Entry(module, name, REFUSED, "", REASONS[name])
-    aside = about(module, name, value)
+    if name in PASSING:
+        return Entry(module, name, RULE, "protocol", PASSING[name])
+    aside = about(name, value)
     if aside is not None:
         return Entry(module, name, ASIDE, "", aside)
     if replacement(value) is not None:
         return Entry(module, name, RULE, reached(value), PARTS)
-    return Entry(module, name, REFUSED, "", "")
+    return Entry(module, name, REFUSED, "", REASONS.get(name, ""))
 
 
 def of_op(op: Op) -> tuple[str, str]:
@@ -109,21 +109,21 @@ def reached(value: Any) -> str:
     return "protocol" if isinstance(value, np.ufunc) or hasattr(value, "_implementation") else "scope"
 
 
-def about(module: str, name: str, value: Any) -> str | None:
+def about(name: str, value: Any) -> str | None:
     """What a function that calculates nothing is about, told by the module that defines it, or by its name."""
     inner = getattr(value, "_implementation", value)
     home = getattr(inspect.unwrap(inner), "__globals__", {}).get("__name__", "")
-    return ABOUT.get(f"{module}.{name}") or ABOUT.get(name) or ABOUT.get(home)
+    return ABOUT.get(name) or ABOUT.get(home)
 
 
 def of_method(name: str) -> Entry:
     """What there is to say of a method or attribute of ndarray: by the function of that name, or by trying it."""
     where = "numpy.ndarray"
     function = getattr(np, name, None)
+    if name in ABOUT:
+        return Entry(where, name, ASIDE, "", ABOUT[name])
     if not hasattr(Tensor, name):
-        aside = ABOUT.get(f"{where}.{name}")
-        reason = REASONS.get(f"{where}.{name}", "")
-        return Entry(where, name, ASIDE, "", aside) if aside else Entry(where, name, REFUSED, "", reason)
+        return Entry(where, name, REFUSED, "", REASONS.get(name, ""))
     named = [op for op in ops() if op.name == name and op.infix is None] if lookup(function) is None else [lookup(function)]
     if named and named[0] is not None:
         return Entry(where, name, of_op(named[0])[0], "protocol", "")
@@ -143,6 +143,7 @@ def _tried(name: str) -> tuple[str, str]:
             break
         except TypeError:
             continue
+    found = next(found) if isinstance(found, Iterator) else found
     if found is None:
         return RULE, WRITES
     if isinstance(found, Tensor):
@@ -210,6 +211,7 @@ themselves; `python -m gradscribe coverage` prints it, one function a line.
 - **not supported**: of an argument that is differentiated it raises `gs.NoRuleError` (or what is said there).
 - **not a computation**: files, text, dtypes, settings.
 
-A bare Tensor works in all of them, by NumPy's protocols. Those of the list that are marked *scope* know no protocol: they work inside
-functions under `gs.grad`, `gs.compile` and the other transforms, and everywhere as `gs.numpy.NAME` and `gs.scipy.special.NAME`.
+A bare Tensor works in all of them, by NumPy's protocols. Those of the list that are marked *scope* know no protocol: they work
+inside functions under `gs.grad`, `gs.compile` and the other transforms, and everywhere as `gs.numpy.NAME` and
+`gs.scipy.special.NAME`.
 """

@@ -82,9 +82,8 @@ class Op:
     """A NumPy function that gradscribe knows: how to call it, print it and differentiate it."""
 
     __slots__ = (
-        "__weakref__", "_params", "bind", "consuming", "derived", "effect", "fn", "forms", "infix", "inline", "kind", "may_raise", "n_out",
-        "name",
-        "path",        "plans", "signature", "title", "vjps",
+        "__weakref__", "_params", "bind", "consuming", "derived", "effect", "fn", "forms", "infix",
+        "inline", "kind", "may_raise", "n_out", "name", "path", "plans", "signature", "title", "vjps",
     )  # fmt: skip
 
     def __init__(

@@ -14,8 +14,8 @@ from .errors import NoRuleError
 from .ops import Kind, Op, Vjp
 
 __all__ = [
-    "also", "composed", "composition", "compositions", "forms", "infix", "lookup", "op", "ops", "primitive", "require", "rule", "singular_at",
-    "undifferentiable",
+    "also", "composed", "composition", "compositions", "forms", "infix", "lookup", "op", "ops", "primitive", "require", "rule",
+    "singular_at", "undifferentiable",
 ]  # fmt: skip
 
 _by_function: dict[Any, Op] = {}

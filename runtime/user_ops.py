@@ -36,8 +36,8 @@ def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None =
         options.setdefault("n_out", fn.nout)
     if kind is None:
         kind = Kind.elementwise if isinstance(fn, np.ufunc) and fn.signature is None else Kind.opaque
-    if not isinstance(fn, np.ufunc):
-        options.setdefault("path", registry.path_of(fn) if is_numpys(fn) else f"{fn.__module__}.{fn.__name__}")
+    if not isinstance(fn, np.ufunc) and not is_numpys(fn):
+        options.setdefault("path", ".".join(filter(None, [getattr(fn, "__module__", None), fn.__name__])))
     made = registry.op(fn, signature_of(fn) if signature is None else signature, kind, **options)
     made.params  # noqa: B018  # a signature that cannot be read is said here
     return made
@@ -45,7 +45,7 @@ def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None =
 
 def is_numpys(fn: Any) -> bool:
     """Whether a function belongs to NumPy."""
-    return (getattr(fn, "__module__", None) or "numpy").partition(".")[0] == "numpy"
+    return (getattr(fn, "__module__", None) or "").partition(".")[0] == "numpy"
 
 
 def signature_of(fn: Any) -> str:

@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from samples_linalg import SAMPLES_LINALG
+from samples_numpy import SAMPLES_NUMPY
+from samples_special import SAMPLES_SPECIAL
 
 import gradscribe as gs
 from gradscribe.tracer import engine
@@ -15,12 +18,11 @@ from gradscribe.tracer.operand import wrap
 
 from samples import ROWS, Sample, Shapes, by_function
 from samples_arrays import SAMPLES_ARRAYS
-from samples_linalg import SAMPLES_LINALG
-from samples_numpy import SAMPLES_NUMPY
 from samples_scipy import SAMPLES_SCIPY
-from samples_special import SAMPLES_SPECIAL
 
-TABLE: dict[Any, list[Sample]] = by_function([*ROWS, *SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NUMPY, *SAMPLES_SCIPY, *SAMPLES_SPECIAL])
+TABLE: dict[Any, list[Sample]] = by_function(
+    [*ROWS, *SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NUMPY, *SAMPLES_SCIPY, *SAMPLES_SPECIAL]
+)
 STEP = 3e-4  # of finite differences of fourth order
 EDGES = (np.inf, -np.inf, np.nan, -0.0, 0.0, 5e-324, -1e-310, 1.0, -1.0, 1e300)
 

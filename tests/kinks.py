@@ -118,7 +118,7 @@ def torch_numpy(torch: Any) -> Any:
     return Names(
         linalg=linalg, max=torch.amax, min=torch.amin, sort=lambda x: torch.sort(x)[0], median=lambda x: torch.quantile(x, 0.5),
         std=lambda x: torch.std(x, correction=0), var=lambda x: torch.var(x, correction=0), clip=torch.clamp,
-        sign=torch.sgn, cumprod=lambda x: torch.cumprod(x, 0), ptp=lambda x: torch.amax(x) - torch.amin(x), power=lambda x, y: x**y,
+        sign=torch.sgn, cumprod=lambda x: torch.cumprod(x, 0), ptp=lambda x: torch.amax(x) - torch.amin(x),
         where=lambda c, x, y: torch.where(c, *[torch.as_tensor(v, dtype=torch.float64) for v in (x, y)]),
         maximum=lambda x, y: torch.maximum(x, torch.as_tensor(y, dtype=torch.float64)),
         heaviside=lambda x, y: torch.heaviside(x, torch.as_tensor(y, dtype=torch.float64)),

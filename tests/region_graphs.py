@@ -11,7 +11,7 @@ import numpy as np
 
 from gradscribe.runtime.ir import Call, Graph, Type, Value, interpret, type_of
 from gradscribe.runtime.ops import Op
-from gradscribe.runtime.regions import COND, SCAN, STACK, Branch, Loop, stack_value
+from gradscribe.runtime.regions import COND, SCAN, Branch, Loop, stack_value
 from gradscribe.runtime.registry import require
 from gradscribe.transforms.compiler.difference import difference
 from gradscribe.transforms.compiler.text.emit import emit
@@ -46,7 +46,9 @@ class Builder:
     def sample(self, x: Any) -> Any:
         return self.samples[x] if isinstance(x, Value) else x
 
-    def add(self, op: Op, args: tuple[Any, ...], names: Sequence[str | None], samples: Sequence[Any]) -> tuple[Value, ...]:
+    def add(
+        self, op: Op, args: tuple[Any, ...], names: Sequence[str | None], samples: Sequence[Any]
+    ) -> tuple[Value, ...]:
         outs = tuple([self.value(s, n) for s, n in zip(samples, names, strict=True)])
         self.calls.append(Call(op, args, outs, None, self.backward, self.backward))
         return outs
@@ -84,7 +86,14 @@ class Builder:
         given = [*names[: len(carry)], *[getattr(y, "name", None) for y in ys], None]
         return self.add(SCAN, args, given, outs)
 
-    def cond(self, pred: Any, then: Callable[..., Any], orelse: Callable[..., Any], ins: Sequence[Any] = (), names: Any = None) -> Any:
+    def cond(
+        self,
+        pred: Any,
+        then: Callable[..., Any],
+        orelse: Callable[..., Any],
+        ins: Sequence[Any] = (),
+        names: Any = None,
+    ) -> Any:
         """A branch: then(b, *ins) -> results."""
         graphs, found = [], []
         for arm in (then, orelse):

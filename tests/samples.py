@@ -357,7 +357,7 @@ SPECIAL = [
     unary(special.jv, POSITIVE, call=lambda x: special.jv(1.5, x), complex=True),
     unary(special.yv, POSITIVE, call=lambda x: special.yv(1.5, x), complex=True),
     unary(special.iv, POSITIVE, call=lambda x: special.iv(1.5, x), complex=True),
-    unary(special.ive, POSITIVE, call=lambda x: special.ive(1.5, x)),
+    unary(special.ive, POSITIVE, call=lambda x: special.ive(1.5, x), complex=True),
     *reduction(special.logsumexp, call=LOGSUMEXP),
     Sample(
         special.logsumexp, (((3, 4), (4,)),), ({}, {"axis": 1}), domain=((-2.0, 2.0), POSITIVE),

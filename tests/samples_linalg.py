@@ -9,7 +9,7 @@ import numpy as np
 from gradscribe.runtime.rules import eigen, least_squares
 
 from samples import Sample
-from samples_arrays import MASK, M, S, SS, T, V, phases, spd, wide
+from samples_arrays import MASK, SS, M, S, T, V, phases, spd, wide
 
 L = (4, 3)  # more rows than columns
 
@@ -41,8 +41,8 @@ GENERAL = [
 ]
 
 EQUATIONS = [
-    Sample(least_squares.least_squares, ((L, (4,)), (L, (4, 2)), (M, (3, 2)), (S, (3,))), call=lambda x, y: np.linalg.lstsq(x, y)[0],
-           complex=True, finite=True),
+    Sample(least_squares.least_squares, ((L, (4,)), (L, (4, 2)), (M, (3, 2)), (S, (3,))), complex=True, finite=True,
+           call=lambda x, y: np.linalg.lstsq(x, y)[0]),
     Sample(least_squares.least_squares, ((L, (4,)), (L, (4, 2))), call=solution, complex=True, finite=True),
     Sample(least_squares.least_squares, ((L, (4, 2)),), call=lambda x, y: np.linalg.lstsq(x, y, rcond=0.01)[1], finite=True),
     Sample(np.linalg.solve, (((4, 4), (2, 2)),), complex=True,

@@ -100,7 +100,9 @@ COUNTS = [
     Sample(np.bincount, (((4,),),), call=lambda w: np.bincount([0, 2, 0, 1], w)),
     Sample(np.bincount, (((4,),),), call=lambda w: np.bincount([0, 2, 0, 1], w, minlength=5)),
     question(counting.counted, (((3, 4),),), call=lambda x: counting.counted(x, EDGES)),
-    Sample(counting.weighted_count, (((6,),),), call=lambda w: counting.weighted_count(np.linspace(-2, 2, 6), EDGES, w)),
+    Sample(
+        counting.weighted_count, (((6,),),), call=lambda w: counting.weighted_count(np.linspace(-2, 2, 6), EDGES, w)
+    ),
     Sample(counting.of_bin, (((3,),),), call=lambda g: counting.of_bin(g, np.linspace(-2.5, 2, 6), EDGES)),
     question(counting.unique_part, (((6,),),), call=lambda x: counting.unique_part(x, 1, None)),
     question(np.digitize, (((3, 4),),), call=lambda x: np.digitize(x, EDGES)),
@@ -108,18 +110,34 @@ COUNTS = [
     question(np.isin, (((3, 4), (4,)),)),
     question(np.packbits, (((9,),),), call=lambda x: np.packbits(np.greater(x, 0))),
     question(np.unpackbits, (((3,),),), integer=True, call=lambda x: np.unpackbits(x.astype(np.uint8))),
-    question(np.ravel_multi_index, (((3,),),), integer=True, domain=(0, 3), call=lambda x: np.ravel_multi_index((x, x), (4, 5))),
+    question(
+        np.ravel_multi_index,
+        (((3,),),),
+        integer=True,
+        domain=(0, 3),
+        call=lambda x: np.ravel_multi_index((x, x), (4, 5)),
+    ),
     question(np.unravel_index, (((3,),),), integer=True, domain=(0, 9), call=lambda x: np.unravel_index(x, (4, 5))),
+    question(np.diag_indices_from, (((3, 3),),)),
+    *[question(f, (((3, 4),),), kwargs=({}, {"k": 1})) for f in (np.tril_indices_from, np.triu_indices_from)],
     question(np.ix_, (((3,),),), integer=True, call=lambda x: np.ix_(x, x)),
-    Sample(np.roots, (((4,),),), domain=(1.0, 2.0), call=lambda p: np.abs(np.roots(p)), order=1, finite=True, empty=False),
-    Sample(np.roots, (((3,),),), call=lambda x: np.roots(np.concatenate([[1.0, -6.0], 11.0 + 0.1 * x[:1], -6.0 + 0.1 * x[1:2]]))),
+    Sample(
+        np.roots, (((4,),),), domain=(1.0, 2.0), call=lambda p: np.abs(np.roots(p)), order=1, finite=True, empty=False
+    ),
+    Sample(
+        np.roots,
+        (((3,),),),
+        call=lambda x: np.roots(np.concatenate([[1.0, -6.0], 11.0 + 0.1 * x[:1], -6.0 + 0.1 * x[1:2]])),
+    ),
 ]
 
 HOLED = [
     *reduction(np.nanprod, {"axis": 1, "where": MASK}, {"initial": 2.0})[:1],
     Sample(np.nanprod, (((3, 4),),), ({}, {"axis": 0}), call=lambda x, **k: np.nanprod(holed(x), **k)),
     *running(np.nancumprod),
-    Sample(np.nancumprod, (((3, 4),),), ({}, {"axis": 0}, {"axis": -1}), call=lambda x, **k: np.nancumprod(holed(x), **k)),
+    Sample(
+        np.nancumprod, (((3, 4),),), ({}, {"axis": 0}, {"axis": -1}), call=lambda x, **k: np.nancumprod(holed(x), **k)
+    ),
 ]
 
 SAMPLES_NUMPY: list[Sample] = [*QUANTILES, *PAIRS, *METHODS, *COUNTS, *HOLED]

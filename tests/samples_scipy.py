@@ -22,11 +22,13 @@ def dominant(x: Any) -> Any:
 
 SYSTEMS = [
     *[
-        Sample(scipy_linalg.solve_triangular, ((S, (3, 2)), (S, (3,))), call=lambda x, y, k=k: linalg.solve_triangular(wide(x), y, **k),
+        Sample(scipy_linalg.solve_triangular, ((S, (3, 2)), (S, (3,))),
+               call=lambda x, y, k=k: linalg.solve_triangular(wide(x), y, **k),
                complex=True, finite=True, empty=False)
         for k in ({}, {"lower": True}, {"trans": 1}, {"trans": "C", "lower": True}, {"trans": "T", "unit_diagonal": True})
     ],
-    Sample(scipy_linalg.solve_banded, ((BANDS, (5,)), (BANDS, (5, 2))), call=lambda x, y: linalg.solve_banded((1, 2), dominant(x), y),
+    Sample(scipy_linalg.solve_banded, ((BANDS, (5,)), (BANDS, (5, 2))),
+           call=lambda x, y: linalg.solve_banded((1, 2), dominant(x), y),
            complex=True, finite=True, empty=False),
     Sample(scipy_linalg.solve_sylvester, ((S, (2, 2), (3, 2)),), call=lambda x, y, z: linalg.solve_sylvester(wide(x), y, z),
            finite=True, empty=False),
@@ -40,7 +42,8 @@ FUNCTIONS = [
 CONVOLUTIONS = [
     Sample(scipy_signal.convolved, (((4, 5), (2, 3)), ((2, 3), (4, 5))), ({}, {"mode": "same"}, {"mode": "valid"}),
            call=signal.convolve, empty=False),
-    Sample(scipy_signal.convolved, (((2, 4, 5), (2, 3, 3)),), call=lambda x, y: signal.convolve(x, y, axes=([2], [1]), dot_axes=([0], [0])),
+    Sample(scipy_signal.convolved, (((2, 4, 5), (2, 3, 3)),),
+           call=lambda x, y: signal.convolve(x, y, axes=([2], [1]), dot_axes=([0], [0])),
            empty=False),
 ]  # fmt: skip
 

@@ -21,14 +21,20 @@ def stacked(fn: Any, *first: Any) -> Any:
     return call
 
 
+def of_order_2(fn: Any) -> Any:
+    """A spherical Bessel function of order 2, also of Tensors."""
+    ours = dispatched(fn)
+    return lambda x, **options: ours(2, x, **options)
+
+
 FUNCTIONS = [
     *[unary(f, POSITIVE) for f in (special.ber, special.bei, special.berp, special.beip)],
     *[unary(f, POSITIVE) for f in (special.ker, special.kei, special.kerp, special.keip)],
     *[fixed(f, 1.5) for f in (special.struve, special.modstruve, special.jve, special.yve)],
     *[unary(f, POSITIVE) for f in (special.itstruve0, special.it2struve0, special.itmodstruve0)],
     *[unary(f, POSITIVE, call=stacked(f), finite=True)
-      for f in (special.itj0y0, special.iti0k0, special.it2j0y0, special.it2i0k0, special.itairy, special.airye, special.kelvin,
-                special.modfresnelp, special.modfresnelm)],
+      for f in (special.itj0y0, special.iti0k0, special.it2j0y0, special.it2i0k0, special.itairy, special.airye,
+                special.kelvin, special.modfresnelp, special.modfresnelm)],
     *[fixed(f, 1.5, finite=True) for f in (special.hankel1, special.hankel2, special.hankel1e, special.hankel2e)],
     *[fixed(f, 1.5, 0.7, finite=True) for f in (special.wright_bessel, special.log_wright_bessel)],
     *[unary(f, POSITIVE, call=stacked(f, 1.5), finite=True) for f in (special.pbdv, special.pbvv, special.pbwa)],
@@ -42,7 +48,8 @@ FUNCTIONS = [
     binary(special.agm, POSITIVE, (3.0, 5.0)),
     binary(special.agm, (3.0, 5.0), POSITIVE),
     *[fixed(f, n, domain=UNIT) for n in (0, 1, 4)
-      for f in (special.eval_chebyc, special.eval_chebys, special.eval_sh_legendre, special.eval_sh_chebyt, special.eval_sh_chebyu)],
+      for f in (special.eval_chebyc, special.eval_chebys, special.eval_sh_legendre, special.eval_sh_chebyt,
+                special.eval_sh_chebyu)],
     *[fixed(special.eval_sh_jacobi, n, 2.3, 1.4, domain=UNIT) for n in (0, 3)],
     *[fixed(special.lpmv, m, 3, domain=INSIDE) for m in (0, 2)],
     Sample(special.diric, domain=POSITIVE, call=lambda x: DIRIC(x, 5)),
@@ -72,7 +79,7 @@ DISTRIBUTIONS = [
     Sample(special.tklmbda, domain=INSIDE, call=lambda x: special.tklmbda(x, 0.3), finite=True),
     *[unary(spherical, POSITIVE, call=lambda x, name=name, d=d: spherical(name, 2, x, d), finite=True)
       for name in ("spherical_jn", "spherical_in") for d in (False, True)],
-    *[unary(f, POSITIVE, call=lambda x, f=dispatched(f), **k: f(2, x, **k), kwargs=({}, {"derivative": True}), finite=True)
+    *[unary(f, POSITIVE, call=of_order_2(f), kwargs=({}, {"derivative": True}), finite=True)
       for f in (special.spherical_jn, special.spherical_yn, special.spherical_in, special.spherical_kn)],
 ]  # fmt: skip
 

@@ -10,6 +10,8 @@ import pytest
 
 import gradscribe as gs
 
+from composed_cases import MORE
+
 RNG = np.random.default_rng(3)
 V, W, M, N = (
     RNG.normal(size=5),
@@ -54,6 +56,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "gradient at places, second order": (lambda x, at: np.gradient(x, at, edge_order=2), (V, AT)),
     "apply_along_axis": (lambda x: np.apply_along_axis(lambda v: v / np.sum(v * v), 1, x), (M,)),
     "apply_along_axis, to numbers": (lambda x: np.apply_along_axis(np.prod, 0, x), (M,)),
+    **MORE,
 }  # fmt: skip
 
 

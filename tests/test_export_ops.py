@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from samples_linalg import SAMPLES_LINALG
+from samples_numpy import SAMPLES_NUMPY
+from samples_special import SAMPLES_SPECIAL
 
 import gradscribe as gs
 
 import samples
 from samples_arrays import SAMPLES_ARRAYS
-from samples_linalg import SAMPLES_LINALG
-from samples_numpy import SAMPLES_NUMPY
 from samples_scipy import SAMPLES_SCIPY
-from samples_special import SAMPLES_SPECIAL
-
 
 ARRAYS = [*SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NUMPY, *SAMPLES_SCIPY, *SAMPLES_SPECIAL]
 

@@ -30,7 +30,10 @@ def test_while_and_its_reverse() -> None:
     a = b.arg(V, "a")
     start = b(o.mul, a, 2.0, name="b")
     out, steps = b.scan(
-        lambda r, i, v: ([r(o.mul, v, 2.0, name="b")], []), [start], test=lambda t, v: t(o.lt, t(np.sum, t(o.mul, v, v)), 1e3), names=["b"]
+        lambda r, i, v: ([r(o.mul, v, 2.0, name="b")], []),
+        [start],
+        test=lambda t, v: t(o.lt, t(np.sum, t(o.mul, v, v)), 1e3),
+        names=["b"],
     )
     b.backward = True
     seed = b(np.ones_like, a)
@@ -65,6 +68,7 @@ class Chance:
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.size = 0
+        self.families: dict[Any, list[Any]] = {}  # of lists that are equally long, those, and their length
 
     def among(self, items: Any) -> Any:
         return items[self.rng.integers(len(items))]
@@ -96,10 +100,12 @@ class Chance:
                 fn, k = self.among([(o.add, 1), (o.mod, 5), (o.sub, 2), (o.mod, 3)])
                 pool.append(b(fn, n, k, name=self.among([None, "n", "k"])))
         elif which < 0.66:
-            pool.append(b(index_add, array, self.among([0, 1, slice(0, 2)]), self.among([1.0, self.of(b, pool, "scalar")])))
+            pool.append(
+                b(index_add, array, self.among([0, 1, slice(0, 2)]), self.among([1.0, self.of(b, pool, "scalar")]))
+            )
         elif which < 0.72:
             pool.append(b(np.zeros_like, array, name=name))
-        elif which < 0.76:
+        elif which < 0.78:
             stack = self.of(b, pool, "stack")
             if stack is not None and stack.element.type.kind == "array" and b.samples[stack]:
                 self.walk(b, pool, depth, stack)
@@ -119,6 +125,9 @@ class Chance:
             found = b(NOT, found)
         if self.rng.random() < 0.2:
             found = b(AND, found, b(o.lt, n, 4))
+        if self.rng.random() < 0.2:
+            part = b(o.mul, s, 2.0)
+            found = b(AND, found, b(o.gt, b(o.mul, part, part), 0.01))
         return found
 
     def result(self, b: Builder, pool: list[Any], like: Any) -> Any:
@@ -147,7 +156,7 @@ class Chance:
         carry = [self.among([v for v in pool if v.type.kind != "stack"]) for _ in range(self.rng.integers(1, 4))]
         xs, n, test, form = [], None, None, self.rng.random()
         count = b(o.mod, next(v for v in pool if v.type.kind == "python" and v.type.dtype.kind == "i"), 4)
-        inv = [v for v in self.ins(pool)]
+        inv = self.ins(pool)
         reverse = False
         if form < 0.3:
             n = self.among([3, 0, count])
@@ -164,12 +173,28 @@ class Chance:
     def walk(self, b: Builder, pool: list[Any], depth: int, stack: Any) -> None:
         if self.size > 60 or depth > 2:
             return
+        self.size += 1
         carry = [self.of(b, pool, "array")]
-        twin = [v for v in pool if v.type.kind == "stack" and b.lengths.get(v) == b.lengths[stack]] if hasattr(b, "lengths") else []
-        reverse, n = bool(self.rng.random() < 0.6), None
-        pool += self.scan(b, pool, depth, carry, [stack, *twin[:1]], self.ins(pool), n, None, reverse, [None, "d_h"])
+        family = self.families.get(stack, [stack])
+        stacks, trips = [v for v in family if v in pool and v.type.kind == "stack"], family[-1]
+        xs = [v for v in stacks if self.rng.random() < 0.7] or [stack]
+        n = self.among([None, trips]) if trips in pool and trips.type.kind == "python" else None
+        reverse = bool(self.rng.random() < 0.6)
+        pool += self.scan(b, pool, depth, carry, xs, self.ins(pool), n, None, reverse, [None, "d_h"])
 
-    def scan(self, b: Builder, pool: Any, depth: int, carry: Any, xs: Any, inv: Any, n: Any, test: Any, reverse: Any, names: Any) -> Any:
+    def scan(
+        self,
+        b: Builder,
+        pool: Any,
+        depth: int,
+        carry: Any,
+        xs: Any,
+        inv: Any,
+        n: Any,
+        test: Any,
+        reverse: Any,
+        names: Any,
+    ) -> Any:
         count = len(carry)
 
         def body(r: Builder, place: Any, *params: Any) -> tuple[list[Any], list[Any]]:
@@ -192,6 +217,7 @@ class Chance:
             body, carry, xs, inv, n, ask if test else None, reverse, names, place=self.among([None, "t"])
         )
         b.samples[trips] = 1
+        self.families |= {key: [*found, trips] for key in found}
         return [*found, trips]
 
     def graph(self) -> Any:
@@ -199,6 +225,8 @@ class Chance:
         pool = [b.arg(V, "x"), b.arg(V * 2, "y"), b.arg(np.float64(0.3), "s"), b.arg(3, "n")]
         while self.size < 14:
             self.step(b, pool, 0)
+        for stack in [v for v in pool if v.type.kind == "stack" and self.rng.random() < 0.7]:
+            self.walk(b, pool, 0, stack)
         outputs = [v for v in pool[4:] if self.rng.random() < 0.5 and v.type.kind != "stack"]
         outputs += [v for v in pool if v.type.kind == "stack" and self.rng.random() < 0.5]
         return b.graph(*(outputs or pool[-1:]))

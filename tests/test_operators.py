@@ -140,7 +140,8 @@ def test_gradients_of_operators_with_mixed_operands(name: str) -> None:
             t = gs.tensor(x, requires_grad=True)
             call(t).sum().backward()
             np.testing.assert_allclose(t.grad.numpy(), gs.grad(lambda x, call=call: np.sum(call(x)))(x), rtol=1e-14)
-            if name != "%" and not (name == "**" and kind == "a large int"):
+            narrow = np.log(np.ones(1, np.asarray(other).dtype)).dtype != np.float64  # whose logarithm is less precise
+            if name != "%" and not (name == "**" and (kind == "a large int" or narrow)):
                 gs.check_grads(call, x, order=1)
 
 

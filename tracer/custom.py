@@ -14,7 +14,7 @@ from .cotangents import outward
 from .dispatch import apply
 from .graph import NUMBER, Node, Pick, meta_of, next_sequence
 from .levels import under
-from .modes import LOCAL
+from .modes import LOCAL, cuts
 from .operand import Operand, levels_of, plain_shape, wrap
 from .site import blame, user_site
 
@@ -42,6 +42,7 @@ class CustomNode(Node):
 
     def begin(self, inputs: tuple[Any, ...], label: str) -> None:
         """Note where the inputs come from, before the user's code runs (which may write into them)."""
+        cuts(f"calls {label}, which has a derivative of its own")
         self.label = label
         self.count = len(inputs)
         self.places = tuple([(k, x._node) for k, x in enumerate(inputs) if isinstance(x, Operand)])

@@ -130,6 +130,7 @@ _SPECIAL: dict[Any, Any] = {
     np.can_cast: lambda from_, to, casting="safe": np.can_cast(
         from_._value if isinstance(from_, Operand) else from_, to, casting
     ),
+    np.common_type: lambda *arrays: np.common_type(*unwrap(arrays)),
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
     np.may_share_memory: lambda a, b, max_work=None: np.may_share_memory(unwrap(a), unwrap(b)),
@@ -139,6 +140,7 @@ _SPECIAL: dict[Any, Any] = {
     np.array2string: lambda a, *rest, **kw: np.array2string(np.asarray(leave(a, "repr")), *rest, **kw),
     np.allclose: _comparer(np.allclose),
     np.array_equal: _comparer(np.array_equal),
+    np.array_equiv: _comparer(np.array_equiv),
 }
 
 

@@ -120,6 +120,10 @@ def _sort(self: Any, axis: int = -1, **options: Any) -> None:
     storage.update(self, lambda x: np.sort(x, axis=axis, **options), "x.sort()")
 
 
+def _partition(self: Any, kth: Any, axis: int = -1, **options: Any) -> None:
+    storage.update(self, lambda x: np.partition(x, kth, axis=axis, **options), "x.partition(k)")
+
+
 def _fill(self: Any, value: Any) -> None:
     storage.set_item(self, ..., value, "x.fill(v)", "Fill")
 
@@ -129,7 +133,7 @@ def _flat_transposed(self: Any) -> Any:
 
 
 _FROM_NUMPY = (
-    "all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min",
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min",
     "nonzero", "prod", "ravel", "repeat", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace",
     "var",
 )  # fmt: skip
@@ -154,6 +158,9 @@ def _install() -> None:
             setattr(Tensor, name, _method(fn))
     for name, method in {
         "reshape": _reshape, "transpose": _transpose, "view": _view, "astype": _astype, "copy": _copy, "sort": _sort,
+        "choose": lambda self, choices, out=None, mode="raise": np.choose(self, choices, out=out, mode=mode),
+        "compress": lambda self, condition, axis=None: np.compress(condition, self, axis=axis),
+        "partition": _partition, "put": lambda self, indices, values, mode="raise": np.put(self, indices, values, mode=mode),
         "fill": _fill, "flatten": _flatten, "clone": _copy, "dim": lambda self: self.ndim, "numel": lambda self: self.size,
         "permute": lambda self, *axes, dims=None: np.transpose(self, _axes(axes) if dims is None else dims),
         "t": _flat_transposed, "conj": lambda self: np.conjugate(self), "conjugate": lambda self: np.conjugate(self),

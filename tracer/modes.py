@@ -14,6 +14,7 @@ from .steps import ASYNC_GENERATOR, COROUTINE, GENERATOR, Awaited, kind_of, late
 __all__ = [
     "LOCAL",
     "Recorder",
+    "cuts",
     "enable_grad",
     "grad_mode",
     "inference_mode",
@@ -95,6 +96,12 @@ def refresh() -> None:
         or bool(LOCAL.packing)
         or bool(LOCAL.levels)
     )
+
+
+def cuts(what: str) -> None:
+    """The code changes what is differentiated, in a way that a loop which the compiler keeps would not repeat."""
+    if LOCAL.recorder is not None and LOCAL.recorder.regions is not None:
+        LOCAL.recorder.regions.cuts(what)
 
 
 def is_grad_enabled() -> bool:
@@ -223,6 +230,7 @@ class _Mode:
         raise NotImplementedError
 
     def __enter__(self) -> None:
+        cuts("switches grad mode")
         self._before.append(_switch(*self._wanted()))
 
     def __exit__(self, *exc: Any) -> None:
@@ -231,6 +239,7 @@ class _Mode:
     @contextlib.contextmanager
     def _held(self) -> Iterator[None]:
         """The mode for one call: several threads may be in such calls."""
+        cuts("switches grad mode")
         before = _switch(*self._wanted())
         try:
             yield
@@ -320,6 +329,7 @@ class set_grad_enabled(_Mode):  # torch's name
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self.mode = mode
+        cuts("switches grad mode")
         self._previous = _switch(mode, LOCAL.inference)
 
     def _wanted(self) -> tuple[bool, bool]:

@@ -67,7 +67,9 @@ def _made(op: Op, mode: str) -> Op:
     guarded = {name: vjp for name, vjp in op.vjps.items() if vjp is not None and vjp.singular is not None}
     if not guarded:
         return op
-    made = Op(op.fn, f"{op.signature}, site=None", op.kind, path=op.path, n_out=op.n_out, infix=op.infix, title=op.title)
+    made = Op(
+        op.fn, f"{op.signature}, site=None", op.kind, path=op.path, n_out=op.n_out, infix=op.infix, title=op.title
+    )
     made.vjps = dict(op.vjps) | {name: _minding(op, name, vjp, mode) for name, vjp in guarded.items()}
     return made
 

@@ -12,7 +12,7 @@ from ..runtime.errors import AutogradError, NoRuleError
 from ..runtime.ops import Op
 from ..runtime.registry import require
 from . import dispatch, versions
-from .modes import LOCAL, grad_mode, recording
+from .modes import LOCAL, cuts, grad_mode, recording
 from .operand import Operand, alias, follow, is_inference, made_in_inference, plain_shape, wrap
 from .site import blame
 
@@ -100,6 +100,7 @@ def whole(source: Any) -> Any:
 
 def detached(source: Any) -> Any:
     """`source` on the same memory (inside a transform: the same values, that follow its writes), without the graph."""
+    cuts("detaches a value")
     if not LOCAL.depth:
         versions.own_array(source)
     made = alias(source)

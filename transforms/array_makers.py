@@ -127,7 +127,7 @@ def _stacked(column: Any, shape: tuple[int, ...], kind: Any) -> Any:
     return found if kind is None or found.dtype == np.dtype(kind) else astype(found, np.dtype(kind))
 
 
-class vectorize(np.vectorize):  # noqa: N801  # NumPy's name
+class vectorize(np.vectorize):  # NumPy's name
     """np.vectorize, whose calls may take Tensors."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

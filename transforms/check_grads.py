@@ -10,6 +10,7 @@ import numpy as np
 from ..runtime.errors import DtypeError
 from .finite import Slopes, slopes
 from .forward import jvp
+from .scope import as_it_runs
 from .trees import flatten, unflatten
 from .vjp import vjp
 
@@ -90,7 +91,7 @@ def _gradients(function: Any, args: Any, places: list[int], weights: Any) -> tup
         given = list(args)
         for k, a in zip(places, moving, strict=True):
             given[k] = a
-        return _inexact_leaves(function(*given))
+        return _inexact_leaves(as_it_runs(function)(*given))
 
     given: tuple[Any, ...] = vjp(of_those, *[args[k] for k in places])[1](_inexact_leaves(weights))
     return given

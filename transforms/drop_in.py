@@ -25,7 +25,7 @@ class _ArrayMeta(type):
         return isinstance(obj, np.ndarray | Operand)
 
 
-class ndarray(metaclass=_ArrayMeta):  # noqa: N801  # NumPy's name
+class ndarray(metaclass=_ArrayMeta):  # NumPy's name
     """np.ndarray, of which a Tensor is an instance."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -63,7 +63,8 @@ class Namespace(types.ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         value = getattr(real, name)
         if isinstance(value, types.ModuleType):
-            found: Any = importlib.import_module(f"{self.__name__}.{name}") if _within(value, real) else value
+            own = value.__name__ == f"{real.__name__}.{name}"
+            found: Any = importlib.import_module(f"{self.__name__}.{name}") if own else value
         else:
             found = _both(value) if callable(value) else JOINERS.get(id(value), value)
         if callable(found) or isinstance(found, types.ModuleType):  # a number may change
@@ -116,10 +117,6 @@ class DropIn:
         state = module.__spec__.loader_state
         if state is not None:
             module.__spec__ = state
-
-
-def _within(module: types.ModuleType, parent: Any) -> bool:
-    return module.__name__.startswith(parent.__name__ + ".")
 
 
 def _own(module: str) -> dict[str, Any]:

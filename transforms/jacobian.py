@@ -30,9 +30,9 @@ class JacobianFunction(Transform):
     kind = "jacobian"
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
-        super().__init__(function, options)
         self.mode = options.get("mode", "reverse")
         self.kind = _KINDS[self.mode]
+        super().__init__(function, options)
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         argnums = self.options["argnums"]
@@ -131,16 +131,19 @@ def _columns(run: Traced, j: int, structure: Any, size: int, n: int, leaf: Any) 
         found = [columns(each), columns(each * 1j)] if dtype.kind == "c" else [columns(each)]
         if len(shape) > 1:
             found = [[np.reshape(c, (*np.shape(c)[:-1], *shape)) for c in part] for part in found]
-    blocks = [_as_rows(parts, dtype) for parts in zip(*found, strict=True)]
-    return blocks
+    return [_as_rows(parts, leaf, dtype) for parts in zip(*found, strict=True)]
 
 
-def _as_rows(parts: tuple[Any, ...], dtype: Any) -> Any:
-    """A block in the convention of gradients (the slope of the real part), and in the dtype of the argument."""
+def _as_rows(parts: tuple[Any, ...], leaf: Any, dtype: Any) -> Any:
+    """A block in the convention of gradients (the slope of the real part), and in the type of the argument."""
     block, *more = [np.real(p) if _dtype(p).kind == "c" else p for p in parts]
     for imaginary in more:
         block = block + 1j * imaginary
-    return block if _dtype(block) == dtype else block.astype(dtype)
+    block = block if _dtype(block) == dtype else block.astype(dtype)
+    held, made = (x._value if isinstance(x, Operand) else x for x in (leaf, block))
+    if isinstance(held, np.ndarray) and not isinstance(made, np.ndarray):  # of a 0-d array it is one
+        block = apply(require(np.asarray), (block,), {}) if isinstance(block, Operand) else np.asarray(block)
+    return block
 
 
 def _zeros(leaf: Any) -> Any:

@@ -16,6 +16,7 @@ from ..tracer.levels import under
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand, levels_of, wrap
 from ..tracer.site import blame
+from .scope import as_it_runs
 from .trees import flatten, unflatten
 from .vjp import forward
 
@@ -40,6 +41,7 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options:
     from scipy import integrate
 
     args = args if isinstance(args, tuple) else (args,)
+    func = as_it_runs(func)
     if options.pop("tfirst", False):
         given = func
         func = lambda y, s, *rest: given(s, y, *rest)
@@ -50,24 +52,25 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options:
             raise blame(TypeError(f"scipy.integrate.odeint of Tensors takes no {name}: leave it out"))
     if LOCAL.recorder is not None:
         LOCAL.recorder.fail("solves a differential equation by scipy.integrate.odeint, whose steps depend on values")
-    _closed(func, y0, t, args)
     return _solve(func, y0, t, args, options)
 
 
-def _solve(func: Callable[..., Any], y0: Any, t: Any, args: Any, options: dict[str, Any]) -> Any:
+def _solve(func: Callable[..., Any], y0: Any, t: Any, args: Any, options: dict[str, Any], ours: bool = False) -> Any:
     from scipy import integrate
 
     leaves, structure = flatten(args)
     levels = [level for x in (y0, t, *leaves) for level in levels_of(x)]
     if levels:
-        return _each(levels[0], func, (y0, t, *leaves), structure, options)
+        return _each(levels[0], func, (y0, t, *leaves), structure, options, ours)
     if not has_tensor((y0, t)) and not any(isinstance(a, Operand) for a in leaves):
         return integrate.odeint(func, y0, t, args, **options)
+    if not ours:
+        _closed(func, y0, t, args)
     y0 = np.reshape(y0, (-1,)) if isinstance(y0, Operand) else np.atleast_1d(np.asarray(y0, float))
     return _Odeint.apply(func, structure, options, y0, t, *leaves)
 
 
-def _each(level: Level, func: Any, given: tuple[Any, ...], structure: Any, options: dict[str, Any]) -> Any:
+def _each(level: Level, func: Any, given: tuple[Any, ...], structure: Any, options: dict[str, Any], ours: bool) -> Any:
     """Under gs.vmap: one example after the other."""
     many = [level in levels_of(x) for x in given]
     shown = [Level.shown(x, (level,)) if own else x for x, own in zip(given, many, strict=True)]
@@ -75,7 +78,7 @@ def _each(level: Level, func: Any, given: tuple[Any, ...], structure: Any, optio
     with under(tuple([other for other in LOCAL.levels if other is not level])):
         for k in range(int(level.size)):
             y0, t, *leaves = [x[k] if own else x for x, own in zip(shown, many, strict=True)]
-            found.append(_solve(func, y0, t, unflatten(structure, leaves), options))
+            found.append(_solve(func, y0, t, unflatten(structure, leaves), options, ours))
         stacked = np.stack(found)
     return Level.hidden(stacked, (level,))
 
@@ -93,50 +96,60 @@ class _Odeint(Function):
         args = unflatten(structure, [_value(x) for x in leaves])
         solved = integrate.odeint(lambda y, s: np.asarray(_value(func(y, s, *args))), _value(y0), _value(t), **options)
         out = wrap(solved)
-        ctx.save_for_backward(out, t if isinstance(t, Operand) else wrap(np.asarray(t)), *leaves)
+        ctx.save_for_backward(out, *[x for x in (t, *leaves) if isinstance(x, Operand)])
+        ctx.constants = [None if isinstance(x, Operand) else x for x in (t, *leaves)]
         ctx.func, ctx.structure, ctx.options = func, structure, options
         ctx.asked = [isinstance(x, Operand) for x in (y0, t, *leaves)]
         return out
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> tuple[Any, ...]:
-        """The cotangents: of the state, carried backward in time beside those of the arguments."""
-        y, t, *leaves = ctx.saved_tensors
-        func, options = ctx.func, ctx.options
-        sizes = [int(np.size(x)) for x in leaves]
-        n = y.shape[1]
+        """The cotangents, under those vmaps alone that they differ in: a variable is made for each example of the others."""
+        saved = ctx.saved_tensors
+        differ = [level for x in (g, *saved) for level in levels_of(x)]
+        y, *moving = saved
+        given = [moving.pop(0) if x is None else x for x in ctx.constants]
+        with under(tuple([level for level in LOCAL.levels if level in differ])):
+            return _back(ctx, g, y, *given)
 
-        def parts(flat: Any) -> list[Any]:
-            cuts = np.cumsum([n, n, 1, *sizes]).tolist()
-            return [flat[a:b] for a, b in zip([0, *cuts], cuts, strict=False)]
 
-        def along(state: Any, s: Any, *leaves: Any) -> Any:
-            """How the state, its cotangent, that of time and those of the arguments move."""
-            y, d_y, *_ = parts(state)
-            moved = [k for k, x in enumerate(leaves) if _is_real(x)]
-            of = lambda y, s, *xs: _flat(func(y, s, *unflatten(ctx.structure, _with(leaves, moved, xs))))
-            value, pullback = forward(of, tuple(range(2 + len(moved))), (y, s, *[leaves[k] for k in moved]), {})
-            found = dict(zip([-2, -1, *moved], pullback(-d_y), strict=True))
-            zeros = [np.zeros(size) for size in sizes]
-            rest = [_flat(found[k]) if k in found else zeros[k] for k in range(len(leaves))]
-            return np.concatenate([value, found[-2], _flat(found[-1]), *rest])
+def _back(ctx: Any, g: Any, y: Any, t: Any, *leaves: Any) -> tuple[Any, ...]:
+    """The state's cotangent, carried backward in time beside those of the arguments."""
+    func, options = ctx.func, ctx.options
+    sizes = [int(np.size(x)) for x in leaves]
+    n = y.shape[1]
 
-        d_t = []
-        d_y, d_s = g[-1], np.zeros(1)
-        d_args = [np.zeros(size) for size in sizes]
-        for k in range(y.shape[0] - 1, 0, -1):
-            args = unflatten(ctx.structure, leaves)
-            at = np.sum(g[k] * _flat(func(y[k], t[k], *args)))
-            d_t.append(at)
-            d_s = d_s - at
-            state = np.concatenate([y[k], d_y, d_s, *d_args])
-            ends = np.stack([t[k], t[k - 1]])
-            _, d_y, d_s, *d_args = parts(_solve(along, state, ends, tuple(leaves), options)[1])
-            d_y = d_y + g[k - 1]
-        d_t = np.stack([d_s[0], *reversed(d_t)])
-        shaped = [np.reshape(d, np.shape(x)) if _is_real(x) else None for d, x in zip(d_args, leaves, strict=True)]
-        given = zip((d_y, d_t, *shaped), ctx.asked, strict=True)
-        return (None, None, None, *[d if asked else None for d, asked in given])
+    def parts(flat: Any) -> list[Any]:
+        cuts = np.cumsum([n, n, 1, *sizes]).tolist()
+        return [flat[a:b] for a, b in zip([0, *cuts], cuts, strict=False)]
+
+    def along(state: Any, s: Any, *leaves: Any) -> Any:
+        """How the state, its cotangent, that of time and those of the arguments move."""
+        y, d_y, *_ = parts(state)
+        moved = [k for k, x in enumerate(leaves) if _is_real(x)]
+        of = lambda y, s, *xs: _flat(func(y, s, *unflatten(ctx.structure, _with(leaves, moved, xs))))
+        value, pullback = forward(of, tuple(range(2 + len(moved))), (y, s, *[leaves[k] for k in moved]), {})
+        found = dict(zip([-2, -1, *moved], pullback(-d_y), strict=True))
+        zeros = [np.zeros(size) for size in sizes]
+        rest = [_flat(found[k]) if k in found else zeros[k] for k in range(len(leaves))]
+        return np.concatenate([value, found[-2], _flat(found[-1]), *rest])
+
+    d_t: Any = []
+    d_y, d_s = g[-1], np.zeros(1)
+    d_args = [np.zeros(size) for size in sizes]
+    for k in range(y.shape[0] - 1, 0, -1):
+        args = unflatten(ctx.structure, leaves)
+        at = np.sum(g[k] * _flat(func(y[k], t[k], *args)))
+        d_t.append(at)
+        d_s = d_s - at
+        state = np.concatenate([y[k], d_y, d_s, *d_args])
+        ends = np.stack([t[k], t[k - 1]])
+        _, d_y, d_s, *d_args = parts(_solve(along, state, ends, tuple(leaves), options, ours=True)[1])
+        d_y = d_y + g[k - 1]
+    d_t = np.stack([d_s[0], *reversed(d_t)])
+    shaped = [np.reshape(d, np.shape(x)) if _is_real(x) else None for d, x in zip(d_args, leaves, strict=True)]
+    given = zip((d_y, d_t, *shaped), ctx.asked, strict=True)
+    return (None, None, None, *[d if asked else None for d, asked in given])
 
 
 def _flat(x: Any) -> Any:
@@ -173,7 +186,9 @@ def _closed(func: Any, y0: Any, t: Any, args: Any) -> None:
     """Raise where a gradient would be lost: the function reads a Tensor that requires grad past its arguments."""
     leaves, structure = flatten(args)
     before = next_sequence()
-    found = func(np.atleast_1d(_value(y0)), np.asarray(_value(t))[0], *unflatten(structure, [_value(x) for x in leaves]))
+    found = func(
+        np.atleast_1d(_value(y0)), np.asarray(_value(t))[0], *unflatten(structure, [_value(x) for x in leaves])
+    )
     if isinstance(found, Operand) and found._node is not None and _older(found._node, before):
         raise blame(
             AutogradError(

@@ -29,7 +29,7 @@ def _apply(op: Any, *args: Any, **kwargs: Any) -> Any:
     return apply(op, args, kwargs)
 
 
-def _where_tensors(fn: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+def _where_tensors(fn: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
     """`fn` of arrays, and `ours` where a Tensor is among the arguments."""
 
     @functools.wraps(fn)

@@ -25,7 +25,7 @@ from .drop_in import Namespace
 from .globals_rewrite import through_module
 from .namespaces import ScopedModule, makes_generators, op_of_the_user, replacement
 
-__all__ = ["ABSENT", "Path", "Scope", "Witness", "is_user_class", "is_user_function", "member", "scope", "watched"]
+__all__ = ["ABSENT", "Path", "Scope", "Witness", "as_it_runs", "is_user_class", "is_user_function", "member", "scope", "watched"]
 
 _LIBRARIES = frozenset(["numpy", "scipy", "gradscribe", "optree", "gast", "astunparse", __name__.split(".")[0]])
 _NAMESPACES = frozenset(["numpy", "scipy", "math", "random"])
@@ -372,3 +372,8 @@ def scope() -> Scope:
     """The scope that holds now: the capture's, or the eager one."""
     captured = getattr(LOCAL.recorder, "scope", None)
     return _eager if captured is None else captured
+
+
+def as_it_runs(function: Any) -> Any:
+    """A function of the user's that code of ours calls: inside a transform, rebuilt over the scope that holds now."""
+    return scope().rebuild(function) if LOCAL.depth else function

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-from builtins import dict, list, tuple
 from typing import Any
 
 from ...tracer.operand import Operand
@@ -12,11 +11,14 @@ from ...transforms.namespaces import type_of
 __all__ = ["dict", "isinstance", "list", "tuple", "type"]
 
 
-def isinstance(x: Any, classes: Any) -> bool:  # noqa: A001  # autograd's name
+def isinstance(x: Any, classes: Any) -> bool:  # autograd's name
     """Whether `x`, or the value of the Tensor `x`, is an instance of one of the classes."""
-    listed = classes if builtins.isinstance(classes, tuple) else (classes,)
-    classes = tuple([builtins.type if c is type_of else c for c in listed])
-    return builtins.isinstance(x, classes) or (builtins.isinstance(x, Operand) and builtins.isinstance(x._value, classes))
+    listed = classes if builtins.isinstance(classes, builtins.tuple) else (classes,)
+    classes = builtins.tuple([builtins.type if c is type_of else c for c in listed])
+    return builtins.isinstance(x, classes) or (
+        builtins.isinstance(x, Operand) and builtins.isinstance(x._value, classes)
+    )
 
 
-type = type_of  # noqa: A001
+type = type_of
+dict, list, tuple = builtins.dict, builtins.list, builtins.tuple

@@ -16,6 +16,7 @@ from ...tracer.checkpoint import checkpoint as run_checkpointed
 from ...transforms.forward import jvp
 from ...transforms.gradient import GradFunction
 from ...transforms.jacobian import JacobianFunction
+from ...transforms.scope import as_it_runs
 from ...transforms.second_order import HessianFunction
 from ...transforms.transform import Transform
 from ...transforms.trees import flatten, unflatten
@@ -93,7 +94,7 @@ def _without(argnum: Any, fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         given = list(args)
         for k, x in zip(places, moved, strict=True):
             given[k] = x
-        return fun(*given, **kwargs)
+        return as_it_runs(fun)(*given, **kwargs)
 
     return of
 
@@ -139,7 +140,7 @@ def multigrad_dict(fun: Any) -> Any:
 
         def of(given: dict[str, Any]) -> Any:
             bound.arguments.update(given)
-            return fun(*bound.args, **bound.kwargs)
+            return as_it_runs(fun)(*bound.args, **bound.kwargs)
 
         return grad(of)(dict(bound.arguments))
 
@@ -178,11 +179,8 @@ def holomorphic_grad(fun: Any, argnum: Any, args: Any, kwargs: Any) -> Any:
     """The complex derivative of a holomorphic function with one output."""
     if not any(np.result_type(leaf).kind == "c" for leaf in flatten(args[argnum])[0]):
         raise TypeError("the argument of holomorphic_grad must be complex")
-    return _conj(
-        GradFunction(
-            lambda *xs, **options: np.real(fun(*xs, **options)), {"argnums": argnum, "has_aux": False, "with_value": False}
-        )(*args, **kwargs)
-    )
+    real = lambda *xs, **options: np.real(as_it_runs(fun)(*xs, **options))
+    return _conj(GradFunction(real, {"argnums": argnum, "has_aux": False, "with_value": False})(*args, **kwargs))
 
 
 @_operator
@@ -256,6 +254,6 @@ def checkpoint(fun: Any) -> Any:
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        return run_checkpointed(fun, *args, **kwargs)
+        return run_checkpointed(as_it_runs(fun), *args, **kwargs)
 
     return checkpointed

@@ -16,7 +16,7 @@ from ...tracer.operand import Operand as Box
 from ...tracer.operand import levels_of, wrap
 from ...transforms.custom_jvp import CustomJvp
 from ...transforms.custom_vjp import CustomVjp
-from ...transforms.scope import scope
+from ...transforms.scope import as_it_runs
 from ...transforms.trees import flatten, unflatten
 from .differential_operators import _conj
 
@@ -43,7 +43,9 @@ class Primitive:
         if not any(isinstance(x, Box) for x in leaves):
             return self.fun(*args, **kwargs)
         if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"calls {self._name()}, an autograd primitive, whose body gradscribe does not look into")
+            LOCAL.recorder.fail(
+                f"calls {self._name()}, an autograd primitive, whose body gradscribe does not look into"
+            )
         levels = [level for x in leaves for level in levels_of(x)]
         asked = [k for k, a in enumerate(args) if any(_requires_grad(x) for x in flatten(a)[0])]
         if asked and self.traced and LOCAL.grad:
@@ -69,7 +71,7 @@ class Primitive:
                 *_, primals, tangents = given
                 full = _with(args, asked, primals)
                 out = self(*full, **kwargs)
-                return out, _seen(self.jvp)(asked, tangents, out, full, kwargs)
+                return out, as_it_runs(self.jvp)(asked, tangents, out, full, kwargs)
 
             made.defjvp(moved)
             return made(*args)
@@ -85,7 +87,7 @@ class Primitive:
 
         def bwd(*given: Any) -> Any:
             *_, (out, moving), g = given
-            back = _seen(self.vjp)(asked, out, _with(args, asked, moving), kwargs)
+            back = as_it_runs(self.vjp)(asked, out, _with(args, asked, moving), kwargs)
             return tuple([_conj(d) for d in back(_conj(g))])
 
         custom.defvjp(fwd, bwd)
@@ -108,11 +110,6 @@ def _with(args: tuple[Any, ...], places: tuple[int, ...], values: Any) -> tuple[
     for k, x in zip(places, values, strict=True):
         found[k] = x
     return tuple(found)
-
-
-def _seen(function: Any) -> Any:
-    """A function of the author's as it runs now: inside a transform, over its scope."""
-    return scope().rebuild(function) if LOCAL.depth else function
 
 
 def _wrapped(found: Any) -> Any:
@@ -157,12 +154,16 @@ def notrace_primitive(f_raw: Callable[..., Any]) -> Primitive:
 def _owner(fun: Any, what: str) -> Primitive:
     if not isinstance(fun, Primitive):
         name = getattr(fun, "__name__", fun)
-        raise TypeError(f"{what} takes a function decorated by @primitive, not {name}; for NumPy's and others see gs.rule")
+        raise TypeError(
+            f"{what} takes a function decorated by @primitive, not {name}; for NumPy's and others see gs.rule"
+        )
     return fun
 
 
 def _missing(name: str, mode: str, argnum: int) -> NoRuleError:
-    return NoRuleError(f"{mode} of {name} wrt argnums ({argnum},) not defined: say it by def{mode.lower()}({name}, ...)")
+    return NoRuleError(
+        f"{mode} of {name} wrt argnums ({argnum},) not defined: say it by def{mode.lower()}({name}, ...)"
+    )
 
 
 def defvjp(fun: Any, *vjpmakers: Any, argnums: Any = None) -> None:
@@ -258,7 +259,9 @@ class VSpace:
 
     def __init__(self, value: Any) -> None:
         leaves, self._structure = flatten(value)
-        self._like = [np.empty(np.shape(x), np.result_type(x.dtype if hasattr(x, "dtype") else type(x))) for x in leaves]
+        self._like = [
+            np.empty(np.shape(x), np.result_type(x.dtype if hasattr(x, "dtype") else type(x))) for x in leaves
+        ]
         self.size = sum(x.size for x in self._like)
         self.iscomplex = any(x.dtype.kind == "c" for x in self._like)
         if len(self._like) == 1:

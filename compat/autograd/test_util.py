@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...transforms import check_grads as checking
+from ...transforms.scope import as_it_runs
 from ...transforms.trees import flatten
 
 __all__ = ["check_equivalent", "check_grads", "check_jvp", "check_vjp"]
@@ -17,7 +19,8 @@ def check_grads(f: Callable[..., Any], modes: Sequence[str] = ("fwd", "rev"), or
     """`check_grads(f, modes, order)(*args)`: AssertionError unless all derivatives are those that differences give."""
 
     def check(*args: Any, **kwargs: Any) -> None:
-        checking.check_grads(lambda *xs: f(*xs, **kwargs), *args, order=order, modes=tuple(modes))
+        of = functools.wraps(f)(lambda *xs: as_it_runs(f)(*xs, **kwargs))
+        checking.check_grads(of, *args, order=order, modes=tuple(modes))
 
     return check
 

@@ -1,4 +1,4 @@
-"""Functions that put arrays together or apply functions to their parts, spelled out by ops: insert, piecewise, resize and the like."""
+"""What puts arrays together or applies functions to their parts, spelled out by ops: insert, piecewise, resize and the like."""
 
 from __future__ import annotations
 
@@ -177,27 +177,3 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
         last = int(np.argmax(np.flip(taken))) if "b" in trim.lower() else 0
         filt = filt[along(k, slice(first, filt.shape[k] - last))]
     return filt
-
-
-@composed(np.common_type)
-def common_type(*arrays: Any) -> Any:
-    """The inexact type that holds all of several arrays."""
-    return np.common_type(*[np.empty(0, a.dtype) for a in arrays])
-
-
-def _of_shape(name: str) -> None:
-    plain = {"diag_indices_from": None, "tril_indices_from": np.tril_indices, "triu_indices_from": np.triu_indices}[name]
-
-    def positions(arr: Any, k: int = 0) -> Any:
-        if plain is not None:
-            if np.ndim(arr) != 2:
-                raise ValueError("input array must be 2-d")
-            return plain(np.shape(arr)[0], k=k, m=np.shape(arr)[1])
-        return getattr(np, name)(np.empty(np.shape(arr)))
-
-    positions.__doc__ = f"np.{name}: the shape alone says it."
-    composed(getattr(np, name))(positions)
-
-
-for _name in ("diag_indices_from", "tril_indices_from", "triu_indices_from"):
-    _of_shape(_name)

@@ -19,6 +19,9 @@ for _fn, _signature in (
     (np.ravel_multi_index, "multi_index, dims, mode='raise', order='C'"),
 ):  # fmt: skip
     undifferentiable(_fn, _signature, opaque)
+undifferentiable(np.diag_indices_from, "x", Kind.creation, n_out=None)
+for _fn in (np.tril_indices_from, np.triu_indices_from):
+    undifferentiable(_fn, "x, k=0", Kind.creation, n_out=2)
 undifferentiable(np.ix_, "*xs", Kind.creation, n_out=None)
 undifferentiable(np.unravel_index, "indices, shape, order='C'", opaque, n_out=None)
 
@@ -30,7 +33,7 @@ rule(np.bincount, x=None, weights=lambda g, x: np.take(g, x))
 
 
 @composed(np.histogram_bin_edges)
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # noqa: A002
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """Evenly spaced edges, from the least number to the greatest."""
     if np.ndim(bins) == 1:
         return literal(bins, a)
@@ -72,7 +75,7 @@ rule(of_bin, g=lambda g, x, edges: weighted_count(x, edges, g), x=None, edges=No
 
 
 @composed(np.histogram)
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:  # noqa: A002
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """The counts (or the sums of the weights) between the edges, and the edges."""
     edges = histogram_bin_edges(a, bins, range)
     found = counted(a, edges) if weights is None else weighted_count(a, edges, weights)
@@ -97,7 +100,7 @@ rule(unique_part, x=None)
 @composed(np.unique)
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
-    *, equal_nan: bool = True, sorted: bool = True,  # noqa: A002
+    *, equal_nan: bool = True, sorted: bool = True,
 ) -> Any:  # fmt: skip
     """The different elements, sorted, and what was asked for besides."""
     if not equal_nan:

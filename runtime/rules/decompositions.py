@@ -47,6 +47,18 @@ def crowded(w: Any, g_w: Any, g_v: Any) -> Any:
     return np.any(equal, axis=-1)[..., None, None]
 
 
+def feels_phase(*parts: Any) -> Any:
+    """Matrices whose complex vectors are asked for their phases, which are arbitrary: each a cotangent, vectors, their axis."""
+    turn: Any = 0.0
+    size: Any = None
+    for g, v, axis in parts:
+        if g is not None and v.dtype.kind == "c":
+            n = min(v.shape[-2:])
+            turn = turn + np.imag(np.sum(g * v, axis=axis))[..., :n]
+            size = plus(size, np.sum(np.absolute(g * v), axis=axis)[..., :n])
+    return False if size is None else np.any(np.absolute(turn) > 1e-6 * size, axis=-1)[..., None, None]
+
+
 def at_zero(s: Any) -> Any:
     """Matrices with a singular value of zero."""
     return np.any(s == 0, axis=-1)[..., None, None]
@@ -69,7 +81,7 @@ def cholesky_back(g: Any, low: Any) -> Any:
 
 op(np.linalg.eigh, "x, UPLO='L'", opaque, n_out=2, may_raise=True)
 rule(np.linalg.eigh, x=lambda g, out: eigh_back(g[0], g[1], out[0], out[1]))
-singular_at(np.linalg.eigh, x=lambda g, out: crowded(out[0], g[0], g[1]))
+singular_at(np.linalg.eigh, x=lambda g, out: crowded(out[0], g[0], g[1]) | feels_phase((g[1], out[1], -2)))
 
 op(np.linalg.eigvalsh, "x, UPLO='L'", opaque, may_raise=True)
 rule(np.linalg.eigvalsh, x=lambda g, x, UPLO: eigh_back(g, None, None, np.linalg.eigh(x, UPLO)[1]))
@@ -93,7 +105,11 @@ singular_at(np.linalg.svdvals, x=lambda g, out: crowded(out, g, None) | at_zero(
 
 op(np.linalg.svd, "x, full_matrices=True, *, hermitian=False", opaque, n_out=3, may_raise=True)
 rule(np.linalg.svd, x=lambda g, x, out, full_matrices: svd_back(g, x, out, full_matrices))
-singular_at(np.linalg.svd, x=lambda g, out: crowded(out[1], g[1], g[2] if g[0] is None else g[0]) | at_zero(out[1]))
+singular_at(np.linalg.svd, x=lambda g, out: (
+    crowded(out[1], g[1], g[2] if g[0] is None else g[0])
+    | at_zero(out[1])
+    | feels_phase((g[0], out[0], -2), (g[2], -out[2], -1))
+))  # fmt: skip
 
 
 def svd_back(g: Any, x: Any, out: Any, full_matrices: bool) -> Any:
@@ -165,7 +181,7 @@ def qr_back(g_q: Any, g_r: Any, x: Any, q: Any, r: Any, mode: str) -> Any:
 
 def qr_tall(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
     """The same, conjugate, of a matrix with at least as many rows as columns."""
-    inner = None if g_r is None else r @ adjoint(g_r)
+    inner: Any = None if g_r is None else r @ adjoint(g_r)
     if g_q is not None:
         inner = plus(inner, -(adjoint(g_q) @ q))
     inner = np.tril(inner, -1) + adjoint(np.tril(inner))

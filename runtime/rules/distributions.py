@@ -179,7 +179,7 @@ def dirichlet_pdf(x: Any, alpha: Any) -> Any:
 
 
 def _dimension(mean: Any, cov: Any) -> int:
-    return max(1, *np.shape(mean), *np.shape(cov)) if np.ndim(cov) < 2 else int(np.shape(cov)[-1])
+    return max([1, *np.shape(mean), *np.shape(cov)]) if np.ndim(cov) < 2 else int(np.shape(cov)[-1])
 
 
 def _half_log_det(cov: Any, d: int) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from ..ops import Kind
 from ..registry import composed, primitive, rule, singular_at
 from .contraction import adjoint, conj
-from .decompositions import column, gaps, plus, row
+from .decompositions import column, feels_phase, gaps, plus, row
 from .support import happens, on_diagonal
 
 EigResult: Any = type(np.linalg.eig(np.eye(1)))
@@ -24,7 +24,7 @@ def complex_eig(x: Any) -> Any:
 
 
 rule(complex_eig, x=lambda g, out: eig_back(g[0], g[1], out[0], out[1]))
-singular_at(complex_eig, x=lambda out: repeated(out[0]))
+singular_at(complex_eig, x=lambda g, out: repeated(out[0]) | feels_phase((g[1], out[1], -2)))
 
 
 @primitive("x", Kind.opaque, may_raise=True)
@@ -66,7 +66,7 @@ def diagonal(values: Any, like: Any) -> Any:
 def eigvals_back(g: Any, out: Any, w: Any, v: Any) -> Any:
     """The cotangent of a matrix from those of its eigenvalues `out`, which may come in another order than `w`."""
     far = np.absolute(row(out) - column(w))
-    near = 1e-6 * np.max(np.absolute(w), axis=-1, keepdims=True)
+    near = 1e-6 * np.max(np.absolute(w), axis=-1, keepdims=True) + float(np.finfo(w.dtype).tiny)
     same = diagonal(np.broadcast_to(near, w.shape), far)  # of equal ones the one in the same place
     nearest = np.argmin(far - same, axis=-1)
     return eig_back(np.take_along_axis(g, nearest, -1), None, w, v)

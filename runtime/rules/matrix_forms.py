@@ -57,7 +57,11 @@ def einsum(*operands: Any, **options: Any) -> Any:
     if isinstance(operands[0], str):
         return NotImplemented
     lists = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else [])]
-    names = string.ascii_uppercase + LETTERS if any(k is not Ellipsis and k > 25 for part in lists for k in part) else LETTERS
+    names = (
+        string.ascii_uppercase + LETTERS
+        if any(k is not Ellipsis and k > 25 for part in lists for k in part)
+        else LETTERS
+    )
     terms = ["".join(["..." if k is Ellipsis else names[k] for k in part]) for part in lists]
     arrays = operands[:-1:2] if len(operands) % 2 else operands[::2]
     text = ",".join(terms[: len(arrays)]) + ("->" + terms[-1] if len(operands) % 2 else "")

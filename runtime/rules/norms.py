@@ -38,6 +38,8 @@ singular_at(np.linalg.matrix_norm, x=lambda x, out, ord, keepdims: norm_kinks(x,
 
 def norm_back(g: Any, x: Any, out: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     """The cotangent of `np.linalg.norm`'s argument."""
+    if 0 in x.shape:
+        return np.zeros_like(x)
     g, out = keep_axes(g, x.shape, axis, keepdims), keep_axes(out, x.shape, axis, keepdims)
     if ord is None or ord in ("f", "fro"):
         return vector_back(g, x, out, 2, axis)
@@ -71,7 +73,7 @@ def phase(x: Any) -> Any:
 
 def shared(chosen: Any, axis: Any, dtype: Any) -> Any:
     """One, shared evenly among the chosen elements along an axis."""
-    return chosen / np.sum(chosen, axis=axis, keepdims=True, dtype=dtype)
+    return chosen / np.sum(chosen, axis=axis, keepdims=True, dtype=dtype.newbyteorder("="))
 
 
 def matrix_back(g: Any, x: Any, out: Any, ord: Any, axes: tuple[int, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""NumPy's functions of polynomials as vectors of coefficients, the highest power first: np.poly, np.polyadd, np.roots and the like."""
+"""Polynomials as vectors of coefficients, the highest power first: np.poly, np.polyadd, np.polyfit, np.roots and the like."""
 
 from __future__ import annotations
 

@@ -87,6 +87,8 @@ def unweighted(weights: Any) -> None:
 def unranked(g: Any, x: Any, q: Any, axis: Any, keepdims: Any, method: str, weights: Any) -> Any:
     """The cotangent of what lies at the ranks `q` (from 0 to 1) of sorted axes: it goes to the one or two numbers there."""
     unweighted(weights)
+    if not np.size(x):
+        return np.zeros_like(x)
     flat, order = lines(x, axis)
     ranks = rank_of(flat)
     g = unkept(g, axis, keepdims, np.ndim(x))
@@ -133,6 +135,8 @@ def unranked_nan(
 ) -> Any:  # fmt: skip
     """The same where NaN is left out."""
     unweighted(weights)
+    if not np.size(x):
+        return np.zeros_like(x)
     flat, order = lines(x, axis)
     valid, ranks = ~np.isnan(flat), rank_of(flat)
     count = np.sum(valid, axis=-1, keepdims=True)

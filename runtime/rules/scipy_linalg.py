@@ -96,7 +96,8 @@ def solve_banded(l_and_u: Any, x: Any, y: Any) -> Any:
 
 def _shifted(v: Any, k: int) -> Any:
     """`v[j + k]` at each j, and zeros where there is none."""
-    none = ((0, 0),) * (np.ndim(v) - 1)
+    n = np.shape(v)[0]
+    none, k = ((0, 0),) * (np.ndim(v) - 1), max(-n, min(k, n))
     return np.pad(v[k:], ((0, k), *none)) if k >= 0 else np.pad(v[:k], ((-k, 0), *none))
 
 
@@ -223,7 +224,7 @@ def _svd(
 def _eigh(
     a: Any, *, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    side = "L" if lower else "U"
+    side: Any = "L" if lower else "U"
     return np.linalg.eigvalsh(a, side) if eigvals_only else tuple(np.linalg.eigh(a, side))
 
 

@@ -216,8 +216,15 @@ rule(special.iv, x=lambda g, v, x: g * ((special.iv(v - 1, x) + special.iv(v + 1
 op(special.ive, "v, x", elementwise)
 rule(
     special.ive,
-    x=lambda g, v, x, out: g * ((special.ive(v - 1, x) + special.ive(v + 1, x)) / 2 - np.sign(x) * out),
+    x=lambda g, v, x, x_dtype, out: ive_back(g, x, x_dtype, out, (special.ive(v - 1, x) + special.ive(v + 1, x)) / 2),
 )
+
+
+def ive_back(g: Any, x: Any, x_dtype: Any, out: Any, slope: Any) -> Any:
+    """The cotangent under `iv(v, x) * exp(-abs(real(x)))`, of which `slope` scales the derivative of the first factor."""
+    if x_dtype.kind == "c":
+        return g * slope - np.sign(np.real(x)) * np.real(g * out)
+    return g * (slope - np.sign(x) * out)
 
 # Along an axis.
 

@@ -1,7 +1,7 @@
 """Still more of scipy.special, one line each: Kelvin, Struve, Hankel and Mathieu functions, and those of parabolic cylinders.
 
-Formulas: NIST Digital Library of Mathematical Functions, https://dlmf.nist.gov (chapters 5, 7, 8, 10 to 14, 18, 19, 22 and 28), and the
-definitions in SciPy's reference. Parameters without a formula of their own have no rule; the error names them.
+Formulas: NIST Digital Library of Mathematical Functions, https://dlmf.nist.gov (chapters 5, 7, 8, 10 to 14, 18, 19, 22 and
+28), and the definitions in SciPy's reference. Parameters without a formula of their own have no rule; the error names them.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ rule(special.airye, x=lambda g, x, x_dtype, out: both(g, *airye_slopes(real_only
 def real_only(x: Any, x_dtype: Any, name: str) -> Any:
     """`x`, unless it is complex: there a function that is scaled by the size of its argument has no derivative."""
     if x_dtype.kind == "c":
-        raise NotImplementedError(f"scipy.special.{name} of a complex argument is not holomorphic: use the one that is not scaled")
+        raise NotImplementedError(f"scipy.special.{name} of a complex argument is not holomorphic; use the unscaled function")
     return x
 
 

@@ -212,7 +212,7 @@ def shared_back(
     chosen = x == keep_axes(out, x_shape, axis, keepdims)
     if is_given(where):
         chosen = chosen & where
-    count = np.sum(chosen, axis=axis, dtype=x_dtype, keepdims=keepdims)
+    count = np.sum(chosen, axis=axis, dtype=x_dtype.newbyteorder("="), keepdims=keepdims)
     if is_given(initial):  # which may be the only one
         count = not_zero(count)
     return chosen * keep_axes(g / count, x_shape, axis, keepdims)

@@ -27,6 +27,6 @@ def autoregressive_value_and_grad(phi, sigma, series):
         d_predicted = -d_residual  # golden_functions.py:230
         # golden_functions.py:229: predicted = phi[0] * series[1:-1] + phi[1] * seri ...
         d_phi = np.zeros(phi.shape)
-        d_phi[1] = (d_predicted * t_2).sum()
+        d_phi[1] += (d_predicted * t_2).sum()
         d_phi[0] += (d_predicted * t).sum()
     return out, (d_phi, d_sigma)

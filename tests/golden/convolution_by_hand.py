@@ -28,7 +28,7 @@ def convolution_by_hand_value_and_grad(kernel, signal, target):
         d_t_5 = 2.0 * t_5
         # golden_functions.py:158: response += kernel[k] * signal[k : k + n]
         d_kernel = np.zeros(kernel.shape)
-        d_kernel[2] = (d_t_5 * t_4).sum()
+        d_kernel[2] += (d_t_5 * t_4).sum()
         d_kernel[1] += (d_t_5 * t_3).sum()
         d_kernel[0] += (d_t_5 * t_2).sum()
     return out, d_kernel

@@ -38,7 +38,7 @@ def gaussian_process_value_and_grad(log_params, x, y):
         d_amplitude = (d_K * t_4).sum() * (2.0 * amplitude)
         # golden_functions.py:171: amplitude, length, noise = np.exp(log_params)
         t_7 = np.zeros(log_params.shape)
-        t_7[2] = d_noise
+        t_7[2] += d_noise
         t_7[1] += d_length
         t_7[0] += d_amplitude
         d_log_params = t_7 * t

@@ -77,7 +77,7 @@ def rk4_step_value_and_grad(state, rates, dt, target):
         d_prey_4 = d_t_14 * rates_2 + d_t_13 * rates_1 + t_20 * rates_0
         # golden_functions.py:111: prey, predator = state
         t_23 = np.zeros(state.shape)
-        t_23[1] = d_predator_4
+        t_23[1] += d_predator_4
         t_23[0] += d_prey_4
         # golden_functions.py:120: k4 = lotka_volterra(state + dt * k3, *rates)
         d_k3 = t_19 + t_23 * dt
@@ -92,7 +92,7 @@ def rk4_step_value_and_grad(state, rates, dt, target):
         d_prey_3 = d_t_10 * rates_2 + d_t_9 * rates_1 + t_24 * rates_0
         # golden_functions.py:111: prey, predator = state
         t_27 = np.zeros(state.shape)
-        t_27[1] = d_predator_3
+        t_27[1] += d_predator_3
         t_27[0] += d_prey_3
         # golden_functions.py:119: k3 = lotka_volterra(state + 0.5 * dt * k2, *rates)
         d_k2 = t_19 + t_27 * t_3
@@ -107,7 +107,7 @@ def rk4_step_value_and_grad(state, rates, dt, target):
         d_prey_2 = d_t_6 * rates_2 + d_t_5 * rates_1 + t_28 * rates_0
         # golden_functions.py:111: prey, predator = state
         t_31 = np.zeros(state.shape)
-        t_31[1] = d_predator_2
+        t_31[1] += d_predator_2
         t_31[0] += d_prey_2
         # golden_functions.py:118: k2 = lotka_volterra(state + 0.5 * dt * k1, *rates)
         d_state = d_t_17 + t_23 + t_27 + t_31

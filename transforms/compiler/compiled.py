@@ -29,6 +29,7 @@ __all__ = ["Compiled", "compile"]
 
 MANY = 512  # signatures (batch sizes, for one) that share those texts, after which they are forgotten
 LIMIT = 16  # specialisations with a text of their own, after which new signatures run eagerly
+_ASKED = frozenset(["passes", "dump", "fastmath", "loop_memory"])
 
 
 @functools.cache
@@ -46,11 +47,9 @@ class Compiled(Transform):
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, options)
-        self.verify: Any = options[
-            "verify"
-        ]  # True: each call; "first calls": as without it, but differences are errors
+        self.verify: Any = options["verify"]  # True: each call; "first calls": as without it, differences being errors
         self.limit: int = options.get("max_specialisations", LIMIT)
-        self._optimised = _machinery().passes_of(options) if {"passes", "dump", "fastmath"} & options.keys() else None
+        self._optimised = _machinery().passes_of(options) if _ASKED & options.keys() else None
         self._last: Entry | None = None
         self._recent: tuple[Entry, ...] = ()  # and those before it: of other sizes
         self._varying: set[Path] = set()  # where numbers stand outside that change from call to call
@@ -365,7 +364,7 @@ class Compiled(Transform):
 
 def compile(
     function: Any = None, *, verify: bool | str = False, max_specialisations: int = LIMIT, passes: Sequence[str] | None = None,
-    dump: bool | str = False, fastmath: bool = False,
+    dump: bool | str = False, fastmath: bool = False, loop_memory: str | None = None,
 ) -> Any:  # fmt: skip
     """`function` as generated NumPy source: captured at the first call of each signature, checked against eager, then run.
 
@@ -380,6 +379,7 @@ def compile(
     all by default, in their own order; `dump=True` prints the graph after each as a diff, `dump="file.txt"` adds it
     to that file. `fastmath=True` allows what changes the last digits: products for powers, matrix products for sums of
     products, and more; results are then checked to half of the digits, with NaN and infinities at the same places.
+    `loop_memory="sqrt"`: the reverse of a loop of n trips runs it again in √n pieces, and remembers what one of them needs.
 
     >>> import numpy as np, gradscribe as gs
     >>> f = gs.compile(gs.grad(lambda x: np.sum(np.sin(x))))
@@ -394,6 +394,5 @@ def compile(
         raise ValueError(f"dump is True, False or the name of a file, not {dump!r}")
     options: dict[str, Any] = {"verify": verify, "max_specialisations": max_specialisations}
     options |= {} if passes is None else {"passes": (passes,) if isinstance(passes, str) else tuple(passes)}
-    options |= {"dump": dump} if dump else {}
-    options |= {"fastmath": True} if fastmath else {}
+    options |= {k: v for k, v in (("dump", dump), ("fastmath", fastmath), ("loop_memory", loop_memory)) if v}
     return functools.partial(Compiled, options=options) if function is None else Compiled(function, options)

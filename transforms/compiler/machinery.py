@@ -22,9 +22,10 @@ __all__ = [
 
 
 def passes_of(options: dict[str, Any]) -> Optimised:
-    """The passes that `gs.compile(f, passes=..., dump=..., fastmath=...)` asks for, as one function of a graph.
+    """The passes that `gs.compile(f, passes=..., dump=..., fastmath=..., loop_memory=...)` asks for, as one function of a graph.
 
-    Raises ValueError for a name that is no pass, OSError where the file cannot be written.
+    Raises ValueError for a name that is no pass and for another `loop_memory` than "sqrt", OSError where the file cannot be
+    written.
     """
     from .passes import FAST_NAMES, NAMES
 
@@ -34,12 +35,14 @@ def passes_of(options: dict[str, Any]) -> Optimised:
     unknown = [name for name in only or () if name not in NAMES]
     if unknown:
         raise ValueError(f"no pass is called {unknown[0]!r}; there are {', '.join(NAMES)}")
-    fastmath = bool(options.get("fastmath", False))
+    fastmath, loop_memory = bool(options.get("fastmath", False)), options.get("loop_memory")
+    if loop_memory not in (None, "sqrt"):
+        raise ValueError(f'loop_memory is None or "sqrt", not {loop_memory!r}')
     if not fastmath:
         late = [name for name in only or () if name in FAST_NAMES]
         if late:
             raise ValueError(f"the pass {late[0]!r} changes the last digits: it needs fastmath=True")
-    return Optimised(only, options.get("dump", False), fastmath)
+    return Optimised(only, options.get("dump", False), fastmath, loop_memory)
 
 
 class Optimised(NamedTuple):
@@ -48,21 +51,24 @@ class Optimised(NamedTuple):
     only: tuple[str, ...] | None
     dump: bool | str
     fastmath: bool
+    loop_memory: str | None = None
 
     @property
     def key(self) -> str | None:
         """What tells its texts from those of all passes; None where they are not kept."""
-        return "fastmath" if self.fastmath and self.only is None and not self.dump else None
+        plain = self.only is None and not self.dump
+        return f"{'fastmath' * self.fastmath} {self.loop_memory or ''}".strip() if plain else None
 
     def __call__(self, graph: Graph) -> Graph:
-        return _optimised(self.only, self.dump, self.fastmath, graph)
+        return _optimised(self, graph)
 
 
-def _optimised(only: tuple[str, ...] | None, dump: bool | str, fastmath: bool, graph: Graph) -> Graph:
+def _optimised(asked: Optimised, graph: Graph) -> Graph:
     from .passes import optimise  # not loaded where the cache has the text
 
+    only, dump, fastmath, loop_memory = asked
     if not dump:
-        return optimise(graph, only, fastmath=fastmath)
+        return optimise(graph, only, None, fastmath, loop_memory)
     names: dict[Value, str] = {}
     texts: list[str] = []
     shown: list[str] = []
@@ -75,7 +81,7 @@ def _optimised(only: tuple[str, ...] | None, dump: bool | str, fastmath: bool, g
         lines = list(difflib.unified_diff(texts[-2].splitlines(), texts[-1].splitlines(), lineterm="", n=1))[2:]
         shown.append("\n".join([f"after {name}:" + ("" if lines else " nothing changed"), *lines, ""]))
 
-    found = optimise(graph, only, seen, fastmath)
+    found = optimise(graph, only, seen, fastmath, loop_memory)
     whole = "\n".join(shown)
     if dump is True:
         print(whole)

@@ -45,31 +45,38 @@ def statements(specialisation: Specialisation) -> list[Statement]:
     from .text.tile_loops import each_statement  # stands on gast, which is slow to load, and few texts are looked into
 
     emitter = specialisation.emitter()  # as it wrote the text
-    emitter.function("f", "")
+    definition = emitter.function("f", "")
     named = {v: tree.id for v, tree in emitter.trees.items() if hasattr(tree, "id")}
     function: Any = ast.parse(specialisation.text).body[-1]
-    nodes = [body[k] for body, k in _flat(function.body) if not isinstance(body[k], ast.Return)]
-    del nodes[: 1 + len(emitter.unpacking)]
-    written = list(each_statement(emitter.statements))
+    written, nodes = list(_each(definition.body)), list(_each(function.body))
     if len(nodes) != len(written):
         return []
+    at = {id(made): node for made, node in zip(written, nodes, strict=True)}
     return [
-        Statement(
-            node.lineno, getattr(node, "test", node).end_lineno, call, {v: named[v] for v in call.outs if v in named}
-        )
-        for node, (_, call) in zip(nodes, written, strict=True)
+        Statement(node.lineno, _header_of(node).end_lineno, call, {v: named[v] for v in call.outs if v in named})
+        for node, call in ((at[id(made)], call) for made, call in each_statement(emitter.statements))
     ]
 
 
-def _flat(body: list[Any]) -> Iterator[tuple[list[Any], int]]:
-    """Each statement as its list and its place there, those under `with` and `if` and in loops over tiles among them."""
+def _each(body: list[Any]) -> Iterator[Any]:
+    """Each statement, those in other statements among them."""
+    for node in body:
+        yield node
+        yield from _each(getattr(node, "body", []))
+        yield from _each(getattr(node, "orelse", []))
+
+
+def _header_of(node: Any) -> Any:
+    """The statement, or of a loop or a branch its first line."""
+    return node.iter if hasattr(node, "iter") else getattr(node, "test", node)
+
+
+def _places(body: list[Any]) -> Iterator[tuple[list[Any], int]]:
+    """Each statement as its list and its place there, those in other statements among them."""
     for k, node in enumerate(body):
-        if isinstance(node, (ast.With, ast.For)):
-            yield from _flat(node.body)
-        else:
-            yield body, k
-            if isinstance(node, ast.If) and not isinstance(node.body[0], ast.Return):
-                yield from _flat(node.body)
+        yield body, k
+        yield from _places(getattr(node, "body", []))
+        yield from _places(getattr(node, "orelse", []))
 
 
 def _graph_inputs(entry: Entry, inputs: Inputs) -> list[Any]:
@@ -144,9 +151,9 @@ def _values_of(entry: Entry, inputs: Inputs, known: list[Statement]) -> dict[int
     tree = ast.parse(entry.specialisation.text)
     function: Any = tree.body[-1]
     at = {node.first: k for k, node in enumerate(known)}
-    for body, place in reversed(list(_flat(function.body))):
+    for body, place in reversed(list(_places(function.body))):
         k = at.get(body[place].lineno)
-        if k is not None and known[k].names and not isinstance(body[place], (ast.If, ast.Return)):
+        if k is not None and known[k].names:
             call = f"__look__({k}, {', '.join(known[k].names.values())})"
             body.insert(place + 1, ast.parse(call).body[0])
     space: dict[str, Any] = {"__look__": look}
@@ -167,6 +174,11 @@ def _whole(pieces: tuple[Any, ...], expected: Any) -> Any:
 
 def _unlike(found: Any, expected: Any, eps: float) -> str | None:
     """How two values differ as numbers; a Python number may stand where NumPy would have its own."""
+    if isinstance(found, list):
+        if len(found) != len(expected):
+            return f"{len(found)} items compiled, {len(expected)} eager"
+        items = enumerate(map(_unlike, found, expected, [eps] * len(found)))
+        return next((f"item {k}: {problem}" for k, problem in items if problem is not None), None)
     a, b = np.asarray(found), np.asarray(expected)
     if a.shape != b.shape:
         return f"shape {a.shape} compiled, {b.shape} eager"

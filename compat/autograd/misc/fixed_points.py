@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....transforms.fixed_point import fixed_point as find
+from ....transforms.scope import as_it_runs
 
 __all__ = ["fixed_point"]
 
@@ -18,4 +19,4 @@ def fixed_point(
 
     `distance` is taken for autograd's sake: the iteration ends where the largest change of a number is below `tol`.
     """
-    return find(lambda x, a: f(a)(x), x0, a, tol=tol)
+    return find(lambda x, a: as_it_runs(as_it_runs(f)(a))(x), x0, a, tol=tol)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....transforms import trees
+from ....transforms.scope import as_it_runs
 
 __all__ = ["flatten", "flatten_func"]
 
@@ -39,6 +40,6 @@ def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Any, Any, Any]
 
     @functools.wraps(func)
     def flat(x: Any, *args: Any) -> Any:
-        return flatten(func(unflatten(x), *args))[0]
+        return flatten(as_it_runs(func)(unflatten(x), *args))[0]
 
     return flat, unflatten, vector

@@ -81,6 +81,10 @@ class _Statements:
         start = 1 if body and _is_docstring(body[0]) else 0
         body[start:start] = self._undefined(frame.wanted - parameters)
         body[start:start] = self._declarations(self.declared)
+        used = uses(body)
+        for name in sorted((self.own & used.reads) - used.binds - parameters):  # bound only where nothing gets to
+            never = constant(False, self.tree)
+            body.append(at(gast.If(test=never, body=[assign(name, constant(None, self.tree), self.tree)], orelse=[]), never))
         self.tree.body = body
 
     def _undefined(self, names: Iterable[str]) -> list[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from ....runtime.errors import VerifyError
 from ....runtime.ir import Graph
 from ..verify import effects_of, verify
+from .chunks import in_chunks
 from .cse import common_subexpressions
 from .dead_code import dead_code
 from .early_guards import early_guards
@@ -44,17 +45,18 @@ NAMES = tuple(dict.fromkeys((*map(_name, PASSES), *FAST_NAMES)))
 
 def optimise(
     graph: Graph, only: Collection[str] | None = None, seen: Callable[[str, Graph], object] | None = None,
-    fastmath: bool = False,
+    fastmath: bool = False, loop_memory: str | None = None,
 ) -> Graph:  # fmt: skip
     """The passes that `only` names, all by default, in the order of PASSES; `seen` is told the graph after each.
 
-    With `fastmath` those of FAST follow, which change the last digits.
+    With `fastmath` those of FAST follow, which change the last digits; with `loop_memory` "sqrt", loops go in chunks.
     """
     verify(graph, "capture")
     if seen is not None:
         seen("capture", graph)
-    for run in (*PASSES, *FAST, *_AFTER) if fastmath else PASSES:
-        if only is None or _name(run) in only:
+    late = (*FAST, *_AFTER) * fastmath + (in_chunks, *_AFTER) * (loop_memory is not None)
+    for run in (*PASSES, *late):
+        if only is None or _name(run) in only or run is in_chunks:
             effects = effects_of(graph)
             graph = everywhere(run, decided if run in FAST else None)(graph)
             verify(graph, _name(run))

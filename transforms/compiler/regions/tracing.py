@@ -18,6 +18,7 @@ from .lists import Collected, Listed, of_lists
 from .nodes import attach
 from .numbers import Number, is_number, number
 from .stacks import stacked
+from .purity import impure
 from .reverse import tensor_for
 from .state import Leaves, Params
 from .state import plain_sample as samples_of
@@ -58,6 +59,7 @@ class Regions:
         self.samples: dict[Value, Any] = {}  # of values in regions, and of what loops give: those of one trip
         self.stand_ins: set[Value] = set()  # values outside of which only such a sample is known
         self.kept = False  # whether anything was kept: then the run gives no result
+        self.unseen = False  # whether the run has called what could do anything
         self.refused: dict[Any, str] = {}  # why a loop or a branch was not kept, by its code
         self.seen: dict[Value, Any] = {}  # Tensors that regions read from around them
         self.expected: Any = None  # while a region is replayed: the op, the results and the site of its next call
@@ -96,11 +98,16 @@ class Regions:
         if self.strict:
             raise Unkept(what, self.capture._site())
 
+    def cuts(self, what: str) -> None:
+        """The code does, for derivatives, what a graph of operations does not say."""
+        if self.frames:
+            raise Unkept(what, self.capture._site())
+
     def _clean(self) -> bool:
         """Whether the run has done nothing yet that could be seen from outside."""
         capture = self.capture
         return not (
-            capture.postponed or capture.written.bases or capture.generators.before or capture._instances.changed
+            self.unseen or capture.postponed or capture.written.bases or capture.generators.before or capture._instances.changed
             or any(call.op.effect for call in self.root())
         )  # fmt: skip
 
@@ -546,7 +553,14 @@ class Regions:
 
     def call(self, f: Any) -> Any:
         """What a call runs."""
-        return of_lists(f) or NotImplemented
+        ours = of_lists(f)
+        if ours is None:
+            reason = None if self.unseen and not self.strict else impure(f, self.capture)
+            if reason is not None:
+                if self.strict:
+                    raise Unkept(reason, self.capture._site())
+                self.unseen = True
+        return NotImplemented if ours is None else ours
 
     def iadd(self, op: Any, x: Any, y: Any) -> Any:
         """`x += y` and its like."""
@@ -604,9 +618,9 @@ class Regions:
         """`enumerate(...)` of what is known without running it."""
         return counted(iterable, start)
 
-    def zip_(self, *iterables: Any) -> Any:
+    def zip_(self, *iterables: Any, strict: bool = False) -> Any:
         """`zip(...)`, likewise."""
-        return together(iterables)
+        return NotImplemented if strict else together(iterables)
 
     def reversed_(self, iterable: Any) -> Any:
         """`reversed(...)`, likewise."""

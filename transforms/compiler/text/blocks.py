@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -10,12 +11,13 @@ import gast
 from ....runtime.ir import Call
 from .inlining import name_tree
 
-__all__ = ["Block", "Entries", "Pairs", "about", "assign", "mentions", "moves", "name_of"]
+__all__ = ["Block", "Entries", "Pairs", "about", "alike", "assign", "mentions", "moves", "name_of"]
 
 Entries = list[tuple[Any, Call]]
 Pairs = list[tuple[str, Any]]  # variables, and expressions that become their values
 
 _KEY = "gradscribe_mentions"
+_NUMBER = re.compile(r"_\d+$")
 
 
 class Block(NamedTuple):
@@ -39,6 +41,11 @@ def about(call: Call) -> Call:
 def name_of(tree: Any) -> str | None:
     """The variable that an expression is; None where it is more."""
     return str(tree.id) if isinstance(tree, gast.Name) else None
+
+
+def alike(name: str, wish: str | None) -> bool:
+    """Whether a variable has the name that is wished for: `b_2` is called `b`, too."""
+    return wish is None or _NUMBER.sub("", name) == _NUMBER.sub("", wish)
 
 
 def mentions(tree: Any) -> frozenset[str]:

@@ -32,14 +32,18 @@ def own_carry(emitter: Emitter, call: Call) -> tuple[bool, set[Value]]:
     def begins(v: Value) -> bool:
         if emitter.uses.get(v) != 1 or v in emitter.kept:
             return False
-        return v in emitter.own or (v in emitter.maker and _gives_own(emitter.maker[v], v, lambda _: False))
+        return v in emitter.own or (v in emitter.maker and _gives_own(emitter.maker[v], v, begins))
 
     return True, _kept_own(scan, begins)
 
 
 def _kept_own(scan: Scan, begins: Callable[[Value], bool]) -> set[Value]:
     """The carried parameters that are own in each trip, where the loop `begins` with own values."""
-    own = {c.param: c for c in scan.carry if isinstance(c.start, Value) and c.start.type.kind == "array" and begins(c.start)}
+    own = {
+        c.param: c
+        for c in scan.carry
+        if isinstance(c.start, Value) and c.start.type.kind == "array" and begins(c.start)
+    }
     own = {v: c for v, c in own.items() if c.start.type == v.type}
     while True:
         left = {v: c for v, c in own.items() if _is_own(scan.body, c.after, own.__contains__)}
@@ -56,12 +60,14 @@ def _is_own(graph: Graph, v: Any, given: Callable[[Value], bool]) -> bool:
         return given(v) and not any(v in call.reads for call in graph.calls)
     if any(v in call.reads for call in graph.calls):
         return False
-    maker = next(call for call in graph.calls if v in call.outs)
+    makers = {u: call for call in graph.calls for u in call.outs}
 
     def passed(u: Value) -> bool:
-        return given(u) and u not in values_in(graph.outputs) and sum(call.reads.count(u) for call in graph.calls) == 1
+        if u in values_in(graph.outputs) or sum(call.reads.count(u) for call in graph.calls) != 1:
+            return False
+        return _gives_own(makers[u], u, passed) if u in makers else given(u)
 
-    return _gives_own(maker, v, passed)
+    return _gives_own(makers[v], v, passed)
 
 
 def _gives_own(maker: Call, v: Value, given: Callable[[Value], bool]) -> bool:

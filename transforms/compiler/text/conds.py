@@ -8,7 +8,7 @@ import gast
 
 from ....runtime.ir import Call, Graph, Value
 from ....runtime.regions import COND
-from .blocks import Block, Entries, about, assign, mentions, name_of
+from .blocks import Block, Entries, about, alike, assign, mentions, name_of
 from .inlining import name_tree
 from .layout import WIDTH
 from .region import finish, inner
@@ -32,7 +32,11 @@ def write_cond(emitter: Emitter, call: Call) -> None:
     arms: list[Entries] = []
     lengths = []
     for graph in branch:
-        arm = inner(emitter, graph, {v: emitter.wishes.get(x) for v, x in zip(graph.inputs, ins, strict=True) if isinstance(x, Value)})
+        arm = inner(
+            emitter,
+            graph,
+            {v: emitter.wishes.get(x) for v, x in zip(graph.inputs, ins, strict=True) if isinstance(x, Value)},
+        )
         arm.trees = {v: emitter.tree(x) for v, x in zip(graph.inputs, ins, strict=True)}
         arm.lengths = {v: emitter.lengths[x] for v, x in zip(graph.inputs, ins, strict=True) if x in emitter.lengths}
         arm.foreign = {name for tree in arm.trees.values() for name in mentions(tree)}
@@ -64,7 +68,7 @@ def write_cond(emitter: Emitter, call: Call) -> None:
 
 
 def _target(emitter: Emitter, call: Call, k: int, taken: list[str]) -> str:
-    """The variable that a result becomes in both arms: one that an arm has it in already, where nobody reads that any more."""
+    """The variable that a result becomes in both arms: one that an arm has it in already, if nobody reads that again."""
     branch, _, ins = call.args
     out = call.outs[k]
     wish = emitter.wishes.get(out)
@@ -75,11 +79,11 @@ def _target(emitter: Emitter, call: Call, k: int, taken: list[str]) -> str:
         v = graph.outputs[k]
         if isinstance(v, Value) and v in graph.inputs:
             given = ins[graph.inputs.index(v)]
-            name = name_of(emitter.trees[given]) if isinstance(given, Value) else None
-            if name is None or name in taken or name in emitter.foreign:
+            held = name_of(emitter.trees[given]) if isinstance(given, Value) else None
+            if held is None or wish is None or not alike(held, wish) or held in {*taken, *emitter.foreign}:
                 continue
-            if wish is not None and f"{name}_".startswith(f"{wish}_") and emitter.free(name, call):
-                return name
+            if emitter.free(held, call):
+                return held
     return emitter.fresh(out)
 
 
@@ -104,7 +108,11 @@ def _choice(emitter: Emitter, call: Call, test: Any, then: Entries, orelse: Entr
     if len(then) != 1 or len(orelse) != 1:
         return None
     (one, first), (other, second) = then[0], orelse[0]
-    if not isinstance(one, gast.Assign) or not isinstance(other, gast.Assign) or (first.quiet or second.quiet) > call.quiet:
+    if (
+        not isinstance(one, gast.Assign)
+        or not isinstance(other, gast.Assign)
+        or (first.quiet or second.quiet) > call.quiet
+    ):
         return None
     name = name_of(one.targets[0])
     if name is None or name != name_of(other.targets[0]):

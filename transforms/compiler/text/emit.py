@@ -14,15 +14,15 @@ from ..passes.dead_code import dead_code
 from .blocks import assign, mentions
 from .boundary import arguments_of, result_of, unpacking_of
 from .conditions import condition
-from .docstrings import with_returns
 from .conds import write_cond
+from .docstrings import with_returns
 from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
 from .literals import constant_tree, in_place_of
 from .loops import write_scan
 from .naming import Cotangents, Names, name_values
 from .printer import note, to_source
-from .region import is_deferred, is_read_once, put_on_stacks
+from .region import changed, is_deferred, is_read_once, put_on_stacks
 from .release import released
 from .reuse import reused
 from .sections import in_sections
@@ -196,7 +196,7 @@ class Emitter:
             self.trees[out] = tree
             self.folded.add(out)
             return
-        self.add(assign(self.target(out, call), tree), call)
+        self.add(changed(self.target(out, call), tree, call) if self.slots else assign(self.fresh(out), tree), call)
 
     def written_over(self, call: Call, buffer: Value) -> None:
         """A call that writes its result over an argument: `t += y`, or `np.exp(t, out=t)`, under the user's name for it."""

@@ -9,7 +9,7 @@ import gast
 from ....runtime.ir import Call, Value, values_in
 from ....runtime.regions import SCAN, is_region
 from ..passes.scans import Carry, Item, Scan
-from .blocks import Block, about, assign, mentions, moves, name_of
+from .blocks import Block, about, alike, assign, mentions, moves, name_of
 from .buffers import own_carry
 from .inlining import name_tree
 from .literals import constant_tree
@@ -40,6 +40,12 @@ class _Loop:
         self.trees: dict[Value, Any] = {}  # of the parameters of the body and of the test
         self.read = {v for inner in self.scan.calls for v in inner.reads} | set(values_in(self.scan.body.outputs))
         self.lists: list[str] = []  # what is put on
+        scan, place = self.scan, self.scan.place in self.read
+        self.xs = [x for x in scan.xs if x.param in self.read]
+        self.endless = scan.test is not None and scan.n is None
+        whole = scan.test is None and (scan.n is None or all(same_length(emitter, scan.n, x.given) for x in self.xs))
+        self.walks = bool(self.xs) and whole and not (place and scan.loop.reverse)
+        self.indexed = place or (bool(self.xs) and not self.walks)
         self.index: str | None = None  # the variable that is the place of a trip
         self.counter: str | None = None  # the variable that counts the trips, where the header does not
 
@@ -74,6 +80,7 @@ class _Loop:
             p.param: emitter.wishes.get(p.given) for p in scan.inv if isinstance(p.given, Value)
         }
         names |= dict(zip([c.param for c in self.carried], variables, strict=True))
+        self.count_trips(times)
         steady, own = own_carry(emitter, call)
         body = inner(emitter, scan.body, names, steady, own)
         body.trees, body.stacked = self.trees, lists
@@ -131,15 +138,15 @@ class _Loop:
             if emitter.free(name, self.call, during):
                 return name
         wish = emitter.wishes.get(c.out)
-        name = name_of(emitter.trees[c.start]) if isinstance(c.start, Value) else None
-        alike = name is not None and (wish is None or f"{name}_".startswith(f"{wish}_"))
-        if name is not None and alike and name not in emitter.foreign and emitter.free(name, self.call, during):
-            return name
+        start = name_of(emitter.trees[c.start]) if isinstance(c.start, Value) else None
+        if start is not None and alike(start, wish) and start not in emitter.foreign:
+            if emitter.free(start, self.call, during):
+                return start
         return emitter.fresh(c.out) if c.out in emitter.uses else emitter.names.new(wish or emitter.stem)
 
     def origin(self, statement: Any, starts: list[tuple[str, Any]]) -> Call:
         """What a statement before the loop belongs to: the call that made the start, if it is written there."""
-        for c, (name, tree) in zip(self.carried, starts, strict=True):
+        for c, (_, tree) in zip(self.carried, starts, strict=True):
             if c.start in self.emitter.folded and statement.value is tree:
                 maker = self.emitter.maker[c.start]
                 return Call(maker.op, (), (), maker.site, maker.backward, maker.quiet)
@@ -148,19 +155,19 @@ class _Loop:
     # the header
     def header(self, body: Emitter, times: Any) -> Any:
         """The `while` or `for`, and at the start of the body what it leaves to that."""
-        scan, emitter = self.scan, self.emitter
-        xs = [x for x in scan.xs if x.param in self.read]
-        place = scan.place in self.read
-        whole = scan.test is None and (scan.n is None or all(same_length(emitter, scan.n, x.given) for x in xs))
-        walks = bool(xs) and whole and not (place and scan.loop.reverse)
-        if times is None and scan.test is not None:
-            return self.endless(body, xs, place or bool(xs))
-        self.count_trips(times)
-        if place or (xs and not walks):
+        scan, emitter, xs = self.scan, self.emitter, self.xs
+        if self.endless:
+            test, statements = self.asked(body)
+            if statements:
+                body.statements += [*statements, self.leave(test)]
+                test = constant_tree(True)
+            self.fetch(body, xs)
+            return gast.While(test=test, body=[], orelse=[])
+        if self.indexed:
             self.index = body.names.new(body.wishes.get(scan.place, "i"))
             self.trees[scan.place] = name_tree(self.index)
         target: Any = name_tree(self.index or "_", store=True)
-        if walks:
+        if self.walks:
             target, steps = self.walk(body, xs)
         elif times is None and self.index is None:
             steps = emitter.tree(scan.xs[0].given)
@@ -170,18 +177,8 @@ class _Loop:
         if scan.test is not None:
             test, statements = self.asked(body)
             body.statements += [*statements, self.leave(test)]
-        self.fetch(body, [] if walks else xs)
+        self.fetch(body, [] if self.walks else xs)
         return gast.For(target=target, iter=steps, body=[], orelse=[], type_comment=None)
-
-    def endless(self, body: Emitter, xs: list[Item], indexed: bool) -> Any:
-        """`while test:`, or `while True:` where the test takes statements."""
-        self.count_trips(None, indexed)
-        test, statements = self.asked(body)
-        if statements:
-            body.statements += [*statements, self.leave(test)]
-            test = constant_tree(True)
-        self.fetch(body, xs)
-        return gast.While(test=test, body=[], orelse=[])
 
     def asked(self, body: Emitter) -> tuple[Any, list[Any]]:
         """The test as an expression, and the statements that it takes before."""
@@ -235,10 +232,10 @@ class _Loop:
             body.called[x.param] = name
             body.add(assign(name, item), self.beside)
 
-    def count_trips(self, times: Any, indexed: bool = False) -> None:
-        """How the number of trips is written behind the loop, and the place within it; a variable counts where nothing else does."""
+    def count_trips(self, times: Any) -> None:
+        """How the number of trips is written behind the loop; a variable counts them, where nothing else does."""
         scan, emitter = self.scan, self.emitter
-        wanted = scan.trips in emitter.uses
+        wanted, indexed = scan.trips in emitter.uses, self.indexed and self.endless
         if wanted and scan.test is None and not self.is_odd(times):
             given = times if times is not None else call_tree("len", emitter.tree(scan.xs[0].given))
             emitter.trees[scan.trips] = given

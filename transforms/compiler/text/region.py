@@ -11,18 +11,19 @@ import gast
 from ....runtime.ir import Call, Graph, Value
 from ....runtime.regions import COND, STACK
 from ..passes.scans import Scan
-from .blocks import about, moves
+from .blocks import about, alike, assign, moves, name_of
 from .inlining import name_tree
 from .layout import WIDTH
-from .naming import name_values
+from .naming import line_text, name_values
 from .stacks import plural
+from .terms import BINARY
 from .tiles import Tiles
 from .widths import width
 
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["append", "finish", "inner", "is_deferred", "is_read_once", "put_on_stacks"]
+__all__ = ["append", "changed", "finish", "inner", "is_deferred", "is_read_once", "put_on_stacks"]
 
 SHORT = 40  # columns of an expression that waits for its turn in `a, b = b, a + b`
 
@@ -57,6 +58,16 @@ def finish(emitter: Emitter, pairs: Iterable[tuple[Any, str]], call: Call) -> No
         emitter.add(statement, owner)
 
 
+def changed(name: str, tree: Any, call: Call) -> Any:
+    """`name = tree`; of a number `n += 1`, where the user's line says so, or there is none."""
+    (out,) = call.outs
+    if out.type.kind != "array" and isinstance(tree, gast.BinOp) and name_of(tree.left) == name:
+        sign = next(sign for sign, kind in BINARY.items() if kind is type(tree.op))
+        if call.site is None or f" {sign}= " in line_text(call.site):
+            return gast.AugAssign(target=name_tree(name, store=True), op=tree.op, value=tree.right)
+    return assign(name, tree)
+
+
 def is_read_once(v: Value, user: Call) -> bool:
     """Whether a loop or a branch reads a value only before it begins: as a start, a number of trips, or a condition."""
     if user.op is COND:
@@ -78,8 +89,8 @@ def is_deferred(emitter: Emitter, call: Call, tree: Any) -> bool:
     if out not in emitter.slots or call.op.may_raise or width(tree) > SHORT:
         return False
     (name,) = emitter.slots[out]
-    alike = len({c.quiet for c in emitter.graph.calls}) == 1
-    return alike and (named is None or f"{name}_".startswith(f"{named}_")) and not emitter.free(name, call)
+    one_by_one = len({c.quiet for c in emitter.graph.calls}) > 1
+    return not one_by_one and (named is None or alike(name, named)) and not emitter.free(name, call)
 
 
 def put_on_stacks(emitter: Emitter, done: Call | Tiles) -> None:

@@ -70,12 +70,7 @@ def term(emitter: Emitter, call: Call) -> Any:
         return negated(emitter.tree(args[0], call))
     if symbol in _UNARY and len(args) == 1:
         return gast.UnaryOp(op=_UNARY[symbol](), operand=emitter.tree(args[0], call))
-    if (
-        op.path == "np.transpose"
-        and args[1] is None
-        and isinstance(args[0], Value)
-        and args[0].type.kind == "array"
-    ):
+    if op.path == "np.transpose" and args[1] is None and isinstance(args[0], Value) and args[0].type.kind == "array":
         return gast.Attribute(value=emitter.tree(args[0]), attr="T", ctx=gast.Load())
     if op.path == "np.copy" and args[0].type.kind == "array" and op.call_form(args)[1] == {"order": "C"}:
         copy = gast.Attribute(value=emitter.tree(args[0]), attr="copy", ctx=gast.Load())

@@ -1,0 +1,238 @@
+"""SciPy's own names inside transforms: distributions, matrices, convolutions and differential equations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+from scipy import linalg, signal, stats
+from scipy.integrate import odeint
+from scipy.stats import norm
+
+import gradscribe as gs
+from gradscribe.scipy import signal as ours
+
+X = np.array([0.2, 0.45, 0.7, 0.85])
+FAMILIES: dict[str, tuple[float, ...]] = {
+    "norm": (), "t": (3.0,), "beta": (2.0, 3.0), "gamma": (2.5,), "chi2": (3.0,), "expon": (), "laplace": (), "logistic": (),
+    "cauchy": (),
+}  # fmt: skip
+FUNCTIONS = ["pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"]
+WHOLE: dict[str, tuple[Any, ...]] = {"poisson": (1.7,), "bernoulli": (0.3,), "binom": (5, 0.3)}
+rng = np.random.default_rng(0)
+A = rng.normal(size=(3, 3))
+P = rng.normal(size=(5, 3))
+C = A @ A.T + np.eye(3)
+IMAGE, KERNEL = rng.normal(size=(4, 5)), rng.normal(size=(2, 3))
+
+
+def check(f: Callable[..., Any], x: Any, value: Any = None) -> None:
+    """Hold value, gradient and second derivatives against SciPy and differences, and compiled against eager."""
+    x = np.asarray(x, float)
+    gradient = gs.value_and_grad(f)
+    np.testing.assert_allclose(gradient(x)[0], f(x) if value is None else value, rtol=1e-12, atol=1e-13)
+    gs.check_grads(f, x)
+    compiled = gs.compile(gradient, verify="first calls")(x)
+    np.testing.assert_array_equal(compiled[0], gradient(x)[0])
+    np.testing.assert_array_equal(compiled[1], gradient(x)[1])
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_continuous_distributions(name: str) -> None:
+    found, shapes = getattr(stats, name), FAMILIES[name]
+    for function in FUNCTIONS:
+        of = getattr(found, function)
+        check(lambda x, of=of: np.sum(of(x, *shapes)), X)
+        if name != "beta":
+            check(lambda p, of=of: np.sum(of(X, *shapes, loc=p[0], scale=p[1])), [0.05, 1.3])
+
+
+@pytest.mark.parametrize("name", ["norm", "expon", "logistic"])
+def test_quantiles(name: str) -> None:
+    for function in ("ppf", "isf"):
+        check(lambda q, function=function: np.sum(getattr(getattr(stats, name), function)(q, 0.3, 2.0) ** 2), X)
+
+
+@pytest.mark.parametrize(("name", "k"), [("beta", 0), ("beta", 1), ("gamma", 0), ("chi2", 0), ("t", 0)])
+def test_shapes_of_distributions(name: str, k: int) -> None:
+    shapes = list(FAMILIES[name])
+    check(lambda a: np.sum(getattr(stats, name).logpdf(X, *shapes[:k], a, *shapes[k + 1 :])), shapes[k])
+
+
+@pytest.mark.parametrize("name", ["beta", "gamma", "chi2", "expon"])
+def test_outside_of_its_support_a_density_is_zero_and_so_is_its_gradient(name: str) -> None:
+    found, shapes = getattr(stats, name), FAMILIES[name]
+    outside = np.array([-1.0, -0.5, 2.5 if name == "beta" else -3.0])
+    for function in FUNCTIONS:
+        f = lambda x, function=function: np.sum(np.exp(getattr(found, function)(x, *shapes)))
+        value, gradient = gs.value_and_grad(f)(outside)
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(value, np.sum(np.exp(getattr(found, function)(outside, *shapes))), atol=1e-14)
+        np.testing.assert_array_equal(gradient, 0.0)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_discrete_distributions(name: str) -> None:
+    found, shapes = getattr(stats, name), WHOLE[name]
+    inside, all_of = np.array([0, 1]), np.array([0, 1, 3, 7, -1])
+    check(lambda p: np.sum(found.logpmf(inside, *shapes[:-1], p)), shapes[-1])
+    for function in ("pmf", "cdf", "sf"):
+        check(
+            lambda p, function=function: np.sum(np.sin(getattr(found, function)(all_of, *shapes[:-1], p))), shapes[-1]
+        )
+
+
+def test_dirichlet() -> None:
+    point = np.array([0.2, 0.3, 0.5])
+    check(lambda a: stats.dirichlet.logpdf(point, a), [1.0, 2.0, 3.0])
+    check(lambda a: stats.dirichlet.pdf(point[:2], a), [1.0, 2.0, 3.0])
+
+
+def test_multivariate_normal() -> None:
+    mvn = stats.multivariate_normal
+    check(lambda m: np.sum(mvn.logpdf(P, m, C)), np.ones(3))
+    check(lambda x: np.sum(mvn.pdf(x, np.ones(3), C)), P)
+    check(lambda x: mvn.logpdf(x, np.ones(3), C), P[0])
+    check(lambda a: np.sum(mvn.logpdf(P, np.ones(3), np.dot(a, a.T) + np.diag(np.ones(3)))), A)
+    check(lambda v: np.sum(mvn.logpdf(P, np.ones(3), v)), [1.0, 2.0, 3.0])
+    check(lambda v: np.sum(mvn.logpdf(P, np.ones(3), v)), 2.0)
+    check(lambda v: mvn.entropy(np.ones(3), C * v), 2.0)
+    check(lambda v: np.sum(mvn.logpdf(X, 0.5, v)), 2.0)
+    with pytest.raises(NotImplementedError, match="allow_singular"):
+        gs.grad(lambda m: mvn.logpdf(P[0], m, C, allow_singular=True))(np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: scipy.stats.norm.logpdf(x, 0.5), lambda x: stats.norm.logpdf(x, 0.5), lambda x: norm.logpdf(x, 0.5),
+        lambda x: norm(0.5).logpdf(x), lambda x: norm.logpdf(x, loc=0.5, scale=1),
+    ],
+)  # fmt: skip
+def test_each_way_to_a_density(f: Any) -> None:
+    check(f, 0.2, value=norm.logpdf(0.2, 0.5))
+
+
+def test_what_has_no_formula_is_scipys_own() -> None:
+    assert gs.grad(lambda x: x * norm.mean(2.0) * norm(3.0).mean() * norm.rvs(size=3, random_state=0).size)(1.0) == 18.0
+    with pytest.warns(gs.EagerWarning, match="rvs, which may draw"):
+        gs.compile(lambda x: x * norm.rvs(random_state=0))(1.0)
+
+
+def test_a_wrong_parameter_is_named() -> None:
+    with pytest.raises(TypeError, match=r"scipy\.stats\.norm takes \['loc', 'scale'\]"):
+        gs.grad(lambda x: norm.logpdf(x, mean=0.5))(0.2)
+
+
+def test_matrices() -> None:
+    low = np.tril(A) + 2 * np.eye(3)
+    check(lambda m: np.sum(linalg.solve_triangular(m, P.T, lower=True)), low)
+    check(lambda m: np.sum(linalg.solve_triangular(m, P[0], trans="T", lower=True)), low)
+    check(lambda m: np.sum(linalg.cho_solve(linalg.cho_factor(np.dot(m, m.T)), P.T)), low)
+    check(lambda m: np.sum(np.sin(linalg.cholesky(np.dot(m, m.T)))), low)
+    check(lambda m: np.sum(np.sin(linalg.expm(m))) + linalg.norm(m) + linalg.det(m), A)
+    check(lambda m: np.sum(np.sin(linalg.block_diag(m, m[:2]))), A)
+    with pytest.raises(NotImplementedError, match="3-d arrays"):
+        gs.grad(lambda m: np.sum(linalg.solve_triangular(m, P.T)))(np.stack([low, low]))
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_convolutions(mode: str) -> None:
+    check(lambda x: np.sum(np.sin(signal.convolve(x, KERNEL, mode))), IMAGE)
+    check(lambda y: np.sum(np.sin(signal.convolve(IMAGE, y, mode=mode))), KERNEL)
+    check(lambda y: np.sum(np.sin(signal.convolve(y, IMAGE, mode))), KERNEL)
+
+
+def test_convolutions_along_some_axes() -> None:
+    x, y = rng.normal(size=(2, 3, 5)), rng.normal(size=(3, 4, 2))
+    found = ours.convolve(x, y, axes=([2], [2]), dot_axes=([1], [0]), mode="valid")
+    expected = sum(
+        np.stack([[np.convolve(x[i, c], y[c, o], "valid") for o in range(4)] for i in range(2)]) for c in range(3)
+    )
+    np.testing.assert_allclose(found, expected)
+    with pytest.raises(ValueError, match="acceptable mode flags"):
+        ours.convolve(x, y, mode="half")
+    with pytest.raises(ValueError, match="as many axes"):
+        ours.convolve(x, y, axes=([2], [1, 2]))
+    with pytest.raises(ValueError, match="one must be at least as large"):
+        ours.convolve(np.ones((2, 5)), np.ones((3, 4)), mode="valid")
+
+
+# differential equations
+
+TIMES, START = np.array([0.0, 0.5, 1.3]), np.array([1.0, 0.5])
+FIELD, PUSH, WEIGHTS = np.array([[0.1, -1.0], [1.0, -0.2]]), np.array([0.3, 0.4]), np.arange(6.0).reshape(3, 2) + 1
+EXACT = {"rtol": 1e-11, "atol": 1e-11}
+
+
+def differences(f: Any, x: Any, step: float = 1e-4) -> Any:
+    """Central differences, with a step that the solver's own error leaves alone."""
+    found = [(f(x + d) - f(x - d)) / (2 * step) for d in step * np.eye(x.size).reshape(x.size, *x.shape)]
+    return np.reshape(found, x.shape)
+
+
+def moves(y: Any, t: Any, a: Any, b: Any) -> Any:
+    return np.tanh(a @ y) + np.sin(t) * b
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda a: np.sum(WEIGHTS * np.sin(odeint(moves, START, TIMES, (a, PUSH), **EXACT))), FIELD),
+        (lambda b: np.sum(WEIGHTS * np.sin(odeint(moves, START, TIMES, (FIELD, b), **EXACT))), PUSH),
+        (lambda y: np.sum(WEIGHTS * np.sin(odeint(moves, y, TIMES, (FIELD, PUSH), **EXACT))), START),
+        (lambda t: np.sum(WEIGHTS * np.sin(odeint(moves, START, t, (FIELD, PUSH), **EXACT))), TIMES),
+    ],
+    ids=["matrix", "vector", "start", "times"],
+)  # fmt: skip
+def test_odeint(f: Any, x: Any) -> None:
+    np.testing.assert_allclose(gs.grad(f)(x), differences(f, x), rtol=1e-5, atol=1e-6)
+    if x is START:
+        slope = lambda x: np.sum(gs.grad(f)(x))
+        np.testing.assert_allclose(np.sum(gs.hessian(f)(x), axis=0), differences(slope, x), rtol=1e-5, atol=1e-5)
+
+
+def test_odeint_takes_trees_and_tfirst() -> None:
+    decay = lambda p: odeint(lambda t, y, p: -p["k"] * y, 1.0, TIMES, (p,), tfirst=True, **EXACT)[-1, 0]
+    np.testing.assert_allclose(gs.grad(decay)({"k": 0.5})["k"], -1.3 * np.exp(-0.65), rtol=1e-8)
+    power = lambda k: odeint(lambda y, t, c, n, k: -c * k * y**n, [1.0], TIMES, (1.0, 1, k), **EXACT)[-1, 0]
+    np.testing.assert_allclose(gs.grad(power)(0.5), -1.3 * np.exp(-0.65), rtol=1e-8)
+
+
+def test_odeint_under_vmap_and_on_bare_tensors() -> None:
+    decay = lambda k: odeint(lambda y, t, k: -k * y, np.array([1.0]), TIMES, (k,), **EXACT)[-1, 0]
+    rates = np.array([0.5, 1.0])
+    np.testing.assert_allclose(gs.vmap(gs.grad(decay))(rates), -1.3 * np.exp(-1.3 * rates), rtol=1e-8)
+    k = gs.tensor(0.5, requires_grad=True)
+    gs.scipy.integrate.odeint(lambda y, t, k: -k * y, np.array([1.0]), TIMES, (k,), **EXACT)[-1, 0].backward()
+    np.testing.assert_allclose(k.grad.numpy(), -1.3 * np.exp(-0.65), rtol=1e-8)
+
+
+def test_odeint_runs_eagerly_when_compiled() -> None:
+    decay = gs.grad(lambda k: odeint(lambda y, t, k: -k * y, START, TIMES, (k,))[-1, 0])
+    with pytest.warns(gs.EagerWarning, match="solves a differential equation"):
+        assert gs.compile(decay)(0.5) == decay(0.5)
+
+
+def test_odeint_loses_no_gradient_in_silence() -> None:
+    with pytest.raises(gs.AutogradError, match=r"pass it in args"):
+        gs.grad(lambda k: odeint(lambda y, t, c: -k * c * y, START, TIMES, (k,))[-1, 0])(0.5)
+    with pytest.raises((gs.AutogradError, gs.GradientLossError)):
+        gs.grad(lambda k: odeint(lambda y, t: -k * y, START, TIMES)[-1, 0])(0.5)
+    with pytest.raises(TypeError, match="takes no full_output"):
+        gs.grad(lambda k: odeint(lambda y, t, k: -k * y, START, TIMES, (k,), full_output=True)[0][-1, 0])(0.5)
+
+
+def hamiltonian(z: Any) -> Any:
+    return z[1] ** 2 / 2 + np.cos(z[0])
+
+
+def test_odeint_of_a_field_that_is_a_gradient() -> None:
+    def end(z: Any) -> Any:
+        flow = lambda z, t: np.array([gs.grad(hamiltonian)(z)[1], -gs.grad(hamiltonian)(z)[0]])
+        return odeint(flow, z, TIMES, **EXACT)[-1, 0]
+
+    np.testing.assert_allclose(gs.grad(end)(START), differences(end, START), rtol=1e-5)
