@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .transforms.check_rule import check_rule
     from .transforms.compare import compare
     from .transforms.compiler.compiled import compile
+    from .transforms.converted import converted
     from .transforms.custom_jvp import custom_jvp
     from .transforms.custom_vjp import custom_vjp
     from .transforms.explain import explain
@@ -59,7 +60,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AutogradError", "CompileError", "ConvergenceError", "DtypeError", "EagerWarning", "GradientLossError", "Kind",
     "NoRuleError", "ShapeError", "SingularPointError", "Tensor", "VerifyError", "autograd", "check_grads",
-    "check_rule", "checkpoint", "compare", "compile", "custom_jvp",
+    "check_rule", "checkpoint", "compare", "compile", "converted", "custom_jvp",
     "custom_vjp", "enable_grad", "explain", "export", "fixed_point", "from_dlpack", "grad", "hessian", "hvp",
     "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "load", "no_grad", "op", "rule", "set_grad_enabled", "singular", "source",
@@ -75,6 +76,7 @@ sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "s
 _LATER = {
     "check_grads": "transforms.check_grads", "check_rule": "transforms.check_rule",
     "checkpoint": "tracer.checkpoint", "compare": "transforms.compare", "compile": "transforms.compiler.compiled",
+    "converted": "transforms.converted",
     "custom_jvp": "transforms.custom_jvp", "custom_vjp": "transforms.custom_vjp", "explain": "transforms.explain", "export": "transforms.export",
     "fixed_point": "transforms.fixed_point", "load": "transforms.load",
     "is_anomaly_check_nan_enabled": "tracer.autograd.anomaly_mode",

@@ -101,7 +101,7 @@ def _numbers(op: Op) -> set[str]:
 
 
 def _is_zero(vjp: Any) -> bool:
-    return vjp.names == ("g",) and vjp.fn.__code__.co_names == ("np", "zeros_like")
+    return bool(vjp.names == ("g",) and vjp.fn.__code__.co_names == ("np", "zeros_like"))
 
 
 def reached(value: Any) -> str:

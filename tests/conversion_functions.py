@@ -84,7 +84,7 @@ class Savings(Account):
         if loud:
             text += super().describe(False)
         for _ in range(2):
-            text += __class__.__name__[0]  # type: ignore[name-defined]  # noqa: F821
+            text += __class__.__name__[0]
         return text
 
 
@@ -166,7 +166,7 @@ def binary_search(xs, wanted):
     return -1
 
 
-@on("(2.0,)", "(0.0,)", "(1e-9,)", "(-1.0,)")
+@on("(2.0,)", "(0.0,)", "(1e-9,)", "(-1.0,)", "(-3.0,)")
 def newton_root(a):
     x = a if a > 1 else 1.0
     for k in range(100):
@@ -259,7 +259,7 @@ def return_in_while_true(n):
         n -= 1
 
 
-@on("([1, 2, 3],)", "([],)", "([0],)")
+@on("([2, 1, 3],)", "([],)", "([0],)", "([2, 2],)")
 def break_in_else_of_inner(xs):
     for x in xs:
         for y in range(x):
@@ -378,7 +378,7 @@ def del_some(n):
     return x
 
 
-@on("(2,)")
+@on("(2,)", "(0,)")
 def del_twice(n):
     x = y = n
     while n > 0:
@@ -631,8 +631,7 @@ def multiline_error(xs):
         out.append(
             max(
                 x,
-                x
-                + 1,
+                x + 1,
             )
         )
     return out
@@ -778,7 +777,7 @@ def early_returns(x):
     return z
 
 
-@on("(3, 1)", "(1, 3)", "(0, 0)", "(0, 9)")
+@on("(3, 1)", "(2, 1)", "(1, 3)", "(0, 0)", "(0, 9)")
 def nested_returns(a, b):
     if a > b:
         if a > 2:
@@ -978,7 +977,7 @@ def doubled_until(a):
     return c
 
 
-@on("(np.array([1.0, -1.0]),)", "(3.0,)")
+@on("(np.array([1.0, -1.0]),)", "(3.0,)", "(np.array([-1.0]),)")
 def array_truth(x):
     if x > 0:
         return "positive"
@@ -1114,7 +1113,7 @@ def star_arguments(*args, **options):
     total = 0
     for a in args:
         total += a
-    if options:
+    if not options and total:
         total = -total
     return total
 
@@ -1169,7 +1168,7 @@ def match_with_jumps(xs):
 def generator(n):
     for i in range(n):
         got = yield i
-        if got:
+        if not got and i == 1:
             break
 
 
@@ -1291,7 +1290,11 @@ def calculator(text):
     return expression()
 
 
-@on("([[2.0, 1.0], [1.0, 3.0]], [3.0, 5.0])", "([[0.0, 1.0], [1.0, 0.0]], [1.0, 2.0])", "([[1.0, 1.0], [1.0, 1.0]], [1.0, 2.0])")
+@on(
+    "([[2.0, 1.0], [1.0, 3.0]], [3.0, 5.0])",
+    "([[0.0, 1.0], [1.0, 0.0]], [1.0, 2.0])",
+    "([[1.0, 1.0], [1.0, 1.0]], [1.0, 2.0])",
+)
 def gauss(a, b):
     n = len(b)
     for k in range(n):
@@ -1318,7 +1321,7 @@ def gauss(a, b):
     return x
 
 
-@on("(0.0, 1.0, 0.1)", "(0.0, 0.0, 0.1)", "(0.0, 1.0, 0.3)")
+@on("(0.0, 1.0, 0.1)", "(0.0, 0.0, 0.1)", "(0.0, 1.0, 0.3)", "(0.0, 4.0, 1e-2)")
 def adaptive_step(t, end, h):
     y, steps = 1.0, 0
     while t < end:
@@ -1333,9 +1336,9 @@ def adaptive_step(t, end, h):
             continue
         t, y = t + h, small
         steps += 1
-        if error < 1e-5:
+        if error < 1e-4:
             h *= 2
-        if steps > 1000:
+        if steps > 50:
             raise RuntimeError("too many steps")
     return y, steps
 

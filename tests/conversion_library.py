@@ -1,5 +1,7 @@
 """Functions of the standard library with control flow, and inputs that reach most of their branches."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import importlib
@@ -92,7 +94,7 @@ LIBRARY: dict[str, dict[str, tuple[str, ...]]] = {
         "Random.choice": ("(Random(1), 'abc')", "(Random(1), '')"),
         "Random.shuffle": ("(Random(1), [1, 2, 3, 4])", "(Random(1), [])"),
         "Random.sample": ("(Random(1), range(10), 3)", "(Random(1), range(1000), 3)", "(Random(1), [1], 2)", "(Random(1), {1, 2}, 1)", "(Random(1), ['a', 'b'], 4)"),
-        "Random.choices": ("(Random(1), 'abc', k=3)" .replace(", k=3", ""), "(Random(1), 'abc', [1, 2, 3])", "(Random(1), 'abc', [1, 2])", "(Random(1), 'abc', [0, 0, 0])", "(Random(1), 'abc', 3)", "(Random(1), '')"),
+        "Random.choices": ("(Random(1), 'abc')", "(Random(1), 'abc', [1, 2, 3])", "(Random(1), 'abc', [1, 2])", "(Random(1), 'abc', [0, 0, 0])", "(Random(1), 'abc', 3)", "(Random(1), '')"),
         "Random.triangular": ("(Random(1), 0, 1)", "(Random(1), 0, 1, 0.3)", "(Random(1), 1, 1)", "(Random(2), 1, 1, 1)"),
         "Random.normalvariate": ("(Random(1), 0, 1)", "(Random(2), 3, 4)"),
         "Random.gauss": ("(Random(1), 0, 1)", "(Random(2), 3, 4)"),
@@ -171,7 +173,7 @@ LIBRARY: dict[str, dict[str, tuple[str, ...]]] = {
         "Decimal.quantize": ("(Decimal('1.41421356'), Decimal('1.000'))", "(Decimal('inf'), Decimal(1))", "(Decimal('1e30'), Decimal('1.00'))", "(Decimal(0), Decimal('0.1'))"),
         "Decimal._cmp": ("(Decimal(1), Decimal(2))", "(Decimal('1.0'), Decimal(1))", "(Decimal(-1), Decimal(2))", "(Decimal(0), Decimal(-2))", "(Decimal('inf'), Decimal('inf'))"),
         "Decimal.__str__": ("(Decimal('1.5e30'),)", "(Decimal('nan123'),)", "(Decimal('0.000001'),)", "(Decimal('-inf'),)", "(Decimal('1E+3'),)"),
-        "Decimal.__hash__": ("(Decimal('1.5'),)", "(Decimal('nan'),)", "(Decimal('-inf'),)", "(Decimal('snan'),)", "(Decimal(10) ** 20,)"),
+        "Decimal.__hash__": ("(Decimal('1.5'),)", "(Decimal('-inf'),)", "(Decimal('snan'),)", "(Decimal(10) ** 20,)"),
         "Decimal.__round__": ("(Decimal('2.5'),)", "(Decimal('2.567'), 2)", "(Decimal('nan'),)", "(Decimal(1), 'x')", "(Decimal('inf'),)"),
         "Decimal.to_integral_exact": ("(Decimal('2.5'),)", "(Decimal('nan'),)", "(Decimal('1e3'),)", "(Decimal(0),)"),
         "Decimal.next_plus": ("(Decimal(1),)", "(Decimal('inf'),)", "(Decimal('-inf'),)", "(Decimal('nan'),)"),
@@ -183,7 +185,7 @@ LIBRARY: dict[str, dict[str, tuple[str, ...]]] = {
         "_dlog10": ("(123456789, -3, 12)", "(5, 0, 3)", "(1, -2, 1)"),
         "_dexp": ("(23, -1, 12)", "(1, 0, 5)"),
         "_dpower": ("(2, 0, 5, -1, 8)", "(3, 0, 7, 0, 5)"),
-        "_nbits": ("(255,)",) ,
+        "_nbits": ("(255,)",),
         "_sqrt_nearest": ("(200, 14)", "(1, 1)", "(0, 1)"),
         "_rshift_nearest": ("(10, 2)", "(7, 1)"),
         "_div_nearest": ("(7, 2)", "(5, 2)"),
@@ -192,7 +194,7 @@ LIBRARY: dict[str, dict[str, tuple[str, ...]]] = {
         "_parse_format_specifier": ("('.2f',)", "('>10',)", "('010.3e',)", "('xx',)", "('=+,.1%',)"),
     },
     "copy": {
-        "deepcopy": ("([1, [2, {3: (4,)}]],)", "(1,)", "({'a': [1]},)", "(lambda: 0,)"[:0] or "('x',)"),
+        "deepcopy": ("([1, [2, {3: (4,)}]],)", "(1,)", "({'a': [1]},)", "('x',)"),
         "copy": ("([1, 2],)", "((1,),)", "(3,)"),
     },
     "string": {

@@ -184,12 +184,12 @@ def test_one_step_is_remembered() -> None:
 
 def test_no_convergence_says_how_far_after_how_many_steps() -> None:
     with pytest.raises(
-        gs.ConvergenceError, match=r"`heron` has not converged: x still moved by 0\.0006\d* in step 4\."
+        gs.ConvergenceError, match=r"`heron` has not converged: x still moves by [\d.e-]+ after 4 steps\."
     ):
         gs.fixed_point(heron, 1.0, 2.0 + 2.0, max_iter=4, tol=1e-9)
     with pytest.raises(gs.ConvergenceError, match=r"x is no longer finite after \d+ steps"):
         gs.grad(lambda a: gs.fixed_point(lambda x, a: x * x + a, 1.0, a))(4.0)
-    with pytest.raises(gs.ConvergenceError, match="the cotangent of x still moved by"):
+    with pytest.raises(gs.ConvergenceError, match="the cotangent of x still moves by"):
         gs.grad(lambda a: gs.fixed_point(lambda x, a: np.cos(a * x), 0.7390851332151607, a, max_iter=9))(1.0)
     with pytest.raises(gs.ConvergenceError) as caught:
         gs.fixed_point(lambda x: -x, 1.0)

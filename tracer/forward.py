@@ -120,6 +120,10 @@ def _form(node: Node, j: int, values: dict[str, Any]) -> Any:
         bound = [values.get(p.name, MISSING) for p in op.params]
         if all(b is not MISSING for n, b in enumerate(bound) if n != k or i >= 0):
             return lambda t: _applied(op, bound, k, i, t)
+    elif k == 0 and op.path in _APPLIED:
+        bound = [MISSING, *[values.get(p.name, p.default) for p in op.params[1:]]]
+        if all(b is not MISSING for b in bound[1:]):
+            return lambda t: _applied(op, bound, 0, -1, t)
     return None
 
 
@@ -127,6 +131,12 @@ def _is_elementwise(op: Op) -> bool:
     return op.kind is Kind.elementwise or op.path in _LINEAR
 
 
+# Linear in the first argument alone, with rules that keep all others that matter.
+_APPLIED = frozenset([
+    "operator.getitem", "np.take", "np.take_along_axis", "np.transpose", "np.swapaxes", "np.matrix_transpose", "np.moveaxis",
+    "np.expand_dims", "np.flip", "np.fliplr", "np.flipud", "np.rot90", "np.roll", "np.tril", "np.triu", "np.diagonal",
+    "np.trace", "np.repeat", "np.cumsum", "np.sum", "np.mean",
+])  # fmt: skip
 # Elementwise, too, and linear in the complex sense: their kind says more.
 _LINEAR = {"np.multiply", "np.add", "np.subtract", "np.negative", "np.positive"}
 

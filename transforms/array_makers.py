@@ -157,9 +157,9 @@ def required(asarray: Callable[..., Any]) -> Callable[..., Any]:
         made = asarray(a, dtype)
         wanted = {w.upper()[0] for w in ([requirements] if isinstance(requirements, str) else requirements or ())}
         if "F" in wanted:
-            made = np.copy(made, order="F")  # type: ignore[call-overload]
+            made = np.copy(made, order="F")
         elif wanted & set("COW"):
-            made = np.copy(made, order="C")  # type: ignore[call-overload]
+            made = np.copy(made, order="C")
         return made
 
     return functools.wraps(np.require)(need)

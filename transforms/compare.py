@@ -157,7 +157,8 @@ def compare(function: Any, *args: Any, **kwargs: Any) -> Comparison:
     `gs.grad(f)`, `gs.value_and_grad(f)` or the compiled form of one, then what that differentiates. Finite differences
     are central, with a step of about eps**(1/3) * max(1, |x|), and others where that step does not agree; arguments
     of more than 64 entries are checked at some entries and along some directions, the same in each run. A relative
-    difference is over the largest entry of the gradient. The result prints as a table and holds the figures.
+    difference is over the largest entry of the gradient. A compiled form is compiled anew with its `loop_memory`. The result
+    prints as a table and holds the figures.
 
     >>> import numpy as np, gradscribe as gs
     >>> result = gs.compare(lambda x, y: np.sum(np.sin(x) * y), np.arange(3.0), 2.0)
@@ -181,7 +182,9 @@ class _Run:
         from .compiler.text.signature import parameter_names  # the compiler stands on gast, which is slow to load
 
         self.notes: list[str] = []
+        self.options: dict[str, Any] = {"verify": "first calls"}
         while isinstance(function, Compiled):
+            self.options |= {k: v for k, v in function.options.items() if k == "loop_memory"}
             function = function.function
         if isinstance(function, (HessianFunction, HvpFunction)):
             function, args = function.along(args, kwargs)
@@ -278,7 +281,7 @@ class _Run:
 
     def _compiled(self) -> tuple[list[Any] | None, Any, float | None, str | None, str | None]:
         """Compiled gradients, the function, the time it took to compile; or why it runs eagerly; what went wrong."""
-        function = Compiled(self.gradient, {"verify": "first calls"})
+        function = Compiled(self.gradient, self.options)
         start = time.perf_counter()
         args, kwargs = self._fresh()
         try:

@@ -12,6 +12,7 @@ from ..runtime.errors import AutogradError, ConvergenceError, DtypeError, ShapeE
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand, alias
 from ..tracer.site import blame, prune
+from .compiler.control.operators import and_, while_
 from .custom_vjp import custom_vjp
 from .scope import scope
 from .trees import flatten, unflatten
@@ -94,7 +95,7 @@ class _Problem:
         if not np.isfinite(moved):
             how = f"{self.what} is no longer finite after {steps} steps"
         else:
-            how = f"{self.what} still moved by {moved:.3g} in step {steps}"
+            how = f"{self.what} still moves by {moved:.3g} after {steps} steps"
         return ConvergenceError(
             f"gs.fixed_point of `{self.name}` has not converged: {how}. Start nearer, use an iteration that contracts, or "
             "raise max_iter or tol."
@@ -121,19 +122,24 @@ class _Adjoint(_Problem):
 
 
 def _rest(problem: _Problem, x: Leaves, params: Leaves) -> Leaves:
-    """Iterate from x until it no longer moves."""
+    """Iterate from x until it no longer moves: by the loop of converted code, so that a capture may keep it."""
     step = problem.step(params)
-    steps, moving = 1, True
-    old = new = x
+    seen: Callable[[Leaves], Leaves] = _values if LOCAL.recorder is None else tuple
+
+    def body(*state: Any) -> Leaves:
+        *old, _, steps = state
+        new = step(tuple(old))
+        return (*new, problem.excess(seen(tuple(old)), seen(new)), steps + 1)
+
+    def test(*state: Any) -> Any:
+        return and_(state[-1] < problem.max_iter, lambda: state[-2] > 0, test=True)
+
+    names = (*[f"x_{k}" for k in range(len(x))], "excess", "steps")
     with np.errstate(all="ignore"):
-        while moving and steps < max(problem.max_iter, 2):
-            old, new = new, step(new)
-            excess = problem.excess(*((old, new) if LOCAL.recorder is not None else (_values(old), _values(new))))
-            moving = bool(excess > 0)
-            steps += 1
-        if moving or bool(excess != excess):  # not a number
-            raise blame(problem.unsettled(steps, old, new))
-    return new
+        *found, excess, steps = while_(test, body, body(*x, None, 1), names, _rest.__code__.co_firstlineno)
+        if not excess <= 0:
+            raise blame(problem.unsettled(steps, tuple(found), step(tuple(found))))
+    return tuple(found)
 
 
 def _forward(problem: _Problem, x: Leaves, params: Leaves) -> tuple[Leaves, Any]:

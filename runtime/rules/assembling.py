@@ -36,7 +36,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         if np.ndim(values):
             values = np.reshape(values, (*(1,) * (np.ndim(arr) - np.ndim(values)), *np.shape(values)))
             values = np.moveaxis(values, 0, axis) if positions.ndim == 0 else values
-        places = range(flat[0], flat[0] + (np.shape(values)[axis] if np.ndim(values) else 1))
+        places = list(range(flat[0], flat[0] + (np.shape(values)[axis] if np.ndim(values) else 1)))
     else:
         order = np.argsort(flat, kind="stable")
         flat[order] += np.arange(flat.size)

@@ -20,8 +20,8 @@ for _fn, _signature in (
 ):  # fmt: skip
     undifferentiable(_fn, _signature, opaque)
 undifferentiable(np.diag_indices_from, "x", Kind.creation, n_out=None)
-for _fn in (np.tril_indices_from, np.triu_indices_from):
-    undifferentiable(_fn, "x, k=0", Kind.creation, n_out=2)
+for _triangle in (np.tril_indices_from, np.triu_indices_from):
+    undifferentiable(_triangle, "x, k=0", Kind.creation, n_out=2)
 undifferentiable(np.ix_, "*xs", Kind.creation, n_out=None)
 undifferentiable(np.unravel_index, "indices, shape, order='C'", opaque, n_out=None)
 

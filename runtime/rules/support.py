@@ -12,8 +12,8 @@ from ..registry import primitive, require, rule
 
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """`axis` as sorted non-negative positions; None is all of them."""
-    if axis is None:
+    """`axis` as sorted non-negative positions; None is all of them (and a number has none, whatever `axis` says)."""
+    if axis is None or ndim == 0:
         return tuple(range(ndim))
     axes = axis if isinstance(axis, tuple) else (axis,)
     return tuple(sorted(int(a) % ndim for a in axes))

@@ -232,7 +232,6 @@ def _captured(
         outputs = [_output(capture, leaf) for leaf in leaves]
     if capture.kept:
         result = function(*inputs.args, **inputs.kwargs)
-        families = None
     else:
         result = unflatten(structure, [unwrapped(capture.plain(returned(capture.written, leaf))) for leaf in leaves])
     if capture.failed is not None:

@@ -84,7 +84,9 @@ class _Statements:
         used = uses(body)
         for name in sorted((self.own & used.reads) - used.binds - parameters):  # bound only where nothing gets to
             never = constant(False, self.tree)
-            body.append(at(gast.If(test=never, body=[assign(name, constant(None, self.tree), self.tree)], orelse=[]), never))
+            body.append(
+                at(gast.If(test=never, body=[assign(name, constant(None, self.tree), self.tree)], orelse=[]), never)
+            )
         self.tree.body = body
 
     def _undefined(self, names: Iterable[str]) -> list[Any]:
@@ -187,7 +189,9 @@ class _Statements:
         if name not in self.lists:
             return [self.expressions.within(s)]
         call = s.value
-        made = operator_call("append", [self.expressions.one(call.func.value), self.expressions.one(call.args[0])], call)
+        made = operator_call(
+            "append", [self.expressions.one(call.func.value), self.expressions.one(call.args[0])], call
+        )
         return [assign(name, made, s)]
 
     def _assert(self, s: Any) -> list[Any]:
@@ -210,6 +214,7 @@ class _Statements:
         then = self._function("then", state, s.body, state, s)
         orelse = self._function("else", state, s.orelse, state, s)
         args = [test, load(then.name, s), load(orelse.name, s), given, names, constant(s.lineno, s)]
+        then.gs_of = None if hasattr(s, "gs_made") else s.lineno
         return [then, orelse, self._result(state, operator_call("if_", args, s.test, **notes), s)]
 
     def _while(self, s: Any) -> list[Any]:
@@ -224,6 +229,7 @@ class _Statements:
         test = self._test(s.test, state)
         body = self._function("body", state, s.body, state, s)
         args = [test, load(body.name, s), given, names, constant(s.lineno, s)]
+        body.gs_of = None if hasattr(s, "gs_made") else s.lineno
         return [body, self._result(state, operator_call("while_", args, s.test, **notes), s)]
 
     def _for(self, s: Any) -> list[Any]:
@@ -238,13 +244,18 @@ class _Statements:
         given, names = self._given(s, state), constant(tuple(state), s)
         test = constant(None, s) if s.gs_test is None else self._test(s.gs_test, state)
         body, item = s.body, _target(s.target)
-        if not isinstance(s.target, gast.Name) or s.target.id in state or s.target.id in self.native | self.declared.keys():
+        if (
+            not isinstance(s.target, gast.Name)
+            or s.target.id in state
+            or s.target.id in self.native | self.declared.keys()
+        ):
             given_item = self.fresh("item")
             body = [assign(s.target, load(given_item, s.target), s.target), *body]
         else:
             given_item = s.target.id
         made = self._function("body", [given_item, *state], body, state, s)
         args = [iterable, load(made.name, s), given, names, constant(item, s), test, constant(s.lineno, s)]
+        made.gs_of = None if hasattr(s, "gs_made") else s.lineno
         return [made, self._result(state, operator_call("for_", args, s.iter, **notes), s)]
 
     def _test(self, test: Any, state: list[str]) -> Any:

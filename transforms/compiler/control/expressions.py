@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import sys
 from typing import Any
 
@@ -191,5 +190,3 @@ def is_function(comprehension: Any) -> bool:
 def _binds(nodes: list[Any]) -> bool:
     """Whether expressions bind names, which a function of their own would keep."""
     return any(isinstance(n, gast.NamedExpr) for n in own_nodes(nodes))
-
-

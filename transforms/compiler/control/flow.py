@@ -53,18 +53,21 @@ class _Liveness:
         if isinstance(s, gast.If):
             s.gs_live = live
             s.gs_branches = self.block(s.body, live), self.block(s.orelse, live)
-            s.gs_entry = s.gs_branches[0] | s.gs_branches[1]
-            return s.gs_entry | uses([s.test]).reads
+            entry: Live = s.gs_branches[0] | s.gs_branches[1]
+            s.gs_entry = entry
+            return entry | uses([s.test]).reads
         if isinstance(s, _LOOPS):
             return self._loop(s, live)
         if isinstance(s, _TRIES):  # nothing in it is converted, and an exception may come from anywhere
             jumps = frozenset[str]().union(*self._breaks[-1:], *self._continues[-1:])
             return live | uses([s]).reads | jumps
         if isinstance(s, _WITHS):
-            inner = self.block(s.body, live)
+            inner: Live = self.block(s.body, live)
             return inner | uses(s.items).reads | (live if swallows(s) else frozenset())
         if isinstance(s, gast.Match):
-            inner = live.union(*[self.block(c.body, live) | uses([c.pattern, *filter(None, [c.guard])]).reads for c in s.cases])
+            inner = live.union(
+                *[self.block(c.body, live) | uses([c.pattern, *filter(None, [c.guard])]).reads for c in s.cases]
+            )
             return inner | uses([s.subject]).reads
         return (live - _binds(s)) | uses([s]).reads
 
@@ -84,8 +87,9 @@ class _Liveness:
             head = head | start
         self._breaks.pop()
         s.gs_live, s.gs_head = live, head
-        s.gs_entry = start | test if getattr(s, "gs_once", False) else head
-        return s.gs_entry if over else s.gs_entry | uses([s.iter]).reads
+        entry: Live = start | test if getattr(s, "gs_once", False) else head
+        s.gs_entry = entry
+        return entry if over else entry | uses([s.iter]).reads
 
 
 def _binds(s: Any) -> set[str]:
@@ -124,8 +128,8 @@ class _Binding:
             inner = self._read(s.items, bound)
             for item in s.items:
                 inner |= frozenset(targets(item.optional_vars))
-            after = self.block(s.body, inner)
-            return _both(after, inner - _deleted(s.body)) if swallows(s) else after
+            end = self.block(s.body, inner)
+            return _both(end, inner - _deleted(s.body)) if swallows(s) else end
         if isinstance(s, gast.Match):
             bound = self._read([s.subject], bound)
             after: Bound = bound
@@ -154,7 +158,9 @@ class _Binding:
         while head != before:
             before = head
             assert head is not None
-            start = self._read([s.test], head) if over else self._read(filter(None, [getattr(s, "gs_test", None)]), head)
+            start = (
+                self._read([s.test], head) if over else self._read(filter(None, [getattr(s, "gs_test", None)]), head)
+            )
             if not over:
                 start = self._read([s.target], start) | frozenset(targets(s.target))
             self._breaks.append([])
@@ -206,7 +212,7 @@ class _Binding:
                 for own in (*part.ifs, part.iter) if isinstance(part, gast.comprehension) else (part,):
                     if own is not node.generators[0].iter:
                         self._mark(own, inner)
-        elif isinstance(node, FUNCTIONS) or isinstance(node, gast.ClassDef):
+        elif isinstance(node, (*FUNCTIONS, gast.ClassDef)):
             for part in _outer_parts(node):
                 self._mark(part, bound)
         else:

@@ -131,7 +131,9 @@ def _renamed(code: types.CodeType, name: str, qualname: str, helpers: set[str], 
             else:
                 outer = qualname.partition(f".<{CONTROL}.")[0]
                 const = _renamed(const, own, f"{outer}.<locals>.{own}", helpers, lines)
-        elif const == code.co_qualname and not code.co_flags & inspect.CO_OPTIMIZED:  # __qualname__, in the body of a class
+        elif (
+            const == code.co_qualname and not code.co_flags & inspect.CO_OPTIMIZED
+        ):  # __qualname__, in the body of a class
             const = qualname
         consts.append(const)
     return code.replace(co_consts=tuple(consts), co_name=name, co_qualname=qualname)

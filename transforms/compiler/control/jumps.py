@@ -80,6 +80,7 @@ class Jumps:
                 then, a = self._block(s.body, loops, inner)
                 orelse, b = self._block(s.orelse, loops, inner)
                 made = at(gast.If(test=s.test, body=then, orelse=orelse), s)
+                made.__dict__.update({"gs_made": True} if hasattr(s, "gs_made") else {})
                 out.append(made)
                 if not leaving:
                     continue
@@ -139,7 +140,9 @@ class Jumps:
         out.append(made)
         if not s.orelse or not stops:
             return out, s.orelse
-        self.unkept.adopt(branch := at(gast.If(test=going, body=s.orelse, orelse=[]), s.orelse[0]), s)
+        branch = at(gast.If(test=going, body=s.orelse, orelse=[]), s.orelse[0])
+        branch.gs_made = True
+        self.unkept.adopt(branch, s)
         return out, [branch]
 
     def _plain(self, s: Any, loops: list[_Loop], inside: bool) -> Any:
@@ -164,7 +167,9 @@ class Jumps:
         parts = [load(f, place) for f in flags]
         test = parts[0] if len(parts) == 1 else at(gast.BoolOp(op=gast.Or(), values=parts), place)
         test = at(gast.UnaryOp(op=gast.Not(), operand=test), place)
-        return [at(gast.If(test=test, body=statements, orelse=[]), place)]
+        made = at(gast.If(test=test, body=statements, orelse=[]), place)
+        made.gs_made = True  # the user wrote no such `if`
+        return [made]
 
     def _raise(self, flag: str, place: Any) -> Any:
         self._set.add(flag)

@@ -156,10 +156,7 @@ def _of_defaults(function: Any) -> set[str]:
 def closures(nodes: Iterable[Any]) -> Iterator[Any]:
     """What may run, or be asked for a name, after the statement that makes it."""
     for node in nodes:
-        if isinstance(node, (*FUNCTIONS, gast.ClassDef)):
-            yield node
-            yield from closures(parts(node))
-        elif isinstance(node, gast.GeneratorExp):
+        if isinstance(node, (*FUNCTIONS, gast.ClassDef, gast.GeneratorExp)):
             yield node
             yield from closures(parts(node))
         elif isinstance(node, gast.Call) and _consumes(node):

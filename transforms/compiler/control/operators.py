@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import operator
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
 from ....tracer.modes import LOCAL
@@ -27,7 +27,9 @@ class Regions(Protocol):
     def for_(
         self, iterable: Any, body: Step, state: State, names: tuple[str, ...], target: Targets, test: Any, line: int, **notes: Any
     ) -> Any: ...  # fmt: skip
-    def if_(self, pred: Any, then: Step, orelse: Step, state: State, names: tuple[str, ...], line: int, **notes: Any) -> Any: ...
+    def if_(
+        self, pred: Any, then: Step, orelse: Step, state: State, names: tuple[str, ...], line: int, **notes: Any
+    ) -> Any: ...
     def ifexp(self, pred: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any: ...
     def and_(self, x: Any, y: Callable[[], Any]) -> Any: ...
     def or_(self, x: Any, y: Callable[[], Any]) -> Any: ...
@@ -63,7 +65,9 @@ def _regions() -> Any:
     return getattr(LOCAL.recorder, "regions", None)
 
 
-def while_(test: Callable[..., Any], body: Step, state: State, names: tuple[str, ...], line: int, **notes: Any) -> State:
+def while_(
+    test: Callable[..., Any], body: Step, state: State, names: tuple[str, ...], line: int, **notes: Any
+) -> State:
     """`while test: body`, where `test` and `body` take the state, the values of `names`, and `body` gives it.
 
     `notes` are: `impure`, lines and reasons for which no region may hold the body; `stores`, the names that it writes by
@@ -157,7 +161,7 @@ def chain(x: Any, sign: str, y: Any, *more: Any, test: bool = False) -> Any:
 def assert_(test: Any, message: Callable[[], Any] | None, line: int) -> None:
     """`assert test, message`."""
     regions = _regions()
-    if regions is not None and regions.assert_(test, message, line) is not NotImplemented:
+    if regions is not None and regions.assert_(test, message, line) is not NotImplemented:  # noqa: PT009
         return
     if not test:
         raise AssertionError(message()) if message is not None else AssertionError

@@ -1,7 +1,6 @@
 """The tree of a function from its source, and the code of a tree: only where that source is what really runs."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -9,7 +8,6 @@ import dis
 import functools
 import inspect
 import linecache
-import re
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -36,14 +34,7 @@ def tree_of(code: types.CodeType) -> Any:
     """
     for plain in _candidates(code):
         tree = gast.ast_to_gast(plain)
-        if isinstance(tree, gast.FunctionDef):
-            tree.decorator_list, tree.returns = [], None
-            parameters = [*tree.args.args, *tree.args.posonlyargs, *tree.args.kwonlyargs]
-            for parameter in [*parameters, tree.args.vararg, tree.args.kwarg]:
-                if parameter is not None:
-                    parameter.annotation = None
-        tree.args.defaults = [gast.copy_location(gast.Constant(None, None), tree) for _ in tree.args.defaults]
-        tree.args.kw_defaults = [d and gast.copy_location(gast.Constant(None, None), tree) for d in tree.args.kw_defaults]
+        tree.__dict__.update({"decorator_list": []} if isinstance(tree, gast.FunctionDef) else {})
         try:
             same = _alike(code_of(tree, code, ()), code)
         except SyntaxError:  # its closure is not what it seems
@@ -72,7 +63,8 @@ def code_of(tree: Any, original: types.CodeType, extra: tuple[str, ...] = (CONTR
     within = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
     if private is not None:
         within = next(c for c in within.co_consts if isinstance(c, types.CodeType))
-    return next(c for c in within.co_consts if isinstance(c, types.CodeType))
+    found = [c for c in within.co_consts if isinstance(c, types.CodeType) and c.co_name == original.co_name]
+    return found[-1]  # before it may come functions in its defaults
 
 
 def _class_with_private_names(tree: Any, original: types.CodeType) -> str | None:
@@ -89,9 +81,8 @@ def _candidates(code: types.CodeType) -> Iterator[Any]:
     """The trees whose code may be that of `code`, by name and place; the likeliest first."""
     wanted: Any = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
     for tree in _trees(code):
-        for node in ast.walk(tree):
-            if type(node) is not wanted:
-                continue
+        nodes: list[Any] = [n for n in ast.walk(tree) if type(n) is wanted]
+        for node in nodes:
             first = min([node.lineno, *[d.lineno for d in getattr(node, "decorator_list", ())]])
             if first == code.co_firstlineno and getattr(node, "name", code.co_name) == code.co_name:
                 yield node
@@ -155,7 +146,7 @@ _SAME = {"LOAD_METHOD": "LOAD_ATTR"}
 def _steps(code: types.CodeType) -> list[tuple[Any, ...]]:
     """The instructions as (name, what it refers to, place): jumps refer to the number of an instruction."""
     number: dict[int, int] = {}
-    kept = []
+    kept: list[dis.Instruction] = []
     for i in dis.get_instructions(code):
         number[i.offset] = len(kept)
         if i.opname not in _PASSING:

@@ -24,7 +24,9 @@ class Unkept:
 
     def __init__(self, function: Any, variables: Variables, keep: dict[tuple[int, int], str]) -> None:
         self._variables = variables
-        self._around: dict[int, list[Any]] = {}  # of a statement: the compound statements that it stands in, outermost first
+        self._around: dict[
+            int, list[Any]
+        ] = {}  # of a statement: the compound statements that it stands in, outermost first
         self._blocks: dict[int, tuple[list[Any], int]] = {}
         self._targets: dict[int, Any] = {}  # of a jump: its loop; None for the function
         self._leaving: dict[int, list[Any]] = {}
@@ -76,7 +78,9 @@ class Unkept:
         for s in block:
             inside = set(map(id, _statements([s])))
             self._leaving[id(s)] = [
-                j for j in _jumps([s], own=True) if self._targets[id(j)] is None or id(self._targets[id(j)]) not in inside
+                j
+                for j in _jumps([s], own=True)
+                if self._targets[id(j)] is None or id(self._targets[id(j)]) not in inside
             ]
 
     def _never_moved(self, function: Any) -> dict[str, tuple[list[Any], str]]:
@@ -157,15 +161,26 @@ class Unkept:
         within = {id(n) for outer in self._around[id(s)] for n in gast.walk(outer) if _repeats(outer)}
         for name in sorted(uses(moved).binds & self.native.keys()):
             nodes, words = self.native[name]
-            deleted = any(isinstance(n, gast.Name) and n.id == name and isinstance(n.ctx, gast.Del) for n in own_nodes(moved))
+            deleted = any(
+                isinstance(n, gast.Name) and n.id == name and isinstance(n.ctx, gast.Del) for n in own_nodes(moved)
+            )
             if deleted or any((n.lineno, n.col_offset) < last or id(n) in within for n in nodes):
                 return words
         return None
 
 
 _PASSING_ON = frozenset(
-    ["catch_warnings", "enable_grad", "errstate", "inference_mode", "localcontext", "no_grad", "open", "set_grad_enabled",
-     "singular"]
+    [
+        "catch_warnings",
+        "enable_grad",
+        "errstate",
+        "inference_mode",
+        "localcontext",
+        "no_grad",
+        "open",
+        "set_grad_enabled",
+        "singular",
+    ]
 )  # context managers that let every exception through
 
 
@@ -208,4 +223,3 @@ def _statements_with_loops(block: list[Any], depth: int) -> Iterator[tuple[Any, 
 
 def _word(s: Any) -> str:
     return {"AsyncFor": "for", "AsyncWith": "with", "TryStar": "try"}.get(type(s).__name__, type(s).__name__.lower())
-

@@ -151,7 +151,7 @@ def _moved(call: Call, known: dict[Value, Any], taken: set[Value]) -> Call:
 def _may_go(call: Call, runs: bool) -> bool:
     """Whether a call may stand before a loop that may have no trip; `runs` says that it has one."""
     op, out = call.op, call.outs[0].type if call.outs else None
-    if is_region(call) or stays(call) or out is None or (op.kind is Kind.creation and out.kind == "array"):
+    if is_region(call) or stays(call) or out is None or (op.kind is Kind.creation and out.kind != "python"):
         return False  # a new array in each trip is one to write into
     if out.kind == "python" and op.kind is not Kind.creation:
         return op.title in _OF_PYTHON

@@ -34,7 +34,8 @@ def spreading(graph: Graph) -> Graph:
     strided: set[Value] = set()  # read by what may see the strides
     for call in reversed(graph.calls):
         widened = call.op.path in ("np.expand_dims", "np.broadcast_to") and call.outs[0] not in strided
-        if not (is_elementwise(call) or _ignores_strides(call) or widened):
+        blind = (is_elementwise(call) or _ignores_strides(call)) and all(map(_in_rows, call.reads))
+        if not (blind or widened):
             strided.update(call.reads)
     spread: dict[Value, tuple[Any, Any]] = {}  # the result of np.broadcast_to -> (what was spread, the shape argument)
 
@@ -83,6 +84,18 @@ def spreading(graph: Graph) -> Graph:
         return [before, after]
 
     return rewrite(graph, step)
+
+
+def _in_rows(v: Value) -> bool:
+    """Whether a value lies row by row, so that the strides of a result do not depend on those of another operand."""
+    if v.type.kind != "array":
+        return True
+    expected = v.type.dtype.itemsize
+    for n, stride in zip(reversed(v.type.shape), reversed(v.type.strides), strict=True):
+        if n != 1 and stride not in (0, expected):
+            return False
+        expected *= n
+    return True
 
 
 def _ignores_strides(call: Call) -> bool:

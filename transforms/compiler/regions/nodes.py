@@ -124,22 +124,32 @@ def _meta(out: Value, value: Any) -> Any:
     return META if out.type.kind == STACK else meta_of(value)
 
 
-def _zeros(like: Any) -> Any:
-    """A cotangent of zeros, in the dtype of what it belongs to."""
-    if type(like) is np.ndarray:
-        return apply(require(np.zeros), (like.shape, like.dtype), {})
-    if type(like) is list:
+def _zeros(sample: Any, like: Any = None) -> Any:
+    """A cotangent of zeros, in the dtype of what it belongs to: of `like`, a Tensor of that shape, where there is one."""
+    if type(sample) is list:
         raise Unkept("a list in it has no cotangent in its second derivative")
-    return np.result_type(like).type(0)
+    if type(sample) is not np.ndarray:
+        return np.result_type(sample).type(0)
+    if like is None:
+        return apply(require(np.zeros), (sample.shape, sample.dtype), {})
+    return apply(require(np.zeros_like), (like,), _order(sample, like))
 
 
-def _empty_sum(like: Any, adds_at: bool) -> Any:
+def _empty_sum(sample: Any, like: Any, adds_at: bool) -> Any:
     """Where a sum starts: at -0.0, to which adding changes no bit; a buffer that is added to at places starts at zero."""
-    if type(like) is not np.ndarray:
-        return -np.result_type(like).type(0)
+    if type(sample) is not np.ndarray:
+        return -np.result_type(sample).type(0)
     if adds_at:
-        return apply(require(np.zeros), (like.shape, like.dtype), {})
-    return apply(require(np.full), (like.shape, -0.0, like.dtype), {})
+        return _zeros(sample, like)
+    return apply(require(np.full_like), (like, -0.0), _order(sample, like))
+
+
+def _order(sample: Any, like: Any) -> dict[str, str]:
+    """The memory order to ask for, where it is not that of `like`."""
+    flags, have = sample.flags, like._value.flags
+    if flags.c_contiguous:
+        return {} if have.c_contiguous else {"order": "C"}
+    return {} if have.f_contiguous or not flags.f_contiguous else {"order": "F"}
 
 
 def _called(start: Any, of: Value) -> Any:
@@ -211,12 +221,13 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     kept = [node.out(keep(regions, node, body, (), v, nc)) for v in saved.kept]
     starts: list[Any] = []
     for k in carried:
-        start = _called(_zeros(samples[k]), body.inputs[1 + k]) if g[k] is None else g[k]
+        start = _called(_zeros(samples[k], node.out(k)), body.inputs[1 + k]) if g[k] is None else g[k]
         starts.append(_as_kind(start, samples[k]))
     for k in summed:
         total = sums[k]
         if total is None:
-            total = _called(_empty_sum(samples[k], _adds_at(calls, params[k]._ir)), body.inputs[1 + k])
+            adds = _adds_at(calls, params[k]._ir)
+            total = _called(_empty_sum(samples[k], node.input(k), adds), body.inputs[1 + k])
         starts.append(_as_kind(total, samples[k]))
     n = len(starts)
     after = [body.outputs[k] for k in back]

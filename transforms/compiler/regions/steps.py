@@ -8,7 +8,7 @@ from typing import Any
 from ....tracer.operand import Operand
 from .lists import Listed
 
-__all__ = ["RangeSteps", "Steps", "backward", "counted", "steps_of", "together"]
+__all__ = ["Backward", "Counted", "RangeSteps", "Steps", "Together", "known", "steps_of"]
 
 
 class Steps:
@@ -38,11 +38,11 @@ class RangeSteps(Steps):
 
     @classmethod
     def of(cls, args: Sequence[Any]) -> Any:
-        """Of traced numbers; NotImplemented where the count does not simply follow."""
+        """Of traced numbers or sizes; NotImplemented where the count does not simply follow."""
         if len(args) == 1:
             return cls(0, 1, args[0])
-        if len(args) == 2 or args[2] == 1:
-            return cls(args[0], 1, args[1] - args[0])
+        if len(args) == 2 and type(args[0]) is int:
+            return cls(args[0], 1, args[1] - args[0] if args[0] else args[1])
         return NotImplemented
 
     def item(self, i: Any) -> Any:
@@ -58,7 +58,7 @@ class Rows(Steps):
 
     def __init__(self, array: Any) -> None:
         self.array = array
-        self.n = int(array.shape[0])
+        self.n = array.shape[0]
 
     def item(self, i: Any) -> Any:
         return self.array[i]
@@ -93,7 +93,7 @@ class Together(Steps):
 
     def __init__(self, others: Sequence[Steps]) -> None:
         self.others = others
-        self.n = min(one.n for one in others)
+        self.n = min([one.n for one in others], key=int)
 
     def item(self, i: Any) -> Any:
         return tuple([one.item(i) for one in self.others])
@@ -110,6 +110,11 @@ class Backward(Steps):
         return self.others.item(self.n - 1 - i)
 
 
+def known(n: Any) -> bool:
+    """Whether a number of trips is known while capturing: an int, or a size."""
+    return isinstance(n, int)
+
+
 def steps_of(iterable: Any) -> Steps | None:
     """The steps of what a loop runs over; None where each item must be asked for."""
     if isinstance(iterable, Steps):
@@ -121,22 +126,3 @@ def steps_of(iterable: Any) -> Steps | None:
     if isinstance(iterable, Operand) and len(iterable._value.shape if hasattr(iterable._value, "shape") else ()):
         return Rows(iterable)
     return None
-
-
-def counted(iterable: Any, start: int = 0) -> Any:
-    """`enumerate`; NotImplemented where each item must be asked for."""
-    steps = steps_of(iterable)
-    return NotImplemented if steps is None or not isinstance(start, int) else Counted(steps, start)
-
-
-def together(iterables: Sequence[Any]) -> Any:
-    """`zip`; NotImplemented where each item must be asked for."""
-    found = [steps_of(one) for one in iterables]
-    steps = [one for one in found if one is not None]
-    return NotImplemented if not steps or len(steps) < len(found) or any(type(s.n) is not int for s in steps) else Together(steps)
-
-
-def backward(iterable: Any) -> Any:
-    """`reversed`; NotImplemented where each item must be asked for."""
-    steps = steps_of(iterable)
-    return NotImplemented if steps is None else Backward(steps)

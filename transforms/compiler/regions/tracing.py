@@ -22,7 +22,7 @@ from .purity import impure
 from .reverse import tensor_for
 from .state import Leaves, Params
 from .state import plain_sample as samples_of
-from .steps import RangeSteps, Steps, backward, counted, steps_of, together
+from .steps import Backward, Counted, RangeSteps, Steps, Together, known, steps_of
 from .unkept import Unkept
 
 __all__ = ["Frame", "Regions"]
@@ -62,6 +62,7 @@ class Regions:
         self.unseen = False  # whether the run has called what could do anything
         self.refused: dict[Any, str] = {}  # why a loop or a branch was not kept, by its code
         self.seen: dict[Value, Any] = {}  # Tensors that regions read from around them
+        self.sized: dict[int, tuple[range, Any]] = {}  # ranges whose ends are sizes
         self.expected: Any = None  # while a region is replayed: the op, the results and the site of its next call
 
     # what the capture asks
@@ -199,13 +200,13 @@ class Regions:
         **notes: Any,
     ) -> Any:  # fmt: skip
         """The state after a `for`; NotImplemented where Python is to run it."""
-        steps = steps_of(iterable)
+        steps = self.steps_of(iterable)
         if steps is None:
             return NotImplemented
 
         def run() -> Any:
             _refuse(notes)
-            if type(steps.n) is int and steps.n < FEW:
+            if known(steps.n) and int(steps.n) < FEW:
                 raise Unkept(f"has {steps.n} trips only")
             return self._loop(body, state, names, test=test, steps=steps)
 
@@ -242,13 +243,13 @@ class Regions:
                 break
         else:
             raise Unkept("its values take another type with each trip")
-        if first and not (steps is not None and type(steps.n) is int and test is None):
+        if first and not (steps is not None and known(steps.n) and test is None):
             self._runs_once(first[0], state, test, steps)
         return self._written(start, found, params, frame, index, test, None if steps is None else steps.n)
 
     def _runs_once(self, name: str, state: Any, test: Any, steps: Steps | None) -> None:
         """What the loop binds is bound behind it only if there was a trip: a guard, where one may stand."""
-        if self.frames or self.kept or test is None or (steps is not None and type(steps.n) is not int):
+        if self.frames or self.kept or test is None or (steps is not None and not known(steps.n)):
             raise Unkept(f"binds `{name}`, which is not bound behind it where there is no trip")
         if not test(*state):
             raise Unkept("its first trip does not run")
@@ -259,7 +260,7 @@ class Regions:
             raise Unkept("its first trip does not run")
         if steps is None:
             return body(None, *state), None
-        if type(steps.n) is not int:
+        if not known(steps.n):
             raise Unkept("its first trip may not run")
         return body(steps.item(0), *state), steps.rest()
 
@@ -287,7 +288,7 @@ class Regions:
             [samples_of(item) for item in items],
         )  # fmt: skip
         self._keep()
-        count = n if test is None and type(n) is int else None
+        count = int(n) if test is None and known(n) else None
         lists = [
             Listed(self, start.state[k], stack, count)
             for k, stack in zip(sorted(start.collected), results[len(samples) :], strict=False)
@@ -548,7 +549,18 @@ class Regions:
 
     def range_(self, *args: Any) -> Any:
         """`range(...)` of traced numbers."""
-        return RangeSteps.of(args) if any(map(is_number, args)) else NotImplemented
+        if any(map(is_number, args)):
+            return RangeSteps.of(args)
+        if any(isinstance(n, int) and type(n) not in (int, bool) for n in args):
+            made = range(*args)
+            self.sized[id(made)] = made, RangeSteps.of(args)
+            return made
+        return NotImplemented
+
+    def steps_of(self, iterable: Any) -> Steps | None:
+        """The steps of what a loop runs over; None where each item must be asked for."""
+        _, found = self.sized.get(id(iterable), (None, NotImplemented))
+        return steps_of(iterable) if found is NotImplemented else found
 
 
     def call(self, f: Any) -> Any:
@@ -576,12 +588,12 @@ class Regions:
 
     def listcomp(self, iterable: Any, element: Any, line: int) -> Any:
         """A list of one item for each of others."""
-        steps = steps_of(iterable)
+        steps = self.steps_of(iterable)
         if steps is None:
             return NotImplemented
 
         def run() -> Any:
-            if type(steps.n) is int and steps.n < FEW:
+            if known(steps.n) and int(steps.n) < FEW:
                 raise Unkept(f"has {steps.n} trips only")
             return self._loop(
                 lambda item, items: (items.appended(element(item)),) if isinstance(items, Collected) else ([*items, element(item)],),
@@ -612,19 +624,26 @@ class Regions:
 
     def len_(self, x: Any) -> Any:
         """`len(x)`."""
+        if isinstance(x, Operand) and np.ndim(x._value):
+            return x.shape[0]
         return NotImplemented
 
     def enumerate_(self, iterable: Any, start: Any = 0) -> Any:
         """`enumerate(...)` of what is known without running it."""
-        return counted(iterable, start)
+        steps = self.steps_of(iterable)
+        return NotImplemented if steps is None or type(start) is not int else Counted(steps, start)
 
     def zip_(self, *iterables: Any, strict: bool = False) -> Any:
         """`zip(...)`, likewise."""
-        return NotImplemented if strict else together(iterables)
+        steps = [self.steps_of(one) for one in iterables]
+        if strict or not steps or any(one is None or not known(one.n) for one in steps):
+            return NotImplemented
+        return Together([one for one in steps if one is not None])
 
     def reversed_(self, iterable: Any) -> Any:
         """`reversed(...)`, likewise."""
-        return backward(iterable)
+        steps = self.steps_of(iterable)
+        return NotImplemented if steps is None else Backward(steps)
 
 
 def _is_truth(value: Any) -> bool:

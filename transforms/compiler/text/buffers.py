@@ -13,7 +13,7 @@ from .reuse import is_fresh
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["own_carry"]
+__all__ = ["is_own", "own_carry"]
 
 
 def own_carry(emitter: Emitter, call: Call) -> tuple[bool, set[Value]]:
@@ -28,13 +28,16 @@ def own_carry(emitter: Emitter, call: Call) -> tuple[bool, set[Value]]:
     )
     if not (steady and emitter.steady):
         return False, set()
+    return True, _kept_own(scan, lambda v: is_own(emitter, v))
 
-    def begins(v: Value) -> bool:
-        if emitter.uses.get(v) != 1 or v in emitter.kept:
-            return False
-        return v in emitter.own or (v in emitter.maker and _gives_own(emitter.maker[v], v, begins))
 
-    return True, _kept_own(scan, begins)
+def is_own(emitter: Emitter, v: Any) -> bool:
+    """Whether a value is in fresh memory, and read but once."""
+    if not isinstance(v, Value) or v.type.kind != "array" or emitter.uses.get(v) != 1 or v in emitter.kept:
+        return False
+    if v not in emitter.maker:
+        return v in emitter.own
+    return emitter.steady and _gives_own(emitter.maker[v], v, lambda u: is_own(emitter, u))
 
 
 def _kept_own(scan: Scan, begins: Callable[[Value], bool]) -> set[Value]:

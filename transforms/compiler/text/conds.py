@@ -9,9 +9,10 @@ import gast
 from ....runtime.ir import Call, Graph, Value
 from ....runtime.regions import COND
 from .blocks import Block, Entries, about, alike, assign, mentions, name_of
+from .buffers import is_own
 from .inlining import name_tree
 from .layout import WIDTH
-from .region import finish, inner
+from .region import finish, inner, into
 from .stacks import note_lengths
 from .widths import width
 
@@ -32,19 +33,14 @@ def write_cond(emitter: Emitter, call: Call) -> None:
     arms: list[Entries] = []
     lengths = []
     for graph in branch:
-        arm = inner(
-            emitter,
-            graph,
-            {v: emitter.wishes.get(x) for v, x in zip(graph.inputs, ins, strict=True) if isinstance(x, Value)},
-        )
-        arm.trees = {v: emitter.tree(x) for v, x in zip(graph.inputs, ins, strict=True)}
-        arm.lengths = {v: emitter.lengths[x] for v, x in zip(graph.inputs, ins, strict=True) if x in emitter.lengths}
+        given = dict(zip(graph.inputs, ins, strict=True))
+        names = {v: emitter.wishes.get(x) for v, x in given.items() if isinstance(x, Value)}
+        arm = inner(emitter, graph, names, own={v for v, x in given.items() if is_own(emitter, x)})
+        arm.trees = {v: emitter.tree(x) for v, x in given.items()}
+        arm.lengths = {v: emitter.lengths[x] for v, x in given.items() if x in emitter.lengths}
         arm.foreign = {name for tree in arm.trees.values() for name in mentions(tree)}
         results = [(graph.outputs[k], name) for k, name in targets.items() if not _is_left_out(emitter, call, graph, k)]
-        for v, name in results:
-            if isinstance(v, Value):
-                arm.slots.setdefault(v, []).append(name)
-        arm.at_end = set(arm.slots)
+        into(arm, results)
         arm.write(arm.graph.calls)
         finish(arm, results, about(call))
         arms.append(arm.statements)
@@ -116,6 +112,8 @@ def _choice(emitter: Emitter, call: Call, test: Any, then: Entries, orelse: Entr
         return None
     name = name_of(one.targets[0])
     if name is None or name != name_of(other.targets[0]):
+        return None
+    if isinstance(one.value, gast.IfExp) or isinstance(other.value, gast.IfExp):
         return None
     value = gast.IfExp(test=test, body=one.value, orelse=other.value)
     room = emitter.indent + 4 * call.quiet + len(f"{name} = ") + width(value)

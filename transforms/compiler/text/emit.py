@@ -28,7 +28,7 @@ from .reuse import reused
 from .sections import in_sections
 from .signature import Signature
 from .signs import with_sign
-from .stacks import name_regions, named_within
+from .stacks import name_regions, named_within, origins_of
 from .stores import STORE, stored_late, with_stores, write_store, written_early
 from .terms import BINARY, is_real, term
 from .tile_loops import write_loop
@@ -83,6 +83,7 @@ class Emitter:
         taken = {*self.wishes.values(), *named_within(graph)}
         self.stem = next(s for s in ("t", "u", "v", "s", "tmp", "temporary") if s not in taken)
         self.result = next(s for s in ("out", "result", "value", "output") if s not in taken)
+        self.origins = origins_of(graph)
         self.begin(with_stores(graph, signature, self.wishes))
 
     def begin(self, graph: Graph, steady: bool = True, own: Collection[Value] = ()) -> None:
@@ -90,7 +91,7 @@ class Emitter:
 
         In a region that is not `steady` nothing is known of the strides. The inputs that are its `own` may be written over.
         """
-        name_regions(graph, self.wishes, self.stem)
+        name_regions(graph, self.wishes, self.stem, self.origins)
         self.steady, self.own = steady, own
         self.slots: dict[Value, list[str]] = {}  # of a region: the variables that its results become
         self.stacked: dict[Value, list[str]] = {}  # and the lists that they are put on

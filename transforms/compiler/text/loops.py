@@ -13,7 +13,7 @@ from .blocks import Block, about, alike, assign, mentions, moves, name_of
 from .buffers import own_carry
 from .inlining import name_tree
 from .literals import constant_tree
-from .region import append, finish, inner
+from .region import append, finish, inner, into, is_read_once
 from .stacks import call_tree, lengths_of_items, note_lengths, same_length
 
 if TYPE_CHECKING:
@@ -84,12 +84,11 @@ class _Loop:
         steady, own = own_carry(emitter, call)
         body = inner(emitter, scan.body, names, steady, own)
         body.trees, body.stacked = self.trees, lists
-        for c, name in zip(self.carried, variables, strict=True):
-            if isinstance(c.after, Value):
-                body.slots.setdefault(c.after, []).append(name)
-                if c.out in emitter.wishes:
-                    body.wishes.setdefault(c.after, emitter.wishes[c.out])
-        body.at_end = set(body.slots)
+        results = [(c.after, name) for c, name in zip(self.carried, variables, strict=True)]
+        for c in self.carried:
+            if isinstance(c.after, Value) and c.out in emitter.wishes:
+                body.wishes.setdefault(c.after, emitter.wishes[c.out])
+        into(body, results)
         body.lengths = {p.param: emitter.lengths[p.given] for p in (*scan.inv, *scan.xs) if p.given in emitter.lengths}
         body.lengths |= lengths_of_items(emitter, scan)
         node = self.header(body, times)
@@ -97,7 +96,7 @@ class _Loop:
         for name, v in given:
             append(body, name, body.tree(v), self.beside)
         body.write(body.graph.calls)
-        finish(body, [(c.after, name) for c, name in zip(self.carried, variables, strict=True)], self.beside)
+        finish(body, results, self.beside)
         if self.counter is not None:
             one = gast.AugAssign(target=name_tree(self.counter, store=True), op=gast.Add(), value=constant_tree(1))
             body.add(one, self.beside)
@@ -139,9 +138,9 @@ class _Loop:
                 return name
         wish = emitter.wishes.get(c.out)
         start = name_of(emitter.trees[c.start]) if isinstance(c.start, Value) else None
-        if start is not None and alike(start, wish) and start not in emitter.foreign:
-            if emitter.free(start, self.call, during):
-                return start
+        own = start is not None and alike(start, wish) and start not in emitter.foreign
+        if start is not None and own and emitter.free(start, self.call, during):
+            return start
         return emitter.fresh(c.out) if c.out in emitter.uses else emitter.names.new(wish or emitter.stem)
 
     def origin(self, statement: Any, starts: list[tuple[str, Any]]) -> Call:
@@ -173,7 +172,8 @@ class _Loop:
             steps = emitter.tree(scan.xs[0].given)
         else:
             times = call_tree("len", emitter.tree(scan.xs[0].given)) if times is None else times
-            steps = self.turned(call_tree("range", times)) if self.index else call_tree("range", times)
+            times = call_tree("range", _as_len(times, scan.n, emitter))
+            steps = self.turned(times) if self.index else times
         if scan.test is not None:
             test, statements = self.asked(body)
             body.statements += [*statements, self.leave(test)]
@@ -224,7 +224,8 @@ class _Loop:
         """`h = hs[i]`, or that where `h` is read, if it is but once."""
         for x in xs:
             item = gast.Subscript(value=self.emitter.tree(x.given), slice=name_tree(str(self.index)), ctx=gast.Load())
-            if body.uses[x.param] == 1 and not is_region(body.user[x.param]):
+            user = body.user.get(x.param)
+            if user is not None and body.uses[x.param] == 1 and (not is_region(user) or is_read_once(x.param, user)):
                 self.trees[x.param] = item
                 continue
             name = body.names.new(body.wishes.get(x.param, body.stem))
@@ -262,6 +263,16 @@ class _Loop:
         users = self.emitter.users.get(trips, [])
         only = all(user.op is SCAN and user.args[4] is trips and user.reads.count(trips) == 1 for user in users)
         return not only or trips in self.emitter.outputs or not _is_cheap(times)
+
+
+def _as_len(times: Any, n: Any, emitter: Emitter) -> Any:
+    """`len(x)` for `x.shape[0]`, and for `x.size` where that is the same."""
+    maker = emitter.maker.get(n)
+    if maker is None or not isinstance(maker.args[0], Value):
+        return times
+    first = maker.op.path == "size" and maker.args[1] == 0
+    whole = maker.op.path == "count" and len(maker.args[0].type.shape) == 1
+    return call_tree("len", emitter.trees[maker.args[0]]) if first or whole else times
 
 
 def _is_cheap(tree: Any) -> bool:

@@ -12,6 +12,7 @@ import types
 from typing import Any, NamedTuple
 
 from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.regions import SCAN
 from ....tracer.site import Site
 
 __all__ = ["Cotangents", "Names", "line_text", "name_values", "parse_code", "span_of"]
@@ -91,6 +92,11 @@ class Cotangents:
         self._gradients = {wishes[v]: v.cotangent_of for v in self._returned}
         for call in reversed(graph.calls):
             first = call.args[0] if call.args else None
+            for start, out in zip(call.args[1], call.outs, strict=False) if call.op is SCAN else ():
+                if uses.get(start) == 1 and isinstance(start, Value) and wishes.get(start) == wishes.get(out):
+                    wishes.pop(start, None)
+                    if out in wishes:
+                        self._become(start, out)
             if not isinstance(first, Value) or uses.get(first) != 1:
                 continue
             if call.op.consuming is not None and call.outs[0] in wishes:

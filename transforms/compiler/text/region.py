@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import gast
 
 from ....runtime.ir import Call, Graph, Value
-from ....runtime.regions import COND, STACK
+from ....runtime.regions import COND, SCAN, STACK
 from ..passes.scans import Scan
 from .blocks import about, alike, assign, moves, name_of
 from .inlining import name_tree
@@ -23,7 +23,9 @@ from .widths import width
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["append", "changed", "finish", "inner", "is_deferred", "is_read_once", "put_on_stacks"]
+__all__ = ["append", "changed", "finish", "inner", "into", "is_deferred", "is_read_once", "put_on_stacks"]
+
+Pairs = list[tuple[Any, str]]  # results, and the variables that they become
 
 SHORT = 40  # columns of an expression that waits for its turn in `a, b = b, a + b`
 
@@ -45,9 +47,21 @@ def inner(
     return made
 
 
-def finish(emitter: Emitter, pairs: Iterable[tuple[Any, str]], call: Call) -> None:
+def into(emitter: Emitter, results: Pairs) -> None:
+    """Have the results of a region put into variables, and what a loop in it makes such a result of, too."""
+    for v, name in results:
+        if isinstance(v, Value):
+            emitter.slots.setdefault(v, []).append(name)
+    emitter.at_end = set(emitter.slots)
+    for call in reversed(emitter.graph.calls):
+        for c in Scan(call).carry if call.op is SCAN else ():
+            if c.out in emitter.slots and c.start in emitter.maker and emitter.uses.get(c.start) == 1:
+                emitter.slots.setdefault(c.start, []).extend(emitter.slots[c.out])
+
+
+def finish(emitter: Emitter, results: Pairs, call: Call) -> None:
     """Write down the assignments that a region ends with: its results to the variables that they become."""
-    pending = [(name, v) for v, name in pairs]
+    pending = [(name, v) for v, name in results]
     made = moves((name, emitter.tree(v)) for name, v in pending)
     folded = [v for _, v in pending if v in emitter.folded]
     owner = about(call)

@@ -35,6 +35,7 @@ def reused(graph: Graph, given: Collection[Value] = (), own: Collection[Value] =
             if not makes_new_memory(call):
                 shown.add(v)
     maker = {v: call for call in graph.calls for v in call.outs}
+    results = set(values_in(graph.outputs))
     found: dict[Call, Value] = {}
     for call in graph.calls:
         ufunc = ufunc_of(call.op)
@@ -44,7 +45,7 @@ def reused(graph: Graph, given: Collection[Value] = (), own: Collection[Value] =
         for v in call.reads:
             fresh = is_fresh(maker[v]) if v in maker else v in own or (v in given and out.over is v)
             dead = fresh and v not in shown and last[v] is call
-            added = v in own and bool(call.backward) and call.op.infix == "+"
+            added = v in own and out in results and bool(call.backward) and call.op.infix == "+"
             worth = added or out.over is v or math.prod(v.type.shape) * v.type.dtype.itemsize >= LARGE
             if dead and worth and v.type == out.type and _is_dense(v):
                 found[call] = v

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import gast
@@ -20,27 +19,18 @@ __all__ = ["in_sections"]
 
 def in_sections(
     statements: list[tuple[Any, Call]], inside: Loop | None = None, quietly: bool = False, before: str | None = None,
-    within: Call | None = None,
+    within: Call | None = None, known: set[str] | None = None,
 ) -> list[Any]:  # fmt: skip
     """The statements of a function, or of a loop or a branch in it, those of the backward part with NumPy's warnings off.
 
-    `before` is the section that goes on in them. Within the statement of a call there are no sections.
+    `before` is the section that goes on in them. Within the statement of a call there are no sections; `known` are the lines
+    of the user's that stand elsewhere.
     """
     body: list[Any] = []
     labelled = any(call.backward for _, call in each_statement(statements)) if inside is None else inside.mixed
     labelled = (labelled or before is not None) and within is None
-    groups = [(key, list(group)) for key, group in itertools.groupby(statements, _origin)]
-    alone = [
-        members[0][0]
-        for key, members in groups
-        if len(members) == 1 and key[0] in ("forward", "writes") and not isinstance(members[0][0], (Loop, Fork, Block))
-    ]
-    lines = to_source(gast.Module(body=alone, type_ignores=[])).splitlines()
-    if inside is not None:  # the user's line, but for the slices
-        lines = [line.replace(f"[{inside.tile}]", "") for line in lines]
-    printed = {"".join(line.split()) for line in lines}
-    printed |= {"return" + "".join(line.partition(" = ")[2].split()) for line in lines}  # `out = x` is `return x`
-    printed |= {_header(statement.node) for statement, _ in statements if isinstance(statement, (Fork, Block))}
+    groups = _groups(statements)
+    printed = _printed(statements, inside) | (known or set())
     quiet: Any = None
     noted: tuple[bool, Any] = (within is not None, _line(within))
     for key, members in groups:
@@ -70,10 +60,10 @@ def in_sections(
                 note(first, str(site))
             else:
                 note(first, f"{site}: {text}" if text else str(site), above=True)
-        noted = (forked, site)
+        noted = noted if site is None else (forked, site)
         for statement, call in members:
             if isinstance(statement, Loop):
-                inner = in_sections(statement.entries, statement, call.quiet or quietly, within=within)
+                inner = in_sections(statement.entries, statement, call.quiet or quietly, within=within, known=known)
                 statement.node.body.extend(inner)
                 into.extend((*statement.before, statement.node))
             elif isinstance(statement, Fork):
@@ -82,12 +72,47 @@ def in_sections(
                 into.append(statement.node)
             elif isinstance(statement, Block):
                 node, off = statement.node, call.quiet or quietly
-                node.body.extend(in_sections(statement.body, quietly=off, within=call) or [gast.Pass()])
-                node.orelse.extend(in_sections(statement.orelse, quietly=off, within=call))
+                node.body.extend(in_sections(statement.body, quietly=off, within=call, known=printed) or [gast.Pass()])
+                node.orelse.extend(in_sections(statement.orelse, quietly=off, within=call, known=printed))
                 into.append(node)
             else:
                 into.append(statement)
     return body
+
+
+def _printed(statements: list[tuple[Any, Call]], inside: Loop | None) -> set[str]:
+    """The user's lines that are statements of the text, or the first lines of such, without blanks."""
+    found: set[str] = set()
+    alone = []
+    for key, group in _groups(statements):
+        (first, _), *others = group
+        if isinstance(first, Block):
+            found |= _printed(first.body, None) | _printed(first.orelse, None)
+        if isinstance(first, (Fork, Block)):
+            found.add(_header(first.node))
+        elif not others and key[0] in ("forward", "writes") and not isinstance(first, Loop):
+            alone.append(first)
+    lines = to_source(gast.Module(body=alone, type_ignores=[])).splitlines()
+    if inside is not None:  # the user's line, but for the slices
+        lines = [line.replace(f"[{inside.tile}]", "") for line in lines]
+    found |= {"".join(line.split()) for line in lines}
+    return found | {"return" + "".join(line.partition(" = ")[2].split()) for line in lines}  # `out = x` is `return x`
+
+
+def _groups(statements: list[tuple[Any, Call]]) -> list[tuple[Any, list[tuple[Any, Call]]]]:
+    """What consecutive statements have in common, and those; what stands between two of one line belongs to it."""
+    keys = [_origin(entry) for entry in statements]
+    for k in range(1, len(keys) - 1):
+        if keys[k][2] is None and keys[k][3] is None:
+            after = next((key for key in keys[k + 1 :] if key[2] is not None or key[3] is not None), None)
+            if after is not None and keys[k - 1] == after and after[:2] == keys[k][:2]:
+                keys[k] = after
+    found: list[tuple[Any, list[tuple[Any, Call]]]] = []
+    for key, entry in zip(keys, statements, strict=True):
+        if not found or found[-1][0] != key:
+            found.append((key, []))
+        found[-1][1].append(entry)
+    return found
 
 
 def _origin(entry: tuple[Any, Call]) -> tuple[str, bool, Any, Any]:

@@ -35,7 +35,8 @@ def spelled(call: Call, tree: Callable[[Any], Any]) -> Any:
         return gast.Call(func=fn, args=[tree(a) for a in positional], keywords=named)
     if op.path == "np.arange":  # NumPy users give the limits by position
         positional = (*positional, *[keywords.pop(k) for k in ("stop",) if k in keywords])
-    if op.path in _OF_FLOATS and "dtype" in keywords and keywords["dtype"] in (np.float64, np.dtype(np.float64)):
+    of_floats = op.path in _OF_FLOATS or (op.path == "np.full" and type(call.args[1]) is float)
+    if of_floats and "dtype" in keywords and keywords["dtype"] in (np.float64, np.dtype(np.float64)):
         del keywords["dtype"]
     fn = name_tree("abs" if op.infix == "abs()" else _SHORTER.get(op.path, op.path))
     args = [tree(a) for a in positional]

@@ -15,7 +15,19 @@ from .inlining import name_tree
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["call_tree", "lengths_of_items", "name_regions", "named_within", "note_lengths", "plural", "same_length"]
+__all__ = [
+    "call_tree",
+    "lengths_of_items",
+    "name_regions",
+    "named_within",
+    "note_lengths",
+    "origins_of",
+    "plural",
+    "same_length",
+]
+
+
+TAKEN = "taken"  # a condition that is asked for more than once
 
 
 def call_tree(name: str, *args: Any) -> Any:
@@ -25,7 +37,7 @@ def call_tree(name: str, *args: Any) -> Any:
 
 def plural(name: str) -> str:
     """What a list of such things is called: `hs`, `steps_list`."""
-    return f"{name}_list" if name.endswith("s") or not name[-1].isalpha() else f"{name}s"
+    return f"{name}_list" if name.endswith(("s", TAKEN)) or not name[-1].isalpha() else f"{name}s"
 
 
 def named_within(graph: Graph) -> set[str]:
@@ -39,29 +51,56 @@ def named_within(graph: Graph) -> set[str]:
     return found
 
 
-def name_regions(graph: Graph, wishes: dict[Value, str], stem: str) -> None:
+def origins_of(graph: Graph) -> dict[Value, Value]:
+    """What the inputs of regions are that a region reads as they are."""
+    found: dict[Value, Value] = {}
+    for call in graph.calls:
+        if call.op is SCAN:
+            pairs = [(v, item.given) for item in Scan(call).inv for v in (item.param, item.asked)]
+        else:
+            pairs = [pair for region in regions_of(call) for pair in zip(region.inputs, call.args[2], strict=True)]
+        found |= {v: given for v, given in pairs if isinstance(given, Value) and v is not None}
+        for region in regions_of(call):
+            found |= origins_of(region)
+    return found
+
+
+def name_regions(graph: Graph, wishes: dict[Value, str], stem: str, origins: dict[Value, Value]) -> None:
     """Names for what loops and branches give, where nobody named it; what a loop starts from has the name that it carries."""
     count: dict[Value, int] = {}
     for v in (*[v for call in graph.calls for v in call.reads], *values_in(graph.outputs)):
         count[v] = count.get(v, 0) + 1
     own = {v for call in graph.calls for v in call.outs if count.get(v) == 1} - set(values_in(graph.outputs))
 
+    def name(v: Any) -> str | None:
+        """What a value is called, or what it is the cotangent of."""
+        depth, seen = 0, set[Value]()
+        while isinstance(v, Value) and v not in seen:
+            seen.add(v)
+            found = wishes.get(v) or v.name
+            if found is not None:
+                return "d_" * depth + found
+            depth += v not in origins
+            v = origins.get(v, v.cotangent_of)
+        return None
+
     def wish(out: Value, *others: Any) -> None:
         if out.type.kind == STACK:
             item = getattr(out.element, "name", None)
             if wishes.get(out) in (None, item):
-                wishes[out] = plural(item or wishes.get(out) or next(filter(None, map(name, others)), stem))
+                wishes[out] = plural(
+                    item or wishes.get(out) or next(filter(None, map(name, (out.element, *others))), stem)
+                )
         elif out not in wishes:
             found = next(filter(None, map(name, others)), None)
             if found is not None:
                 wishes[out] = found
 
-    def name(v: Any) -> str | None:
-        return (wishes.get(v) or v.name) if isinstance(v, Value) else None
-
     for call in reversed(graph.calls):
         if call.op is COND:
-            branch = call.args[0]
+            branch, pred, _ = call.args
+            if isinstance(pred, Value) and count[pred] > 1:
+                wishes.setdefault(pred, TAKEN)  # which way was taken, for the way back
             for out, then, orelse in zip(call.outs, branch.then.outputs, branch.orelse.outputs, strict=True):
                 wish(out, then, orelse)
         elif call.op is SCAN:
@@ -71,8 +110,15 @@ def name_regions(graph: Graph, wishes: dict[Value, str], stem: str) -> None:
                 if c.start in own and c.out in wishes:
                     wishes[c.start] = wishes[c.out]
             for y in scan.ys:
+                asked = any(inner.op is COND and inner.args[1] is y.value for inner in scan.calls)
+                if asked and name(y.value) is None:
+                    wishes.setdefault(y.out, plural(TAKEN))
                 wish(y.out, y.value)
             wishes.setdefault(scan.trips, "steps")
+        else:
+            for out in call.outs:
+                if out.type.kind == STACK:
+                    wish(out)
 
 
 Lengths = dict[Value, Any]  # of lists their length, of ints their value: equal where both are known to be
