@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from trips import held
 
 import gradscribe as gs
 from gradscribe.transforms.compiler.difference import difference
@@ -83,12 +84,30 @@ def test_it_is_the_derivative_of_the_unrolled_loop(name: str) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("name", ["grad", "grad of grad", "jvp"])
-def test_compiled_is_eager_bit_for_bit(name: str) -> None:
-    eager = TRANSFORMS[name](equilibrium)
-    compiled = gs.compile(eager, verify="first calls", max_specialisations=64)
-    for k in (1.0, 1.01, 0.5):
-        assert difference(compiled(W, B * k), eager(W, B * k)) is None
+@pytest.mark.parametrize("name", ["value", "grad", "grad of grad", "jvp", "grad of jvp", "vmap of grad"])
+def test_compiled_is_eager_bit_for_bit_from_one_capture(name: str) -> None:
+    eager = equilibrium if name == "value" else TRANSFORMS[name](equilibrium)
+    _, captures = held(eager, [lambda k=k: (W, B * k) for k in (1.0, 1.01, 0.1, 3.0)])
+    assert captures == 1 or name == "vmap of grad"  # where it is unrolled
+
+
+def test_the_source_has_one_loop_for_x_and_one_for_its_cotangent() -> None:
+    compiled = gs.compile(equilibrium, verify="first calls")
+    compiled(W, B)
+    assert compiled.source(W, B).count("while ") == 1
+    assert len(compiled.source(W, B).splitlines()) < 40
+
+
+def test_no_convergence_compiled_is_the_same_error() -> None:
+    def cosine(a: Array) -> Array:
+        return gs.fixed_point(lambda x, a: np.cos(a * x), 0.5, a, max_iter=200)
+
+    compiled = gs.compile(gs.grad(cosine), verify="first calls")
+    for a in (0.5, 0.7):
+        assert compiled(a) == gs.grad(cosine)(a)
+    with pytest.raises(gs.ConvergenceError, match=r"x still moves by .* after 200 steps"):
+        compiled(2.5)
+    assert compiled(0.6) == gs.grad(cosine)(0.6)
 
 
 def test_finite_differences_agree() -> None:

@@ -59,6 +59,317 @@ def test_while_and_its_reverse() -> None:
     )
 
 
+def test_carried_values_change_places() -> None:
+    b = Builder()
+    a, c, n = b.arg(V, "a"), b.arg(V * 2, "b"), b.arg(5, "n")
+    p, q, _ = b.scan(lambda r, i, a, c: ([c, r(o.add, a, c)], []), [a, c], n=n, names=["a", "b"])
+    printed(checked(b.graph(p, q), [V, V * 2, 5], [V, V * 2, 0], [V, V, -1]), """
+        for _ in range(n):
+            a, b = b, a + b
+        return a, b
+    """)  # fmt: skip
+    b = Builder()
+    args = [b.arg(V * k, name) for k, name in enumerate("abc")]
+    p, q, s, _ = b.scan(lambda r, i, x, y, z: ([y, z, x], []), args, n=4, names=list("abc"))
+    printed(checked(b.graph(p, q, s), [V, V * 2, V * 3]), """
+        for _ in range(4):
+            a, b, c = b, c, a
+        return a, b, c
+    """)  # fmt: skip
+
+
+def test_carried_values_that_are_equal_constant_or_read_outside() -> None:
+    def body(r: Any, i: Any, a: Any, b: Any, c: Any, same: Any) -> Any:
+        s = r(np.sin, a)
+        return [s, s, 2.0], []
+
+    b = Builder()
+    x, y, z = b.arg(V, "a"), b.arg(V * 2, "b"), b.arg(1.0, "c")
+    p, q, s, _ = b.scan(body, [x, y, z], inv=[x], n=2, names=["a", "b", "c"])
+    printed(checked(b.graph(p, q, s, x), [V, V * 2, 1.0]), """
+        a_2 = a
+        for _ in range(2):
+            a_2 = np.sin(a_2)
+            b = a_2
+            c = 2.0
+        return a_2, b, c, a
+    """)  # fmt: skip
+
+
+def test_a_number_of_trips_and_a_test() -> None:
+    b = Builder()
+    x = b.arg(V, "x")
+    p, trips = b.scan(
+        lambda r, i, v: ([r(o.mul, v, 2.0)], []), [x], n=10, names=["x"],
+        test=lambda t, v: t(o.lt, t(np.sum, t(np.abs, v)), 20.0),
+    )  # fmt: skip
+    printed(checked(b.graph(p, trips), [V], [V * 100]), """
+        steps = 0
+        for _ in range(10):
+            if not np.abs(x).sum() < 20.0:
+                break
+            x = x * 2.0
+            steps += 1
+        return x, steps
+    """)  # fmt: skip
+
+
+def test_a_flag_and_a_test_of_several_statements() -> None:
+    def body(r: Any, i: Any, v: Any, stopped: Any) -> Any:
+        w = r(o.mul, v, 2.0, name="x")
+        return [w, r(o.gt, r(np.sum, w), 10.0)], []
+
+    b = Builder()
+    p, _, _ = b.scan(body, [b.arg(V, "x"), False], test=lambda t, v, f: t(NOT, f), names=["x", "stopped"])
+    printed(checked(b.graph(p), [V], [V * 100]), """
+        stopped = False
+        while not stopped:
+            x = x * 2.0
+            stopped = x.sum() > 10.0
+        return x
+    """)  # fmt: skip
+
+    def test(t: Any, v: Any) -> Any:
+        s = t(np.sum, v, name="s")
+        return t(AND, t(o.gt, s, 0.1), t(o.lt, s, 100.0))
+
+    b = Builder()
+    p, _ = b.scan(lambda r, i, v: ([r(o.mul, v, 2.0, name="x")], []), [b.arg(V, "x")], test=test, names=["x"])
+    printed(checked(b.graph(p), [V], [V * 100]), """
+        while True:
+            s = x.sum()
+            if not (s > 0.1 and s < 100.0):
+                break
+            x = x * 2.0
+        return x
+    """)  # fmt: skip
+
+
+def test_the_place_of_a_trip_in_a_while() -> None:
+    b = Builder()
+    x = b.arg(V, "x")
+    p, _ = b.scan(
+        lambda r, i, v: ([r(o.add, v, i)], []),
+        [x],
+        names=["x"],
+        place="k",
+        test=lambda t, v: t(o.lt, t(np.sum, v), 9.0),
+    )
+    printed(checked(b.graph(p), [V], [V * 100]), """
+        k = 0
+        while x.sum() < 9.0:
+            x = x + k
+            k += 1
+        return x
+    """)  # fmt: skip
+
+
+def test_lists_are_walked_forward_and_back() -> None:
+    b = Builder()
+    x = b.arg(V, "x")
+    h, hs, gs, trips = b.scan(lambda r, i, v: ([r(np.sin, v, name="h")], [v, r(np.cos, v)]), [x], n=3, names=["h"])
+    d, ds, _ = b.scan(
+        lambda r, i, d, h, g: ([r(o.mul, d, g)], [r(o.mul, h, d)]), [b(np.ones_like, x)], [hs, gs], n=trips, reverse=True,
+        names=["d_h", "h", "g"],
+    )  # fmt: skip
+    s, _ = b.scan(
+        lambda r, i, a, d: ([r(o.add, a, r(o.mul, d, i))], []), [b(np.zeros_like, x)], [ds], names=["s", "d"], place="k"
+    )
+    printed(checked(b.graph(h, d, s), [V]), """
+        h = x
+        hs = []
+        ts = []
+        for _ in range(3):
+            hs.append(h)
+            ts.append(np.cos(h))
+            h = np.sin(h)
+        d_h = np.ones_like(x)
+        ts_2 = []
+        for h_2, g in zip(reversed(hs), reversed(ts)):
+            ts_2.append(h_2 * d_h)
+            d_h = d_h * g
+        ts_2.reverse()
+        s = np.zeros_like(x)
+        for k, d in enumerate(ts_2):
+            s = s + d * k
+        return h, d_h, s
+    """)  # fmt: skip
+
+
+def test_nested_loops_and_lists_of_lists() -> None:
+    def outer(r: Any, i: Any, v: Any) -> Any:
+        w, ws, steps = r.scan(
+            lambda q, j, w: ([q(np.sin, w, name="v")], [w]), [v], names=["v"],
+            test=lambda t, w: t(o.gt, t(np.sum, t(o.mul, w, w)), 1.0),
+        )  # fmt: skip
+        return [r(o.mul, w, 2.0, name="v")], [ws, steps]
+
+    def back(r: Any, i: Any, d: Any, ws: Any, steps: Any) -> Any:
+        e = r(o.mul, d, 2.0)
+        f, _ = r.scan(
+            lambda q, j, d, w: ([q(o.mul, d, q(np.cos, w))], []), [e], [ws], n=steps, reverse=True, names=["d_v", "v"]
+        )
+        return [f], []
+
+    b = Builder()
+    x = b.arg(V, "x")
+    v, lists, steps, n = b.scan(outer, [x], n=4, names=["v"])
+    b.backward = True
+    d, _ = b.scan(back, [b(np.ones_like, x)], [lists, steps], n=n, reverse=True, names=["d_v", "v", "steps"])
+    printed(checked(b.graph(v, d), [V], [V * 0]), """
+        # forward
+        v = x
+        vs = []
+        steps_list = []
+        for _ in range(4):
+            vs_2 = []
+            while (v * v).sum() > 1.0:
+                vs_2.append(v)
+                v = np.sin(v)
+            vs.append(vs_2)
+            steps_list.append(len(vs_2))
+            v = v * 2.0
+
+        # backward
+        with np.errstate(all="ignore"):
+            d_v = np.ones_like(x)
+            for vs_2, steps in zip(reversed(vs), reversed(steps_list)):
+                d_v = d_v * 2.0
+                for v_2 in reversed(vs_2):
+                    d_v = d_v * np.cos(v_2)
+        return v, d_v
+    """)  # fmt: skip
+
+
+# Branches ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_arm_that_changes_nothing_is_left_out() -> None:
+    def arms(b: Any, x: Any, name: str) -> Any:
+        pred = b(o.gt, b(np.sum, x), 0.0)
+        return b.cond(pred, lambda r, x: [x], lambda r, x: [r(o.mul, 100.0, x)], [x], [name])[0]
+
+    b = Builder()
+    printed(checked(b.graph(arms(b, b.arg(V, "b"), "c")), [V], [-V]), """
+        c = b if b.sum() > 0.0 else 100.0 * b
+        return c
+    """)  # fmt: skip
+    b = Builder()
+    printed(checked(b.graph(arms(b, b(o.mul, b.arg(V, "a"), 2.0, name="b"), "b")), [V], [-V]), """
+        b = a * 2.0
+        if not b.sum() > 0.0:
+            b = 100.0 * b
+        return b
+    """)  # fmt: skip
+
+
+def test_elif_and_what_only_one_arm_remembers() -> None:
+    def last(r: Any, x: Any, other: Any) -> Any:
+        return r.cond(
+            other, lambda q, x: [q(np.sin, x, name="y"), None],
+            lambda q, x: [q(o.mul, q(np.exp, x), x, name="y"), q(np.exp, x, name="e")], [x], ["y", "e"],
+        )  # fmt: skip
+
+    def last_back(r: Any, x: Any, other: Any, e: Any) -> Any:
+        return r.cond(other, lambda q, x, e: [q(np.cos, x)], lambda q, x, e: [q(o.mul, e, x)], [x, e])
+
+    b = Builder()
+    x = b.arg(V, "x")
+    s = b(np.sum, x, name="s")
+    large, small = b(o.gt, s, 1.0), b(o.lt, s, -1.0)
+    y, e = b.cond(large, lambda r, x, other: [r(o.mul, x, x, name="y"), None], last, [x, small], ["y", "e"])
+    b.backward = True
+    d = b.cond(large, lambda r, x, other, e: [r(o.mul, 2.0, x)], last_back, [x, small, e], ["d_x"])[0]
+    printed(checked(b.graph(y, d), [V], [-V], [V * 0]), """
+        # forward
+        s = x.sum()
+        taken = s > 1.0
+        t = s < -1.0
+        if taken:
+            y = x * x
+        elif t:
+            y = np.sin(x)
+            e = None
+        else:
+            y = np.exp(x) * x
+            e = np.exp(x)
+
+        # backward
+        with np.errstate(all="ignore"):
+            if taken:
+                d_x = 2.0 * x
+            else:
+                d_x = np.cos(x) if t else e * x
+        return y, d_x
+    """)  # fmt: skip
+
+
+# Writing over --------------------------------------------------------------------------------------------------------
+
+
+def summed(*inside: Any) -> str:
+    """A loop over the rows of a matrix that adds twice each row, at its place, into zeros; `inside` says how."""
+    b = Builder()
+    x = b.arg(M, "x")
+    b.backward = True
+    d, _ = b.scan(inside[0], [b(np.zeros_like, x)], inv=[x], n=4, reverse=True, names=["d_x"], place="t")
+    return lines(checked(b.graph(d), [M], [-M]))
+
+
+def twice(r: Any, d: Any, x: Any, at: Any) -> Any:
+    return r(index_add, d, at, r(o.mul, r(o.getitem, x, at), 2.0))
+
+
+def test_a_buffer_of_a_loop_is_added_into() -> None:
+    assert "        d_x[t] += x[t] * 2.0\n" in summed(lambda r, t, d, x: ([twice(r, d, x, t)], []))
+
+    def row(r: Any, t: Any, d: Any, x: Any) -> Any:
+        return [
+            r.scan(
+                lambda q, u, d, x, t: ([twice(q, d, x, (t, u))], []), [d], inv=[x, t], n=3, names=["d_x"], place="u"
+            )[0]
+        ], []
+
+    assert "            d_x[t, u] += x[t, u] * 2.0\n" in summed(row)
+
+    def some(r: Any, t: Any, d: Any, x: Any) -> Any:
+        pred = r(o.gt, r(np.sum, r(o.getitem, x, t)), 0.0)
+        arms = (lambda q, d, x, t: [twice(q, d, x, t)], lambda q, d, x, t: [d])
+        return list(r.cond(pred, *arms, [d, x, t], ["d_x"])), []
+
+    assert "            d_x[t] += x[t] * 2.0\n" in summed(some)
+
+
+def test_a_buffer_that_somebody_else_sees_is_not() -> None:
+    def kept(r: Any, t: Any, d: Any, x: Any) -> Any:
+        return [twice(r, d, x, t)], [d]
+
+    b = Builder()
+    x = b.arg(M, "x")
+    b.backward = True
+    zeros = b(np.zeros_like, x)
+    d, ds, _ = b.scan(kept, [zeros], inv=[x], n=4, names=["d_x"], place="t")
+    assert "d_x[t] +=" not in checked(b.graph(d, ds), [M])
+    for fresh in (True, False):
+        b = Builder()
+        x = b.arg(M, "x")
+        b.backward = True
+        start = b(np.zeros_like, x) if fresh else x
+        d, _ = b.scan(lambda r, t, d, x: ([twice(r, d, x, t)], []), [start], inv=[x], n=4, names=["d_x"], place="t")
+        assert "d_x[t] +=" not in checked(b.graph(d, start), [M])
+
+
+def test_sums_of_the_backward_part_are_added_into() -> None:
+    b = Builder()
+    x, w = b.arg(M, "x"), b.arg(V, "w")
+    b.backward = True
+    d, _ = b.scan(
+        lambda r, t, d, x, w: ([r(o.add, d, r(o.mul, r(o.getitem, x, t), w))], []), [b(np.zeros_like, w)], inv=[x, w], n=4,
+        names=["d_w"], place="t",
+    )  # fmt: skip
+    assert "        d_w += x[t] * w\n" in lines(checked(b.graph(d), [M, V]))
+
+
 # Graphs by chance ----------------------------------------------------------------------------------------------------
 
 

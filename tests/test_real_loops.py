@@ -69,7 +69,7 @@ CASES = {
     ),
     "bisection": Case(roots.bisection, [args(*a) for a in ((1.0, 0.4), (2.0, 0.5), (0.3, 0.9), (1.0, 1e-9))], (0, 1)),
     "fixed point": Case(
-        roots.at_rest, [args(*a) for a in ((1.0, 0.4), (2.0, 0.5), (0.3, 0.6), (1.0, 1e-9))], (0, 1), captures=None
+        roots.at_rest, [args(*a) for a in ((1.0, 0.4), (2.0, 0.5), (0.3, 0.6), (1.0, 1e-9))], (0, 1)
     ),
     "binary search": Case(
         roots.look_up,

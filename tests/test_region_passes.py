@@ -449,15 +449,16 @@ def same_call(call: Call) -> Call:
     return call
 
 
+def with_test(call: Call) -> Call:
+    test = Graph([Value(v.type) for v in (*call.args[1], *call.args[3])], [], [True])
+    return call.with_args((call.args[0]._replace(test=test), *call.args[1:]))
+
+
 VARIANTS: dict[str, Callable[[], Graph]] = {
     "as it is": lambda: changed(same_call),
     "another count": lambda: changed(lambda call: call.with_args((*call.args[:4], 4))),
     "in reverse": lambda: changed(lambda call: call.with_args((call.args[0]._replace(reverse=True), *call.args[1:]))),
-    "with a test": lambda: changed(
-        lambda call: call.with_args(
-            (call.args[0]._replace(test=Graph([Value(v.type) for v in (*call.args[1], *call.args[3])], [], [True])), *call.args[1:])
-        )
-    ),
+    "with a test": lambda: changed(with_test),
     "another op": lambda: changed(
         same_call, with_call(3, lambda call: Call(require(np.sinh), require(np.sinh).bind(call.args[0]), call.outs))
     ),
@@ -468,9 +469,9 @@ VARIANTS: dict[str, Callable[[], Graph]] = {
         same_call, with_call(2, lambda call: Call(call.op, call.args, call.outs, None, False, True))
     ),
     "other outputs": lambda: changed(
-        same_call, lambda body: Graph(body.inputs, body.calls, [*body.outputs[:1], body.outputs[2], body.outputs[1], *body.outputs[3:]])
+        same_call, lambda body: Graph(body.inputs, body.calls, [*body.outputs[:1], body.outputs[2], *body.outputs[2:]])
     ),
-    "other operands": lambda: changed(lambda call: call.with_args((*call.args[:3], call.args[3][::-1], call.args[4]))),
+    "another start": lambda: changed(lambda call: call.with_args((call.args[0], (2.0,), *call.args[2:]))),
 }  # fmt: skip
 
 
@@ -489,7 +490,7 @@ def test_keys_of_texts_tell_loops_apart_and_equal_ones_not() -> None:
 def test_equal_loops_are_told_by_what_they_do() -> None:
     found = {name: [key_of(make().calls[0].args[0]) for _ in range(2)] for name, make in VARIANTS.items()}
     assert all(one == other for one, other in found.values())
-    alike = {"as it is", "another count", "other operands"}  # whose loop is the same
+    alike = {"as it is", "another count", "another start"}  # whose loop is the same
     assert len({one for one, _ in found.values()}) == len(VARIANTS) - len(alike) + 1
 
 
@@ -621,12 +622,11 @@ class Random:
         return b
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(60))
 def test_random_graphs(seed: int) -> None:
     b = Random(seed).graph()
     verify(b.graph, "the test")
-    others = [[M * 3, -A, A, np.float64(-2.0)], [M[::-1], A * 0, A, np.float64(np.inf)]]
-    for inputs in (b.concrete, *others):
+    for inputs in b.concrete, [M[::-1], A * 0, -A, np.float64(np.inf)]:
         for each in EACH:
             same(b.graph, everywhere(each)(b.graph.copy()), inputs)
         same(b.graph, optimise(b.graph.copy()), inputs)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..runtime.errors import AutogradError, ConvergenceError, DtypeError, ShapeError
 from ..tracer.modes import LOCAL
-from ..tracer.operand import Operand, alias
+from ..tracer.operand import Operand, alias, cover
 from ..tracer.site import blame, prune
-from .compiler.control.operators import and_, while_
+from .compiler.control.operators import and_, assert_, while_
 from .custom_vjp import custom_vjp
 from .scope import scope
 from .trees import flatten, unflatten
@@ -89,16 +89,18 @@ class _Problem:
             found.append(_largest(b - a) - tol * np.maximum(_largest(b), self.floor))
         return functools.reduce(np.maximum, found)
 
-    def unsettled(self, steps: int, old: Leaves, new: Leaves) -> ConvergenceError:
-        """The error of an iteration that has not come to rest."""
+    def give_up(self, steps: int, old: Leaves, new: Leaves) -> NoReturn:
+        """Raise what an iteration raises that has not come to rest."""
         moved = max([float(_largest(_value(b) - _value(a))) for a, b in zip(old, new, strict=True)], default=0.0)
         if not np.isfinite(moved):
             how = f"{self.what} is no longer finite after {steps} steps"
         else:
             how = f"{self.what} still moves by {moved:.3g} after {steps} steps"
-        return ConvergenceError(
-            f"gs.fixed_point of `{self.name}` has not converged: {how}. Start nearer, use an iteration that contracts, or "
-            "raise max_iter or tol."
+        raise blame(
+            ConvergenceError(
+                f"gs.fixed_point of `{self.name}` has not converged: {how}. Start nearer, use an iteration that contracts, or "
+                "raise max_iter or tol."
+            )
         )
 
 
@@ -124,21 +126,20 @@ class _Adjoint(_Problem):
 def _rest(problem: _Problem, x: Leaves, params: Leaves) -> Leaves:
     """Iterate from x until it no longer moves: by the loop of converted code, so that a capture may keep it."""
     step = problem.step(params)
-    seen: Callable[[Leaves], Leaves] = _values if LOCAL.recorder is None else tuple
 
     def body(*state: Any) -> Leaves:
         *old, _, steps = state
         new = step(tuple(old))
-        return (*new, problem.excess(seen(tuple(old)), seen(new)), steps + 1)
+        return (*new, problem.excess(_seen(tuple(old)), _seen(new)), steps + 1)
 
     def test(*state: Any) -> Any:
         return and_(state[-1] < problem.max_iter, lambda: state[-2] > 0, test=True)
 
+    line = _rest.__code__.co_firstlineno
     names = (*[f"x_{k}" for k in range(len(x))], "excess", "steps")
     with np.errstate(all="ignore"):
-        *found, excess, steps = while_(test, body, body(*x, None, 1), names, _rest.__code__.co_firstlineno)
-        if not excess <= 0:
-            raise blame(problem.unsettled(steps, tuple(found), step(tuple(found))))
+        *found, excess, steps = while_(test, body, body(*x, None, 1), names, line)
+        assert_(excess <= 0, lambda: problem.give_up(steps, tuple(found), step(tuple(found))), line)
     return tuple(found)
 
 
@@ -173,8 +174,18 @@ def _value(x: Any) -> Any:
     return x._value if isinstance(x, Operand) else x
 
 
-def _values(leaves: Leaves) -> Leaves:
-    return tuple(map(_value, leaves))
+def _seen(leaves: Leaves) -> Leaves:
+    """What is looked at to see whether to go on: plain values, or what a capture records; under vmap all examples at once."""
+    return tuple([_value(x) if LOCAL.recorder is None else _uncovered(x) for x in leaves])
+
+
+def _uncovered(x: Any) -> Any:
+    """A Tensor that hides nothing, of the same value."""
+    if not isinstance(x, Operand):
+        return x
+    made = alias(x)
+    cover(made, ())
+    return made
 
 
 def _constants(leaves: Leaves) -> Leaves:

@@ -61,6 +61,7 @@ class Compiled(Transform):
         self._hits: dict[Specialisation, int] = {}  # of entries that were forgotten
         self._misses: deque[Miss] = deque(maxlen=16)
         self._number_misses: dict[Any, int] = {}
+        self._keeps = True  # loops and branches stay what they are, where they can
         self._eager: Failure | None = None
         self._said: dict[Failure, int] = {}  # why calls ran eagerly, and how many did
         self._lock = threading.RLock()
@@ -173,7 +174,8 @@ class Compiled(Transform):
     def _capture(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
         families = self._families = self._families or _machinery().Families()
         try:
-            result, made = _machinery().captured(self.function, inputs, self._optimised, self._varying, families)
+            options = (self._optimised, self._varying, families, self._keeps)
+            result, made = _machinery().captured(self.function, inputs, *options)
         except _machinery().NumberNeededError as error:
             self._fix_numbers()
             for failure in error.args:
@@ -192,6 +194,8 @@ class Compiled(Transform):
         if isinstance(made, Exception):
             if self.verify:
                 raise made
+            if self._keeps:
+                return self._unroll(result)
             made = Failure(f"could not be written as source ({made!r}); please report it", definition(self.function))
         if isinstance(made, Failure):
             self._say(made, stays=True)
@@ -199,10 +203,8 @@ class Compiled(Transform):
         if made.number_guards:
             self._number_misses[key] = self._number_misses.get(key, 0) + 1
             if self._number_misses[key] > 2:
-                self._say(
-                    Failure("turns a traced float into a number that differs from call to call", made.number_site),
-                    stays=True,
-                )
+                why = "turns a traced float into a number that differs from call to call"
+                self._say(Failure(why, made.number_site), stays=True)
                 return result
         problem = made.first_check(result)
         if problem is not None and made.varied:
@@ -211,6 +213,8 @@ class Compiled(Transform):
         if problem is not None and made.shared and not self.verify:
             families.fix(made.outline)  # and the next call of this size is written down by itself
             return result
+        if problem is not None and made.kept and not self.verify:
+            return self._unroll(result)
         if problem is not None:
             self._mismatch(problem, made.entry, made.before)
             return result
@@ -233,6 +237,11 @@ class Compiled(Transform):
             self._hits = self._own_hits()
             self._entries.clear()
         self._add(entry, key)
+        return result
+
+    def _unroll(self, result: Any) -> Any:
+        """The source with loops kept is not right: the next call is captured without."""
+        self._keeps = False
         return result
 
     def _add(self, entry: Entry, key: Any) -> None:

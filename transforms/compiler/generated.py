@@ -21,7 +21,7 @@ from .text.signature import Signature
 if TYPE_CHECKING:
     from .text.emit import Emitter
 
-__all__ = ["Specialisation", "optimise"]
+__all__ = ["Specialisation", "coarsest", "optimise"]
 
 _serial = itertools.count(1).__next__
 
@@ -43,7 +43,7 @@ class Specialisation:
         self.signature = signature
         self.rebuild = rebuild  # the structure of a result that cannot be written as a literal
         self.digest = digest
-        self.eps = _coarsest(raw) if getattr(optimised, "fastmath", False) else 0.0  # 0: bit for bit
+        self.eps = coarsest(raw) if getattr(optimised, "fastmath", False) else 0.0  # 0: bit for bit
         self._optimised = optimised or optimise
         self.left = [0]  # how many calls took it as a path of a tree
         self.unchecked = 3  # calls within which the second check must come
@@ -105,7 +105,7 @@ class Specialisation:
         return self._graph
 
 
-def _coarsest(graph: Graph) -> float:
+def coarsest(graph: Graph) -> float:
     """The spacing of floats at one in the coarsest dtype of a graph."""
     values = [*graph.inputs, *(v for call in all_calls(graph) for v in call.outs)]
     return max([float(np.finfo(v.type.dtype).eps) for v in values if v.type.dtype.kind in "fc"], default=2.0**-52)

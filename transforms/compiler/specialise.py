@@ -27,7 +27,7 @@ from .capture.written import OverlapError, left_otherwise, reads_other_strides, 
 from .difference import difference
 from .effects import guards_first, has_effects, stays
 from .failure import Failure, definition
-from .generated import Specialisation, optimise
+from .generated import Specialisation, coarsest, optimise
 from .guards.free_sizes import Families, Outline, outline_of
 from .guards.guards import Plan
 from .guards.inputs import RUNTIME, Inputs, untransformed
@@ -125,6 +125,7 @@ class Made(NamedTuple):
     varied: bool = False  # whether numbers from outside became inputs
     inputs: Any = None  # the arguments themselves
     outside: Any = None  # what stood outside before the run
+    kept: bool = False  # whether loops or branches were kept
 
     @property
     def before(self) -> Inputs:
@@ -292,6 +293,8 @@ def _made(
         digest = None if capture.varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
         specialisation = Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised)
         specialisation.key = key
+    if capture.regions is not None and capture.regions.reordered:
+        specialisation.eps = coarsest(recorded)
     arrays = {path: array for path, (_, array) in capture.arrays.items()}
     plan = Plan(
         arguments, n, inputs.values, capture.reads, arrays, capture.codes, definition(function), capture.written.before,
@@ -302,7 +305,7 @@ def _made(
     site = next((c.site for c in recorded.calls if c.op.path == "guard" and c.args[1] != "bool"), None)
     return Made(
         entry, copies, capture.has_number_guards, site, capture.reads, key, outline, shared, capture.varied, inputs,
-        _outside(capture, graph, extras),
+        _outside(capture, graph, extras), capture.kept,
     )  # fmt: skip
 
 

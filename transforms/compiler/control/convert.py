@@ -224,7 +224,7 @@ class _Statements:
             s.body, s.orelse = self._block(s.body), self._block(s.orelse)
             return [s]
         state = self._state(s, [(s.body, s.gs_head | s.gs_live)])
-        notes = self._notes([s.test, *s.body], state, s.gs_flags)
+        notes = self._notes([s.test, *s.body], state)
         given, names = self._given(s, state), constant(tuple(state), s)
         test = self._test(s.test, state)
         body = self._function("body", state, s.body, state, s)
@@ -240,7 +240,7 @@ class _Statements:
             s.body, s.orelse = self._block(s.body), self._block(s.orelse)
             return [s]
         state = self._state(s, [([s.target, *s.body], s.gs_head | s.gs_live)])
-        notes = self._notes([s.target, *s.body], state, s.gs_flags)
+        notes = self._notes([s.target, *s.body], state)
         given, names = self._given(s, state), constant(tuple(state), s)
         test = constant(None, s) if s.gs_test is None else self._test(s.gs_test, state)
         body, item = s.body, _target(s.target)
@@ -298,13 +298,13 @@ class _Statements:
             return at(gast.Expr(value=made), s)
         return assign(tuple_of([store(n, s) for n in state], s, gast.Store()), made, s)
 
-    def _notes(self, nodes: list[Any], state: list[str], flags: Iterable[str] = ()) -> dict[str, Any]:
+    def _notes(self, nodes: list[Any], state: list[str]) -> dict[str, Any]:
         """What the operator is told besides: lines that no region may hold, names written into, flags of ours."""
         stores = set(written(nodes, set()))
         found = {
             "impure": impurities(nodes, self.own, self.declared),
             "stores": tuple(n for n in state if n in stores),
-            "flags": tuple(n for n in state if n in flags or n == self.jumps.done),
+            "flags": tuple(n for n in state if n in self.jumps.flags),
         }
         return {k: v for k, v in found.items() if v}
 

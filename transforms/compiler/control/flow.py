@@ -8,6 +8,7 @@ from typing import Any
 import gast
 
 from .names import FUNCTIONS, targets, uses
+from .nodes import children
 from .unkept import swallows
 
 __all__ = ["annotate"]
@@ -208,7 +209,7 @@ class _Binding:
         elif isinstance(node, _COMPREHENSIONS):
             self._mark(node.generators[0].iter, bound)
             inner = bound | {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
-            for part in gast.iter_child_nodes(node):
+            for part in children(node):
                 for own in (*part.ifs, part.iter) if isinstance(part, gast.comprehension) else (part,):
                     if own is not node.generators[0].iter:
                         self._mark(own, inner)
@@ -218,7 +219,7 @@ class _Binding:
         else:
             if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
                 node.gs_maybe = node.target.id in self._own and node.target.id not in bound
-            for part in gast.iter_child_nodes(node):
+            for part in children(node):
                 self._mark(part, bound)
 
 
@@ -239,7 +240,7 @@ def _surely(node: Any) -> Iterable[Any]:
         yield from _surely(node.left)
         yield from _surely(node.comparators[0])
     elif not isinstance(node, (*_COMPREHENSIONS, *FUNCTIONS, gast.ClassDef)):
-        for part in gast.iter_child_nodes(node):
+        for part in children(node):
             yield from _surely(part)
 
 

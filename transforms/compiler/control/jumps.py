@@ -98,7 +98,7 @@ class Jumps:
                     made.body = [*then, *(more if a == ALWAYS else self._guard(more, leaving, loops, s))]
                 return out, NEVER if c == NEVER and MAYBE not in (a, b) else MAYBE
             else:
-                made, after = self._loop(s, loops, inside)
+                made, after, loop = self._loop(s, loops, inside)
                 out += made
                 rest = [*after, *rest]
                 returned = self.unkept.returning(s)
@@ -108,16 +108,17 @@ class Jumps:
                     more, c = self._block(rest, loops, inside)
                     return [*out, *more], c
                 more, c = self._block(rest, loops, True)
-                return [*out, *self._guard(more, returned, loops, s)], NEVER if c == NEVER and not loops else MAYBE
+                told = loop.stop if len(returned) == self.unkept.ends(s) else None  # nothing else stops it
+                return [*out, *self._guard(more, returned, loops, s, told)], NEVER if c == NEVER and not loops else MAYBE
         return out, ALWAYS
 
-    def _loop(self, s: Any, loops: list[_Loop], inside: bool) -> tuple[list[Any], list[Any]]:
+    def _loop(self, s: Any, loops: list[_Loop], inside: bool) -> tuple[list[Any], list[Any], _Loop]:
         """A loop without jumps, with what is set before it, and its `else` as a statement after it."""
         loop = _Loop(s, self)
         inner = inside or any(isinstance(j, gast.Return) for j in self.unkept.leaving(s))
         body, _ = self._block(s.body, [*loops, loop], inner)
         out = []
-        stops = self.unkept.stops(s)
+        stops = self.unkept.ends(s) > 0
         if stops:
             self.flags.add(loop.stop)
             self._read.add(loop.stop)
@@ -136,14 +137,13 @@ class Jumps:
         else:
             made = at(gast.For(target=s.target, iter=s.iter, body=body, orelse=[], type_comment=None), s)
             made.gs_test = going if stops else None
-        made.gs_flags = [f for f in (loop.stop,) if stops]
         out.append(made)
         if not s.orelse or not stops:
-            return out, s.orelse
+            return out, s.orelse, loop
         branch = at(gast.If(test=going, body=s.orelse, orelse=[]), s.orelse[0])
         branch.gs_made = True
         self.unkept.adopt(branch, s)
-        return out, [branch]
+        return out, [branch], loop
 
     def _plain(self, s: Any, loops: list[_Loop], inside: bool) -> Any:
         """A statement that stays Python's: only what stands in it is rewritten."""
@@ -153,11 +153,13 @@ class Jumps:
             block[:], _ = self._block(block, loops, inside)
         return s
 
-    def _guard(self, statements: list[Any], leaving: list[Any], loops: list[_Loop], place: Any) -> list[Any]:
-        """The statements, where no jump has left before them."""
+    def _guard(
+        self, statements: list[Any], leaving: list[Any], loops: list[_Loop], place: Any, told: str | None = None
+    ) -> list[Any]:
+        """The statements, where no jump has left before them; of a function outside of loops `told` says so, if given."""
         flags = []
         if not loops:
-            flags.append(self.done)
+            flags.append(told or self.done)
         else:
             if any(not isinstance(j, gast.Continue) for j in leaving):
                 flags.append(loops[-1].stop)

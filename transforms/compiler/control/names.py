@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import gast
 
+from .nodes import children
+
 __all__ = ["FUNCTIONS", "Uses", "Variables", "closures", "own_nodes", "targets", "uses", "variables"]
 
 FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
@@ -43,7 +45,7 @@ def parts(node: Any) -> Iterator[Any]:
     elif isinstance(node, _COMPREHENSIONS):
         yield node.generators[0].iter
     else:
-        yield from gast.iter_child_nodes(node)
+        yield from children(node)
 
 
 def own_nodes(nodes: Iterable[Any]) -> Iterator[Any]:
@@ -51,7 +53,7 @@ def own_nodes(nodes: Iterable[Any]) -> Iterator[Any]:
     for node in nodes:
         yield node
         if isinstance(node, _COMPREHENSIONS) and not isinstance(node, gast.GeneratorExp):
-            yield from own_nodes(gast.iter_child_nodes(node))
+            yield from own_nodes(children(node))
         else:
             yield from own_nodes(parts(node))
 
@@ -105,7 +107,7 @@ def _add_comprehension(node: Any, reads: set[str], binds: set[str]) -> None:
     """The targets are its own; what a walrus in it binds belongs to the function."""
     own = {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
     walrus = {n.target.id for n in gast.walk(node) if isinstance(n, gast.NamedExpr)}
-    inner = uses(gast.iter_child_nodes(node))
+    inner = uses(children(node))
     first = uses([node.generators[0].iter])
     reads |= (inner.reads - own) | first.reads
     binds |= (inner.binds & walrus) | first.binds
@@ -160,9 +162,9 @@ def closures(nodes: Iterable[Any]) -> Iterator[Any]:
             yield node
             yield from closures(parts(node))
         elif isinstance(node, gast.Call) and _consumes(node):
-            yield from closures(gast.iter_child_nodes(node.args[0]))
+            yield from closures(children(node.args[0]))
         else:
-            yield from closures(gast.iter_child_nodes(node))
+            yield from closures(children(node))
 
 
 def _consumes(call: Any) -> bool:

@@ -9,7 +9,7 @@ import gast
 
 from .operators import CONTROL
 
-__all__ = ["assign", "at", "blocks_of", "constant", "function", "load", "operator_call", "store", "thunk", "tuple_of"]
+__all__ = ["assign", "at", "blocks_of", "children", "constant", "function", "load", "operator_call", "store", "thunk", "tuple_of"]
 
 
 def at(node: Any, place: Any) -> Any:
@@ -77,6 +77,15 @@ def function(name: str, parameters: Iterable[str], body: list[Any], place: Any) 
         ),
         place,
     )  # fmt: skip
+
+
+def children(node: Any) -> Iterator[Any]:
+    """The nodes directly below one, in order; quicker than `gast.iter_child_nodes`."""
+    for value in map(node.__dict__.get, node._fields):
+        if type(value) is list:
+            yield from [v for v in value if isinstance(v, gast.AST)]
+        elif isinstance(value, gast.AST):
+            yield value
 
 
 def blocks_of(statement: Any) -> Iterator[list[Any]]:

@@ -52,9 +52,9 @@ class Unkept:
         """The jumps in a statement that go out of it."""
         return self._leaving[id(statement)]
 
-    def stops(self, loop: Any) -> bool:
-        """Whether anything in the body of a loop ends it before its time."""
-        return any(not isinstance(j, gast.Continue) for j in _jumps(loop.body))
+    def ends(self, loop: Any) -> int:
+        """How many jumps in the body of a loop end it before its time."""
+        return sum(not isinstance(j, gast.Continue) for j in _jumps(loop.body))
 
     def returning(self, loop: Any) -> list[Any]:
         """The returns in the body of a loop."""

@@ -115,7 +115,8 @@ class _Chunks:
         """The loop over chunks that replays each, and goes through it in reverse."""
         outer, inner = Scan(call), Scan(call)
         replay = Scan(Call(self.call.op, self.call.args, self.call.outs, self.call.site, call.backward, True))
-        outer.place, outer.trips, outer.n = _int(), like(outer.trips), self.done if self.many is None else self.many
+        outer.place, outer.trips = _int(), like(outer.trips)
+        outer.n = self.many if self.scan.test is None else self.done
         for around, c in zip(outer.carry, inner.carry, strict=True):
             around.param = like(c.param)
             c.start, c.out = around.param, like(c.out)

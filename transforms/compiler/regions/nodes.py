@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,8 @@ class RegionNode(Node):
         """How the engine runs it."""
         args = self.call.args
         first = len(args[1]) + len(args[2]) if self.op is SCAN else 0 if self.op is COND else len(self.inputs)
-        takes = tuple([k >= first for k in self.slots])  # running sums, of what is read in every trip or in both arms
+        # running sums, of what is read in every trip or in both arms; of what is read twice, neither
+        takes = tuple([k >= first and self.edges.count(e) == 1 for k, e in zip(self.slots, self.edges, strict=True)])
         return Plan(tuple([(k, -1) for k in self.slots]), (), tuple, self._backward, takes, any(takes), False)
 
     @property
@@ -211,6 +212,8 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     needed = outside_of(calls, outs, [*own, *own_items])
     once = active_values(body, [body.inputs[1 + k] for k in active]) if LOCAL.grad else set()
     saved = recall(body, needed, [body.inputs[0], *elements, *invariant], invariant, once)
+    if _adds_in_another_order(node, body, nc, ys):
+        regions.reordered = True
     back = _carried_back(body, nc, saved.kept)
     for k in back:
         saved.kept.remove(body.outputs[k])
@@ -245,6 +248,18 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     )  # fmt: skip
     del made[n : len(starts)]
     return dict(zip((*carried, *summed, *listed), made, strict=False))
+
+
+def _adds_in_another_order(node: RegionNode, body: Graph, nc: int, ys: Collection[int]) -> bool:
+    """Whether sums of more than two parts are not added up as eager does, trip by trip: the last digits may differ.
+
+    So it is where a carry starts as what every trip reads, too, and where a list that the loop fills holds a carry.
+    """
+    starts = {id(edge) for k, edge in zip(node.slots, node.edges, strict=True) if k < nc}
+    rest = {id(edge) for k, edge in zip(node.slots, node.edges, strict=True) if k >= nc}
+    reads = [v for call in body.calls for v in call.reads]
+    listed = [body.outputs.index(body.outputs[k]) for k in ys]
+    return not starts.isdisjoint(rest) or any(k < nc and reads.count(body.inputs[1 + k]) > 1 for k in listed)
 
 
 def _carried_back(body: Graph, nc: int, kept: Sequence[Value]) -> list[int]:

@@ -13,6 +13,7 @@ from ..control.functions import has_control_flow
 __all__ = ["reaches_control_flow"]
 
 _FAR = 200  # so many functions are looked at
+_LOOPING = frozenset(["fixed_point"])  # what of ours loops
 
 
 def reaches_control_flow(function: Any) -> bool:
@@ -24,7 +25,7 @@ def reaches_control_flow(function: Any) -> bool:
             continue
         seen.add(id(value))
         for found in _functions_of(value):
-            if has_control_flow(found.__code__):
+            if has_control_flow(found.__code__) or not _LOOPING.isdisjoint(_names_in(found)):
                 return True
             waiting += _named_by(found)
     return len(seen) >= _FAR
@@ -55,9 +56,13 @@ def _functions_of(value: Any) -> Iterator[types.FunctionType]:
                         yield found
 
 
+def _names_in(function: types.FunctionType) -> set[str]:
+    return {name for code in all_code(function.__code__) for name in code.co_names}
+
+
 def _named_by(function: types.FunctionType) -> Iterator[Any]:
     """What stands under the names that a function reads."""
-    names = {name for code in all_code(function.__code__) for name in code.co_names}
+    names = _names_in(function)
     space = function.__globals__
     for name in names:
         value = space.get(name)

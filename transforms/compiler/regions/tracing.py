@@ -12,14 +12,16 @@ import numpy as np
 from ....runtime.ir import Call, Graph, Value, type_of
 from ....runtime.ops import Op
 from ....runtime.regions import AND, COND, ITEMS, NOT, OR, ROWS, SCAN, Branch, Loop, stack_value
+from ....runtime.registry import require
+from ....runtime.rules.control import guard
 from ....tracer.modes import LOCAL, grad_mode
 from ....tracer.operand import Operand, wrap
 from .lists import Collected, Listed, of_lists
 from .nodes import attach
-from .numbers import Number, is_number, number
-from .stacks import stacked
+from .numbers import is_number, number
 from .purity import impure
 from .reverse import tensor_for
+from .stacks import stacked
 from .state import Leaves, Params
 from .state import plain_sample as samples_of
 from .steps import Backward, Counted, RangeSteps, Steps, Together, known, steps_of
@@ -59,6 +61,7 @@ class Regions:
         self.samples: dict[Value, Any] = {}  # of values in regions, and of what loops give: those of one trip
         self.stand_ins: set[Value] = set()  # values outside of which only such a sample is known
         self.kept = False  # whether anything was kept: then the run gives no result
+        self.reordered = False  # whether cotangents add up in another order than in eager mode
         self.unseen = False  # whether the run has called what could do anything
         self.refused: dict[Any, str] = {}  # why a loop or a branch was not kept, by its code
         self.seen: dict[Value, Any] = {}  # Tensors that regions read from around them
@@ -583,8 +586,14 @@ class Regions:
         return place.appended(value) if isinstance(place, (Collected, Listed)) else NotImplemented
 
     def assert_(self, test: Any, message: Any, line: int) -> Any:
-        """`assert test, message`."""
-        return NotImplemented
+        """`assert test, message`: a guard that it holds, where the source is to find that out."""
+        ir = getattr(test, "_ir", None)
+        if self.frames or ir not in self.stand_ins or np.size(test._value) != 1:
+            return NotImplemented
+        self.capture.graph.calls.append(
+            Call(require(guard), (ir, "bool", True), (Value(ir.type),), self.capture._site())
+        )
+        return None
 
     def listcomp(self, iterable: Any, element: Any, line: int) -> Any:
         """A list of one item for each of others."""

@@ -12,6 +12,7 @@ from .blocks import Block, Entries, about, alike, assign, mentions, name_of
 from .buffers import is_own
 from .inlining import name_tree
 from .layout import WIDTH
+from .printer import to_source
 from .region import finish, inner, into
 from .stacks import note_lengths
 from .widths import width
@@ -115,6 +116,8 @@ def _choice(emitter: Emitter, call: Call, test: Any, then: Entries, orelse: Entr
         return None
     if isinstance(one.value, gast.IfExp) or isinstance(other.value, gast.IfExp):
         return None
+    if to_source(one.value) == to_source(other.value):
+        return assign(name, one.value)
     value = gast.IfExp(test=test, body=one.value, orelse=other.value)
     room = emitter.indent + 4 * call.quiet + len(f"{name} = ") + width(value)
     return assign(name, value) if room <= WIDTH else None

@@ -28,6 +28,7 @@ __all__ = [
 
 
 TAKEN = "taken"  # a condition that is asked for more than once
+STEPS = "steps"  # how often a loop has run
 
 
 def call_tree(name: str, *args: Any) -> Any:
@@ -87,10 +88,9 @@ def name_regions(graph: Graph, wishes: dict[Value, str], stem: str, origins: dic
     def wish(out: Value, *others: Any) -> None:
         if out.type.kind == STACK:
             item = getattr(out.element, "name", None)
-            if wishes.get(out) in (None, item):
-                wishes[out] = plural(
-                    item or wishes.get(out) or next(filter(None, map(name, (out.element, *others))), stem)
-                )
+            if out.name in (None, item):
+                named = (item, wishes.get(out), *map(name, (out.element, *others)))
+                wishes[out] = plural(next(filter(None, named), stem))
         elif out not in wishes:
             found = next(filter(None, map(name, others)), None)
             if found is not None:
@@ -111,10 +111,11 @@ def name_regions(graph: Graph, wishes: dict[Value, str], stem: str, origins: dic
                     wishes[c.start] = wishes[c.out]
             for y in scan.ys:
                 asked = any(inner.op is COND and inner.args[1] is y.value for inner in scan.calls)
-                if asked and name(y.value) is None:
-                    wishes.setdefault(y.out, plural(TAKEN))
+                counted = any(inner.op is SCAN and inner.outs[-1] is y.value for inner in scan.calls)
+                if (asked or counted) and name(y.value) is None and y.out not in wishes:
+                    wishes[y.out] = TAKEN if asked else STEPS
                 wish(y.out, y.value)
-            wishes.setdefault(scan.trips, "steps")
+            wishes.setdefault(scan.trips, STEPS)
         else:
             for out in call.outs:
                 if out.type.kind == STACK:
