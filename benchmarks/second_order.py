@@ -1,4 +1,4 @@
-"""Compiled Hessian-vector products over the same written by hand in straight NumPy; forward mode over the function."""
+"""Compiled Hessian-vector products over the same written by hand in straight NumPy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parent))
 
 import numpy as np  # noqa: E402
 from compiled import Array, Layers, classifier, network, rosenbrock  # noqa: E402
-from timing import check_and_time, interleaved, is_tiny, per_call, report  # noqa: E402
+from timing import check_and_time, is_tiny  # noqa: E402
 
 import gradscribe as gs  # noqa: E402
 
@@ -69,23 +69,6 @@ def networks(dtype: Any) -> None:
     )
 
 
-def forward_mode() -> None:
-    """What `gs.jvp` costs, eagerly and compiled."""
-    p, x, y = network(*(((7, 5, 4, 3), 6) if is_tiny() else ((784, 256, 128, 10), 128)), np.float64)
-    rounds, repeats = (2, 1) if is_tiny() else (60, 1)
-
-    def moved(p: Layers, v: Layers) -> Any:
-        return gs.jvp(lambda p: classifier(p, x, y), (p,), (v,))
-
-    compiled = gs.compile(moved)
-    np.testing.assert_allclose(compiled(p, p)[1], moved(p, p)[1])
-    for how, call in (("gs.jvp", moved), ("gs.jvp, compiled", compiled)):
-        ours, theirs = interleaved(
-            rounds, per_call(lambda call=call: call(p, p), repeats), per_call(lambda: classifier(p, x, y), repeats)
-        )
-        report("forward mode of a network", ours, theirs, (how, "the function"))
-
-
 def valley() -> None:
     """The product with the Hessian of Rosenbrock's function."""
     x = np.random.default_rng(0).normal(size=7 if is_tiny() else 1000)
@@ -97,7 +80,6 @@ WORKLOADS: dict[str, Callable[[], None]] = {
     "rosenbrock": valley,
     "network-float64": lambda: networks(np.float64),
     "network-float32": lambda: networks(np.float32),
-    "forward": forward_mode,
 }
 
 if __name__ == "__main__":  # each in a process of its own, as in compiled.py

@@ -222,7 +222,11 @@ def library() -> list[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]]
     found = []
     for name, functions in LIBRARY.items():
         module = importlib.import_module(name)
-        space = {**vars(importlib.import_module("operator")), **vars(importlib.import_module("decimal")), **vars(module)}
+        space = {
+            **vars(importlib.import_module("operator")),
+            **vars(importlib.import_module("decimal")),
+            **vars(module),
+        }
         space["operator"], space["json"] = importlib.import_module("operator"), importlib.import_module("json")
         for path, inputs in functions.items():
             function: Any = module

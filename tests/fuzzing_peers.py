@@ -34,13 +34,13 @@ def _torch() -> Callable[[Any], Any]:
         def reduce(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
             return empty(x) if axis is None else call(x, dim=axis, keepdim=keepdims)
 
-        return reduce
+        return staticmethod(reduce)
 
     def tensor(x: Any) -> Any:
         return x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=torch.float64)
 
     def both(call: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda x, y: call(tensor(x), tensor(y))
+        return staticmethod(lambda x, y: call(tensor(x), tensor(y)))
 
     class Names:
         """The functions of NumPy that pure programs call, by PyTorch."""
@@ -50,7 +50,7 @@ def _torch() -> Callable[[Any], Any]:
         prod = axes(torch.prod, torch.prod)
         maximum, minimum, power = both(torch.maximum), both(torch.minimum), both(torch.pow)
         hypot, logaddexp, arctan2 = both(torch.hypot), both(torch.logaddexp), both(torch.atan2)
-        arctan, newaxis = torch.atan, None
+        arctan = staticmethod(torch.atan)
 
         def __getattr__(self, name: str) -> Any:
             return getattr(torch, name)

@@ -246,6 +246,51 @@ def batch_of_images(weights, images, labels):
     return -np.mean(labels * np.log(p) + (1 - labels) * np.log(1 - p))
 
 
+def doubled(a):
+    """A loop whose trips depend on the data, and a branch."""
+    b = a * 2
+    while np.linalg.norm(b) < 1000:
+        b = b * 2
+    c = b if b.sum() > 0 else 100 * b
+    return np.sum(c)
+
+
+def recurrent(params, inputs):
+    h = np.zeros(3)
+    for t in range(len(inputs)):
+        h = np.tanh(inputs[t] @ params["W"] + h @ params["U"] + params["b"])
+    return np.sum(h**2)
+
+
+def newton(a):
+    """The square root."""
+    x = a
+    while np.abs(x * x - a) > 1e-12:
+        x = 0.5 * (x + a / x)
+    return x
+
+
+def halved(x):
+    """A loop in a loop."""
+    total = 0.0
+    for i in range(len(x)):
+        y = x[i]
+        while y > 1.0:
+            y = y / 2.0
+        total = total + y**2
+    return total
+
+
+def squares_until(x, limit):
+    """It returns from within the loop."""
+    s = 0.0
+    for i in range(len(x)):
+        s = s + x[i] ** 2
+        if s > limit:
+            return 2.0 * s
+    return s
+
+
 def examples() -> list[Example]:
     """Every golden file's function; the same numbers in each process."""
     rng = np.random.default_rng(0)
@@ -292,4 +337,9 @@ def examples() -> list[Example]:
         Example(autoregressive, (n(size=2), 1.3, n(size=9)), (0, 1)),
         Example(heat_equation, (n(size=7), 0.1, n(size=7)), (0, 1)),
         Example(batch_of_images, (np.float32(n(size=6)), images, np.float32([0, 1, 1, 0]))),
+        Example(doubled, (n(size=3),)),
+        Example(recurrent, ({"W": n(size=(2, 3)), "U": n(size=(3, 3)), "b": n(size=3)}, n(size=(6, 2)))),
+        Example(newton, (np.float64(2.0),)),
+        Example(halved, (4.0 * n(size=6),)),
+        Example(squares_until, (n(size=8), 5.0)),
     ]  # fmt: skip

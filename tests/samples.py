@@ -288,9 +288,9 @@ CHOSEN = {"axis": 1, "where": MASK}
 
 REDUCTIONS = [
     *reduction(np.sum, WHERE, CHOSEN, {"initial": 2.0}, {"axis": ()}, complex=True),
-    Sample(np.sum, (((3, 4), ()),), call=lambda x, first: np.sum(x, axis=0, initial=first)),
+    Sample(np.sum, (((3, 4), ()),), call=lambda x, first: np.sum(x, axis=0, initial=first), complex=True),
     Sample(np.sum, (((0,),), ((0, 3),))),
-    Sample(np.nansum, (((3, 4), ()),), call=lambda x, first: np.nansum(x, axis=0, initial=first)),
+    Sample(np.nansum, (((3, 4), ()),), call=lambda x, first: np.nansum(x, axis=0, initial=first), complex=True),
     *reduction(np.nansum, CHOSEN, {"initial": 2.0}, complex=True),
     *reduction(np.mean, WHERE, CHOSEN, complex=True),
     *reduction(np.nanmean, CHOSEN, complex=True),
@@ -306,8 +306,8 @@ REDUCTIONS = [
     Sample(np.prod, (((0,),), ((0, 3),))),
     *reduction(np.var, {"ddof": 1}, CHOSEN, {"correction": 1}, complex=True)[:1],
     *reduction(np.nanvar, {"ddof": 1}, CHOSEN)[:1],
-    Sample(np.var, (((3, 4), (3, 1)),), call=lambda x, m: np.var(x, axis=1, mean=m), order=1),
-    Sample(np.std, (((3, 4), (3, 1)),), call=lambda x, m: np.std(x, axis=1, mean=m), order=1),
+    Sample(np.var, (((3, 4), (3, 1)),), call=lambda x, m: np.var(x, axis=1, mean=m), order=1, complex=True),
+    Sample(np.std, (((3, 4), (3, 1)),), call=lambda x, m: np.std(x, axis=1, mean=m), order=1, complex=True),
     *reduction(np.std, {"ddof": 1}, CHOSEN, {"correction": 1}, complex=True)[:1],
     *reduction(np.nanstd, {"ddof": 1}, CHOSEN)[:1],
     *running(np.cumsum, complex=True),

@@ -89,7 +89,7 @@ CONTRACTIONS = [
     Sample(np.einsum, ((S, V),), call=lambda x, y: np.einsum("i i , ...->...", x, y)),
     Sample(np.vecdot, ((M, (3, 1)), (T, M)), call=lambda x, y: np.linalg.vecdot(x, y, axis=-2), complex=True),
     Sample(np.vecdot, ((M, V),), call=np.linalg.vecdot, complex=True),
-    Sample(np.cross, (((3,), (2, 3)),), call=np.linalg.cross, complex=True),
+    *[Sample(f, (((3,), (2, 3)),), complex=True) for f in (np.cross, np.linalg.cross)],
 ]  # fmt: skip
 
 NORMS = [

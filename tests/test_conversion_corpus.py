@@ -10,14 +10,15 @@ import sys
 import traceback
 from typing import Any
 
-import conversion_functions
 import numpy as np
 import pytest
+
+from gradscribe.transforms.compiler.control.functions import conversion, converted, has_control_flow
+
+import conversion_functions
 from conversion_functions import CASES
 from conversion_library import library
 from random_functions import random_function
-
-from gradscribe.transforms.compiler.control.functions import conversion, converted, has_control_flow
 
 OWN = [(function, inputs, vars(conversion_functions)) for function, inputs in CASES]
 ALL = [*OWN, *library()]

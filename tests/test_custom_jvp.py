@@ -202,7 +202,9 @@ def test_without_a_rule() -> None:
 
     assert f(1.0) == 2.0
     for call in (lambda: gs.grad(f)(1.0), lambda: gs.jvp(f, (1.0,), (1.0,))):
-        with pytest.raises(gs.AutogradError, match=r"`f` is a gs.custom_jvp without a rule.*forward by f.defjvp\(jvp\)"):
+        with pytest.raises(
+            gs.AutogradError, match=r"`f` is a gs.custom_jvp without a rule.*forward by f.defjvp\(jvp\)"
+        ):
             call()
     with pytest.raises(TypeError, match="jvp is a int"):
         f.defjvp(3)

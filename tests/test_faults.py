@@ -131,6 +131,25 @@ def test_swapped_arguments_are_caught() -> None:
     assert not missed, f"the samples do not notice swapped rules of: {missed}"
 
 
+def test_a_dropped_conjugate_is_caught() -> None:
+    missed = []
+    for fn, op, name in RULES:
+        smooth = [s for s in TABLE[fn] if s.complex and s.differentiable]
+        if not smooth or op.fn is np.real:  # whose cotangent is real
+            continue
+        vjp = op.vjps[name]
+        assert vjp is not None
+        with planted(op, {name: faulty(vjp, conjugate)}):
+            if not any(gradient_problem(c, np.complex128) is not None for c in cases(smooth) if c.shapes):
+                missed.append(f"{op.path}, {name}=")
+    assert not missed, f"the samples do not notice a dropped conjugate in the rules of: {missed}"
+
+
+def conjugate(d_x: Any) -> Any:
+    """The conjugate of what is complex."""
+    return np.conj(d_x) if getattr(d_x, "dtype", np.dtype(float)).kind == "c" else d_x
+
+
 def test_a_missing_reduction_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that takes one slice of a broadcast axis in place of its sum."""
     plain = engine.fit

@@ -90,6 +90,13 @@ def test_random_graphs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         same(b.graph, optimise(b.graph.copy(), loop_memory="sqrt"), inputs)
 
 
+def settled(f: Any, *args: Any) -> int:
+    """The peak of a call, when no check looks at copies of the arguments any more."""
+    for _ in range(4):
+        f(*args)
+    return peak_memory(lambda: f(*args))
+
+
 # Functions -------------------------------------------------------------------------------------------------------------
 
 
@@ -118,8 +125,8 @@ def test_a_loop_of_1000_steps_takes_less_memory() -> None:
     assert expected == found
     for one, other in zip(slopes, others, strict=True):
         np.testing.assert_array_equal(one, other)
-    before, after = (peak_memory(lambda f=f: f(*args)) for f in (plain, chunked))  # type: ignore[misc]
-    assert after * 8 < before
+    before, after = settled(plain, *args), settled(chunked, *args)
+    assert after * 10 < before
     assert len(gs.source(chunked, *args).splitlines()) < 60
 
 
@@ -127,7 +134,7 @@ def test_a_loop_of_unknown_length_takes_less_memory() -> None:
     x = np.linspace(0.5, 1.0, 64)
     plain, chunked = (gs.compile(gs.grad(grown), verify="first calls", loop_memory=how) for how in (None, "sqrt"))
     np.testing.assert_array_equal(plain(x), chunked(x))
-    before, after = (peak_memory(lambda f=f: f(x)) for f in (plain, chunked))  # type: ignore[misc]
+    before, after = settled(plain, x), settled(chunked, x)
     assert after * 2 < before
     for other in (x * 0.9, x * 1.1, x + 90):
         np.testing.assert_array_equal(plain(other), chunked(other))

@@ -455,10 +455,19 @@ class Chance:
         ins = self.ins(pool)
         likes = [self.among([v for v in ins if v.type.kind != "stack"]) for _ in range(self.rng.integers(1, 4))]
 
+        given = []  # by the first arm, of the inputs
+
         def arm(r: Builder, *params: Any) -> list[Any]:
             mine = dict(zip(ins, params, strict=True))
             inside = self.block(r, list(params), depth + 1)
-            return [self.result(r, inside, mine[v]) for v in likes]
+            found = [self.result(r, inside, mine[v]) for v in likes]
+            given.append([params.index(v) if v in params else None for v in found])
+            if len(given) == 2:  # something else in the second one
+                found = [
+                    r(o.mul, v, 2) if a == b is not None and v.type.dtype.kind in "if" else v
+                    for v, a, b in zip(found, *given, strict=True)
+                ]
+            return found
 
         names = [self.among([None, v.name, "c"]) for v in likes]
         pool += b.cond(self.pred(b, pool), arm, arm, ins, names)

@@ -1,5 +1,7 @@
 """Every operator of a Tensor, beside every sort of operand of every dtype, held against NumPy's value, shape and dtype."""
 
+# ruff: noqa: B023  # functions made in a loop are called within it
+
 from __future__ import annotations
 
 import operator
@@ -129,7 +131,9 @@ def test_gradients_of_operators_with_mixed_operands(name: str) -> None:
     """The gradient is that of the written function, on whichever side the Tensor stands and whatever is on the other."""
     op = BINARY[name]
     x = np.array([[3.0, 1.5], [2.5, 4.0]])
-    kinds = [k for k in OTHERS if not (name == "@" and np.ndim(OTHERS[k]) < 1) and "complex" not in k and "Tensor" not in k]
+    kinds = [
+        k for k in OTHERS if not (name == "@" and np.ndim(OTHERS[k]) < 1) and "complex" not in k and "Tensor" not in k
+    ]
     for kind in kinds:
         other = OTHERS[kind]
         if np.asarray(other).dtype.kind == "b" or (name == "%" and np.asarray(other).dtype == np.float16):
@@ -151,7 +155,7 @@ def test_compiled_operators(name: str) -> None:
     op = BINARY[name]
     whole = name in ("&", "|", "^", "<<", ">>")
     x = array("int64") if whole else array("float64")
-    for other in ([2, array("int64")] if whole else [2.5, array("float64") + 0.5]):
+    for other in [2, array("int64")] if whole else [2.5, array("float64") + 0.5]:
         if name == "@" and np.ndim(other) == 0:
             continue
         for f in (lambda x, y: op(x, y), lambda x, y: op(y, x)):
@@ -166,7 +170,7 @@ def test_what_is_no_number_is_not_equal() -> None:
         assert (t == other) is False
         assert (t != other) is True
         with pytest.raises(TypeError, match="unsupported operand"):
-            t + other  # noqa: B018
+            t + other
     seen = []
     gs.grad(lambda x: (seen.append((x == None, x != None)), np.sum(x))[1])(np.ones(2))  # noqa: E711
     assert [np.asarray(part).tolist() for part in seen[0]] == [[False, False], [True, True]]

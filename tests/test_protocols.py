@@ -156,7 +156,12 @@ def test_array_raises_where_it_would_drop_a_gradient() -> None:
     assert np.asarray(t, np.float32).dtype == np.float32
     with pytest.raises(ValueError, match="a copy is needed"):
         np.array(t, np.float32, copy=False)
-    for call in (lambda: np.asarray(r), lambda: X.copy().__setitem__(..., r), lambda: r.__dlpack__(), lambda: np.array([r])):
+    for call in (
+        lambda: np.asarray(r),
+        lambda: X.copy().__setitem__(..., r),
+        lambda: r.__dlpack__(),
+        lambda: np.array([r]),
+    ):
         with pytest.raises(gs.GradientLossError, match="would be lost"):
             call()
     np.testing.assert_array_equal(np.asarray(r.detach()), X)  # asked
@@ -256,7 +261,7 @@ def test_numbers() -> None:
     assert list(range(gs.tensor(3))) == [0, 1, 2]
     assert round(t, 1).item() == 2.7
     with pytest.raises(TypeError):
-        "abc"[gs.tensor(1.0)]  # noqa: B018
+        "abc"[gs.tensor(1.0)]
     with pytest.raises(ValueError, match="ambiguous"):
         bool(gs.tensor(X))
     with pytest.raises(TypeError):
@@ -265,7 +270,16 @@ def test_numbers() -> None:
 
 @pytest.mark.parametrize(
     ("value", "spec"),
-    [(3.14159, ".2f"), (3.14159, ">12.3e"), (7, "d"), (7, "04x"), (1 + 2j, ".1f"), (True, ""), (2.5, "%"), (1e6, ",.0f")],
+    [
+        (3.14159, ".2f"),
+        (3.14159, ">12.3e"),
+        (7, "d"),
+        (7, "04x"),
+        (1 + 2j, ".1f"),
+        (True, ""),
+        (2.5, "%"),
+        (1e6, ",.0f"),
+    ],
 )
 def test_format_strings(value: Any, spec: str) -> None:
     expected = format(np.asarray(value)[()], spec)

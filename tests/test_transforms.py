@@ -1,4 +1,4 @@
-"""gs.linearize, gs.jacrev, gs.jacfwd, gs.jacobian's choice, gs.stop_gradient and gs.check_grads; all of them nested and compiled."""
+"""gs.linearize, gs.jacrev, gs.jacfwd, gs.jacobian's choice, gs.stop_gradient and gs.check_grads; all nested and compiled."""
 
 from __future__ import annotations
 
@@ -66,7 +66,12 @@ def test_trees_of_arguments_and_results(transform: Any) -> None:
     assert found["a"][0]["w"].shape == (2, 2, 3)
     assert found["c"][0][0]["b"].shape == (3, 3, 3)
     assert isinstance(found["c"][1][1], np.floating)
-    for key in (lambda j: j["a"][0]["w"], lambda j: j["c"][0][0]["w"], lambda j: j["c"][0][1], lambda j: j["c"][1][0]["w"]):
+    for key in (
+        lambda j: j["a"][0]["w"],
+        lambda j: j["c"][0][0]["w"],
+        lambda j: j["c"][0][1],
+        lambda j: j["c"][1][0]["w"],
+    ):
         np.testing.assert_allclose(key(found), key(expected), rtol=1e-14)
         assert type(key(found)) is type(key(expected))
     np.testing.assert_array_equal(transform(tree, argnums="s")(P, s=2.0)["a"], found["a"][1])
@@ -103,7 +108,11 @@ def test_errors_of_jacobians(transform: Any) -> None:
     name = transform(wide).kind
     assert repr(transform(wide)) == f"<gs.{name} of wide>"
     for call, error, words in (
-        (lambda: transform(lambda x: (x, None))(X), gs.ShapeError, f"gs.{name} needs arrays as output, but got NoneType"),
+        (
+            lambda: transform(lambda x: (x, None))(X),
+            gs.ShapeError,
+            f"gs.{name} needs arrays as output, but got NoneType",
+        ),
         (lambda: transform(lambda x: x[:0])(X), gs.ShapeError, "without elements"),
         (lambda: transform(wide)(np.arange(3)), gs.DtypeError, "int64"),
         (lambda: transform(wide, argnums=1.5), TypeError, "positions or names"),
@@ -221,7 +230,9 @@ def test_wrong_derivatives_are_found(fault: str, modes: Any) -> None:
         return x**3
 
     cube.defvjp(lambda x: (x**3, x), lambda x, g: (FAULTS[fault](x, g),))
-    with pytest.raises(AssertionError, match=r"of `cube` are not those that finite differences give: (forward|reverse) mode"):
+    with pytest.raises(
+        AssertionError, match=r"of `cube` are not those that finite differences give: (forward|reverse) mode"
+    ):
         gs.check_grads(cube, X, modes=modes)
     if fault == "second order alone":
         gs.check_grads(cube, X, order=1, modes=modes)

@@ -25,7 +25,7 @@ LOOPS = {
     "np.sum", "operator.getitem",
     "gradscribe.runtime.rules.counting.counted", "gradscribe.runtime.rules.counting.of_bin",
     "gradscribe.runtime.rules.counting.unique_part", "gradscribe.runtime.rules.counting.weighted_count", "np.bincount",
-    "np.digitize", "np.isin", "np.lexsort", "np.packbits", "np.ravel_multi_index", "np.roots", "np.unpackbits", "np.unravel_index",
+    "gradscribe.runtime.rules.least_squares.least_squares", "np.linalg.matrix_rank", "np.digitize", "np.isin", "np.lexsort", "np.packbits", "np.ravel_multi_index", "np.roots", "np.unpackbits", "np.unravel_index",
 }  # fmt: skip
 
 

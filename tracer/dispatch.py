@@ -244,7 +244,9 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     several = op.n_out != 1
     if not several and type(result) is tuple:
         n = len(result)
-        raise blame(TypeError(f"{op.path} gave a tuple of {n}, but was registered with one result: gs.op(..., n_out={n})"))
+        raise blame(
+            TypeError(f"{op.path} gave a tuple of {n}, but was registered with one result: gs.op(..., n_out={n})")
+        )
     results = tuple(result) if several else (result,)
     for r in results:
         if type(r) is np.ndarray and r.dtype.hasobject:

@@ -23,7 +23,9 @@ class Exchange(Operand):
         if dtype is None or array.dtype == dtype:
             return np.array(array) if copy else array
         if copy is False:
-            raise ValueError(f"a copy is needed to make {np.dtype(dtype)} of this Tensor of {array.dtype}: leave copy=False out")
+            raise ValueError(
+                f"a copy is needed to make {np.dtype(dtype)} of this Tensor of {array.dtype}: leave copy=False out"
+            )
         return np.array(array, dtype)
 
     def __dlpack__(self, **options: Any) -> Any:
@@ -43,7 +45,9 @@ class Exchange(Operand):
     def to_device(self, device: str, /, *, stream: Any = None) -> Any:
         """This tensor, where it is: ValueError unless `device` is "cpu"."""
         if device != "cpu" or stream is not None:
-            raise ValueError(f"a Tensor lies on the device 'cpu', not on {device!r}{'' if stream is None else ' in a stream'}")
+            raise ValueError(
+                f"a Tensor lies on the device 'cpu', not on {device!r}{'' if stream is None else ' in a stream'}"
+            )
         return self
 
 

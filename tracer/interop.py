@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def _without_rule(function: Any, path: str, args: tuple[Any, ...], kwargs: dict[
 
 def answered_masked(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """NumPy's own answer beside a masked array, whose mask a Tensor would lose; an error where a gradient would be."""
-    plain = lambda v: leave(v, "array") if isinstance(v, Operand) else v
+    plain: Callable[[Any], Any] = lambda v: leave(v, "array") if isinstance(v, Operand) else v
     return function(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
 
 

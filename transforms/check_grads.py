@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -156,7 +156,7 @@ def _step(x: Any, d: Any, t: float) -> Any:
     return stepped if isinstance(x, np.ndarray) else stepped[()]
 
 
-def with_leaf(args: tuple[Any, ...], k: int, n: int, x: Any) -> list[Any]:
+def with_leaf(args: Sequence[Any], k: int, n: int, x: Any) -> list[Any]:
     """The arguments, with another leaf `n` of argument `k`."""
     leaves, structure = flatten(args[k])
     return [*args[:k], unflatten(structure, [*leaves[:n], x, *leaves[n + 1 :]]), *args[k + 1 :]]

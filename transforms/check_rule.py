@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -18,38 +17,12 @@ from .compiler.compiled import compile
 from .finite import Slopes, slopes
 from .forward import jvp
 from .gradient import grad
+from .rule_report import CONJUGATE, HOW, RuleReport, fault
 from .trees import flatten, unflatten
 from .vjp import vjp
 from .vmap import vmap
 
 __all__ = ["RuleReport", "check_rule"]
-
-
-@dataclasses.dataclass(frozen=True)
-class RuleReport:
-    """What `gs.check_rule` found: it is true where nothing is wrong, and prints in words what is."""
-
-    path: str
-    samples: int
-    checks: dict[str, int]  # how often each sort of check was made
-    problems: list[str]
-    notes: list[str]
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problems
-
-    def __bool__(self) -> bool:
-        return self.ok
-
-    def __repr__(self) -> str:
-        made = ", ".join(f"{n} {what}" for what, n in self.checks.items())
-        head = "is right" if self.ok else "IS WRONG"
-        lines = [
-            f"the rule of {self.path} {head}, on {self.samples} sample{'s'[: self.samples != 1]}: {made or 'no checks'}"
-        ]
-        return "\n".join([*lines, *[f"  - {p}" for p in self.problems], *[f"  note: {n}" for n in self.notes]])
 
 
 def check_rule(
@@ -173,7 +146,7 @@ class _Check:
                 return None
             for m, (leaf, leaf_g) in enumerate(zip(flatten(x)[0], flatten(g)[0], strict=True)):
                 self._count("values")
-                value = lambda y, n=n, m=m: paired(weights, f(*with_leaf(given, n, m, y)))
+                value = _along(f, weights, given, n, m)
                 every[n] = slopes(value, leaf, leaf_g)
                 if not every[n].ok:
                     wrong.append((n, every[n]))
@@ -181,8 +154,9 @@ class _Check:
                     if np.iscomplexobj(leaf) and slopes(value, leaf, other).ok:
                         conjugated.add(n)
         for n, s in wrong:
-            words = _CONJUGATE if n in conjugated else self._words(n, s, every, moving)
-            self.problems.append(f"{where}, argument `{self.name(moving[n])}`: {words} {_HOW}")
+            others = {self.name(moving[m]): every[m] for m in every if m != n}
+            words = CONJUGATE if n in conjugated else fault(s, others)
+            self.problems.append(f"{where}, argument `{self.name(moving[n])}`: {words} {HOW}")
         return None if wrong else pulled
 
     def name(self, j: int) -> str:
@@ -201,26 +175,6 @@ class _Check:
                 )
                 return False
         return True
-
-    def _words(self, n: int, wrong: Slopes, every: dict[int, Slopes], moving: list[int]) -> str:
-        """What sort of fault it looks like."""
-        told = np.where(np.isfinite(wrong.expected), wrong.expected, 0.0)
-        truth = np.where(np.isfinite(wrong.found), wrong.found, 0.0)
-        if not np.all(np.isfinite(wrong.expected)) and np.all(np.isfinite(wrong.found)):
-            return "the cotangent is not finite where the slope is"
-        scale = float(np.max(np.abs(truth), initial=0.0))
-        near = lambda a, b: bool(a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-6 * (scale + 1e-300)))
-        if scale and near(told, -truth):
-            return "the cotangent has the wrong sign"
-        others = [m for m in every if m != n and every[m].found.shape == told.shape]
-        swapped = next((m for m in others if near(told, every[m].found) and not near(truth, every[m].found)), None)
-        if swapped is not None:
-            return f"the cotangent is that of `{self.name(moving[swapped])}`: are two arguments swapped?"
-        factor = float(np.dot(told, truth) / np.dot(truth, truth)) if scale else 0.0
-        if factor and near(told, factor * truth):
-            return f"the cotangent is {factor:.6g} times what it should be"
-        worst = int(np.argmax(np.abs(told - truth)))
-        return f"the slope along it is {truth[worst]:.9g}, but the cotangent says {told[worst]:.9g}"
 
     def _forward(self, where: str, f: Any, given: list[Any], weights: Any, pulled: Any) -> None:
         """Forward mode against reverse mode."""
@@ -241,12 +195,12 @@ class _Check:
     def _second(self, where: str, f: Any, given: list[Any], weights: Any, moving: list[int]) -> None:
         """The derivative of the cotangents against finite differences of them."""
         along = direction_like(np.random.default_rng(2), given)
-        phi = lambda *args: paired(along, list(vjp(f, *args)[1](weights)))
+        phi: Callable[..., Any] = lambda *args: paired(along, list(vjp(f, *args)[1](weights)))
         found = grad(phi, argnums=tuple(range(len(given))))(*given)
         for n, (j, x, g) in enumerate(zip(moving, given, found, strict=True)):
             for m, (leaf, leaf_g) in enumerate(zip(flatten(x)[0], flatten(g)[0], strict=True)):
                 self._count("second order")
-                s = slopes(lambda y, n=n, m=m: phi(*with_leaf(given, n, m, y)), leaf, leaf_g)
+                s = slopes(_along(phi, None, given, n, m), leaf, leaf_g)
                 if not s.ok:
                     worst = int(np.argmax(np.abs(s.expected - s.found) - s.allowed))
                     self.problems.append(
@@ -300,7 +254,7 @@ class _Check:
                 shape = f"{list(np.shape(smaller))} among {list(out.shape)}"
                 if not self._fits(f"{where}, shape {shape}", moving[n], smaller, g):
                     continue
-                s = slopes(lambda y, n=n, args=args, w=weights: paired(w, f(*with_leaf(args, n, 0, y))), smaller, g)
+                s = slopes(_along(f, weights, args, n, 0), smaller, g)
                 if not s.ok:
                     self.problems.append(
                         f"{where}, argument `{self.name(moving[n])}` of shape {shape}: the slope is {s.found[0]:.9g}, but the "
@@ -364,7 +318,7 @@ class _Check:
         weights = direction_like(np.random.default_rng(0), f(*_copies([bound[j]])))
         for m, leaf in enumerate(flatten(bound[j])[0]):
             self._count("values")
-            s = slopes(lambda y, m=m: paired(weights, f(*with_leaf([bound[j]], 0, m, y))), leaf, np.zeros_like(leaf))
+            s = slopes(_along(f, weights, [bound[j]], 0, m), leaf, np.zeros_like(leaf))
             if not s.ok:
                 self.problems.append(
                     f"{where}, argument `{self.name(j)}`: it is said to have no gradient (None), but the result moves along it"
@@ -372,13 +326,16 @@ class _Check:
                 return
 
 
-_HOW = "(finite differences)"
-_CONJUGATE = "a conjugate is missing, or one too many: a rule is the plain transpose of the derivative, without np.conj"
-
-
 def _conj(tree: Any) -> Any:
     leaves, structure = flatten(tree)
     return unflatten(structure, [None if x is None else np.conj(x) for x in leaves])
+
+
+def _along(f: Callable[..., Any], weights: Any, args: list[Any], n: int, m: int) -> Callable[[Any], Any]:
+    """A function, paired with weights (None: as it is), of one leaf of one argument alone."""
+    if weights is None:
+        return lambda x: f(*with_leaf(args, n, m, x))
+    return lambda x: paired(weights, f(*with_leaf(args, n, m, x)))
 
 
 def _copies(given: list[Any]) -> list[Any]:

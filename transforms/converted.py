@@ -68,4 +68,3 @@ def _shown(code: types.CodeType) -> Source:
             note(node, linecache.getline(code.co_filename, line).strip(), above=True)
     section(tree, f"{CONTROL}: the operators, which run these functions as Python would, or keep them")
     return Source(to_source(tree))
-

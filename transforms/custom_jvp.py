@@ -97,9 +97,9 @@ class _JvpNode(CustomCallNode):
         given = {k: t for (k, _), t in zip(self._moving(), tangents, strict=True) if t is not None}
         with grad_mode(create_graph):
             moved = self._moved(given, create_graph)
-            found = [None if t is None else self._as_output(t, j) for j, t in enumerate(moved)]
-        if not tensors:
-            found = [t._value if type(t) is type(wrap(0.0)) and not LOCAL.levels else t for t in found]
+            found: list[Any] = [None if t is None else self._shown_as_output(t, j) for j, t in enumerate(moved)]
+        if not tensors and not LOCAL.levels:
+            found = [None if t is None else t._value for t in found]
         return found if self.plural else found[0]
 
     def run(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -113,7 +113,7 @@ class _JvpNode(CustomCallNode):
             for j, (t, g) in enumerate(zip(moved, grads, strict=True)):
                 if t is None or g is None:
                     continue
-                t = self._as_output(t, j)
+                t = self._shown_as_output(t, j)
                 if t._node is not None:
                     g = outward(self._shown_as_output(g, j))
                     roots.append((t._node, g if tensors or LOCAL.levels else g._value))
@@ -192,11 +192,8 @@ class _JvpNode(CustomCallNode):
             )
         return t if dtype == meta[1] else t.astype(meta[1])
 
-    def _as_output(self, t: Any, j: int) -> Any:
-        """A tangent in the shape of all examples, as the graph has it."""
-        return self._shown_as_output(t, j)
-
     def _shown_as_output(self, value: Any, j: int) -> Any:
+        """A tangent or cotangent of output `j` in the shape of all examples, as the graph has it."""
         return self.under[-1].shown(value, self.hides[len(self.places) + j]) if self.under else value
 
 

@@ -33,6 +33,8 @@ class _Problem:
     def __init__(self, f: Any, x0: Any, params: Any, tol: float | None, max_iter: int) -> None:
         self.f, self.x, self.params, self.tol, self.max_iter = f, x0, params, tol, max_iter
         self.name = str(getattr(f, "__name__", type(f).__name__))
+        code = getattr(f, "__code__", None)
+        self.variable = code.co_varnames[0] if code is not None and code.co_argcount else "x"
 
     def step(self, params: Leaves) -> Step:
         """The map from x to f(x, *params)."""
@@ -112,7 +114,7 @@ class _Adjoint(_Problem):
     def __init__(self, problem: _Problem, width: int) -> None:
         self.problem, self.width = problem, width
         self.name, self.tol, self.max_iter = problem.name, problem.tol, problem.max_iter
-        self.what = f"the cotangent of {problem.what}"
+        self.what, self.variable = f"the cotangent of {problem.what}", f"d_{problem.variable}"
 
     def step(self, params: Leaves) -> Step:
         """One pullback of f, made once and kept for every step."""
@@ -136,9 +138,10 @@ def _rest(problem: _Problem, x: Leaves, params: Leaves) -> Leaves:
         return and_(state[-1] < problem.max_iter, lambda: state[-2] > 0, test=True)
 
     line = _rest.__code__.co_firstlineno
-    names = (*[f"x_{k}" for k in range(len(x))], "excess", "steps")
+    places = [""] if len(x) == 1 else [f"_{k}" for k in range(len(x))]
+    names = (*[problem.variable + place for place in places], "excess", "steps")
     with np.errstate(all="ignore"):
-        *found, excess, steps = while_(test, body, body(*x, None, 1), names, line)
+        *found, excess, steps = while_(test, body, (*x, np.inf, 1), names, line)
         assert_(excess <= 0, lambda: problem.give_up(steps, tuple(found), step(tuple(found))), line)
     return tuple(found)
 

@@ -38,7 +38,7 @@ class Pushforward:
                     f"argument {k} of `{self.run.frame.name}` holds no floating point or complex numbers: its tangent is None"
                 )
         try:
-            moved = self.push([tangents[k] for k in places])
+            moved = self.push([tangents[k] for k in places if isinstance(k, int)])
         except Exception as error:
             raise prune(error) from error.__cause__
         return unflatten(self.run.structure, moved)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import op, primitive, rule
+from ..registry import op, primitive, rule, singular_at
 from .indexing import scatter
 from .shaping import along
 
@@ -89,6 +89,7 @@ rule(
     x=lambda g, x, xp, fp: np.where((x >= xp[0]) & (x < xp[-1]), g * slope(segment(x, xp), xp, fp), 0),
     fp=lambda g, x, xp, fp_shape, fp_dtype, left, right: uninterp(g, x, xp, left, right, fp_shape, fp_dtype),
 )
+singular_at(np.interp, x=lambda x, xp: (x == entry(xp, segment(x, xp))) | (x == entry(xp, segment(x, xp) + 1)))
 
 
 @primitive("x, k", linear)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import op, rule
+from ..registry import op, rule, singular_at
 from .indexing import scatter
 from .support import is_given, is_kept, normal_axes
 
@@ -20,12 +20,14 @@ _NAN_METHODS = "axis=None, out=None, overwrite_input=False, method='linear', kee
 
 op(np.median, f"x, {_OPTIONS}", opaque)
 rule(np.median, x=lambda g, x, axis, keepdims: unranked(g, x, 0.5, axis, keepdims, "linear", None))
+singular_at(np.median, x=lambda x, axis: unsettled(x, 0.5, axis, "linear"))
 
 op(np.quantile, f"x, q, {_METHODS}", opaque)
 rule(
     np.quantile,
     x=lambda g, x, q, axis, keepdims, method, weights: unranked(g, x, q, axis, keepdims, method, weights),
 )
+singular_at(np.quantile, x=lambda x, q, axis, method: unsettled(x, q, axis, method))
 
 op(np.percentile, f"x, q, {_METHODS}", opaque)
 rule(
@@ -34,6 +36,7 @@ rule(
         g, x, np.true_divide(q, 100), axis, keepdims, method, weights
     ),
 )
+singular_at(np.percentile, x=lambda x, q, axis, method: unsettled(x, np.true_divide(q, 100), axis, method))
 
 op(np.nanmedian, f"x, {_NAN_OPTIONS}", opaque)
 rule(np.nanmedian, x=lambda g, x, x_dtype, axis, keepdims: unranked_nan(g, x, x_dtype, 0.5, axis, keepdims, "linear", None))
@@ -99,6 +102,19 @@ def unranked(g: Any, x: Any, q: Any, axis: Any, keepdims: Any, method: str, weig
         v = np.stack([(g[k] if k else g) * share for share in shares], axis=-1)
         found = found + scatter(v, (Ellipsis, at), np.shape(flat), x.dtype)
     return unlined(np.take_along_axis(found, ranks, -1), np.shape(x), order)
+
+
+def unsettled(x: Any, q: Any, axis: Any, method: str) -> Any:
+    """Where a number at one of the ranks equals one that has another share, or none."""
+    s = np.sort(lines(x, axis)[0], axis=-1)
+    found: Any = False
+    for one in np.ravel(q).tolist():
+        at, shares = weighed(one, int(np.shape(s)[-1]), method)
+        share = dict(zip(at, shares, strict=True)) if at[0] != at[1] else {at[0]: 1.0}
+        for k in range(max(at[0] - 1, 0), min(at[1] + 1, int(np.shape(s)[-1]) - 1)):
+            if share.get(k, 0.0) != share.get(k + 1, 0.0):
+                found = found | (s[..., k] == s[..., k + 1])
+    return found if found is False else np.expand_dims(found, normal_axes(axis, np.ndim(x)))
 
 
 def weighed(q: float, n: int, method: Any) -> tuple[list[int], list[float]]:

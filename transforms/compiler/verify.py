@@ -20,8 +20,11 @@ def effects_of(graph: Graph) -> list[Value]:
     return [v for call in graph.calls if call.op.effect for v in call.outs]
 
 
-def verify(graph: Graph, after: str) -> None:
-    """Raise VerifyError, naming the pass that `graph` came from, unless the graph is well formed."""
+def verify(graph: Graph, after: str, known: dict[int, Graph] | None = None) -> None:
+    """Raise VerifyError, naming the pass that `graph` came from, unless the graph is well formed.
+
+    `known` holds the regions that were found to be, by their id, and learns of those that are.
+    """
 
     def bad(what: str, call: Call | None = None) -> VerifyError:
         where = "" if call is None else f" in `{call.op.path}`" + (f" ({call.site})" if call.site else "")
@@ -52,7 +55,10 @@ def verify(graph: Graph, after: str) -> None:
                 raise bad(f"shape and strides disagree: {v!r}", call)
             defined.add(v)
         for region in regions_of(call):
-            verify(region, after)
+            if known is None or id(region) not in known:
+                verify(region, after, known)
+                if known is not None:
+                    known[id(region)] = region
         problem = _shape_problem(call) or region_problem(call)
         if problem is not None:
             raise bad(problem, call)

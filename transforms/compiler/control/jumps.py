@@ -109,7 +109,10 @@ class Jumps:
                     return [*out, *more], c
                 more, c = self._block(rest, loops, True)
                 told = loop.stop if len(returned) == self.unkept.ends(s) else None  # nothing else stops it
-                return [*out, *self._guard(more, returned, loops, s, told)], NEVER if c == NEVER and not loops else MAYBE
+                return [
+                    *out,
+                    *self._guard(more, returned, loops, s, told),
+                ], NEVER if c == NEVER and not loops else MAYBE
         return out, ALWAYS
 
     def _loop(self, s: Any, loops: list[_Loop], inside: bool) -> tuple[list[Any], list[Any], _Loop]:

@@ -9,7 +9,19 @@ import gast
 
 from .operators import CONTROL
 
-__all__ = ["assign", "at", "blocks_of", "children", "constant", "function", "load", "operator_call", "store", "thunk", "tuple_of"]
+__all__ = [
+    "assign",
+    "at",
+    "blocks_of",
+    "children",
+    "constant",
+    "function",
+    "load",
+    "operator_call",
+    "store",
+    "thunk",
+    "tuple_of",
+]
 
 
 def at(node: Any, place: Any) -> Any:

@@ -51,7 +51,8 @@ def optimise(
 
     With `fastmath` those of FAST follow, which change the last digits; with `loop_memory` "sqrt", loops go in chunks.
     """
-    verify(graph, "capture")
+    regions: dict[int, Graph] = {}
+    verify(graph, "capture", regions)
     if seen is not None:
         seen("capture", graph)
     late = (*FAST, *_AFTER) * fastmath + (in_chunks, *_AFTER) * (loop_memory is not None)
@@ -59,7 +60,7 @@ def optimise(
         if only is None or _name(run) in only or run is in_chunks:
             effects = effects_of(graph)
             graph = everywhere(run, decided if run in FAST else None)(graph)
-            verify(graph, _name(run))
+            verify(graph, _name(run), regions)
             if effects_of(graph) != effects:
                 raise VerifyError(f"the pass `{_name(run)}` dropped or moved effects:\n{graph}")
             if seen is not None:

@@ -35,7 +35,8 @@ def invariants(graph: Graph) -> Graph:
         return v
 
     for call in graph.calls:
-        call = call.with_args(tuple([map_values(a, now) for a in call.args]))
+        if made and any(v in made for v in call.reads):
+            call = call.with_args(tuple([map_values(a, now) for a in call.args]))
         if call.op is SCAN:
             calls += _simpler_loop(call, outside, made, taken)
         elif call.op is COND:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from ....runtime.ir import Call, Graph, Value, values_in
 from ....runtime.regions import SCAN, Branch, is_region, regions_of
 from .rewrite import Region, seen_from_outside
+from .scans import unchanged
 
 __all__ = ["decides", "everywhere"]
 
@@ -28,8 +29,11 @@ def everywhere(
         return run(made)
 
     def within(call: Call, outside: set[Value]) -> Call:
-        found = [over(_shown(region, call, outside)) for region in regions_of(call)]
-        plain = [Graph(region.inputs, region.calls, region.outputs) for region in found]
+        old = regions_of(call)
+        plain = [unchanged(over(_shown(region, call, outside)), region) for region in old]
+        if all(a is b for a, b in zip(plain, old, strict=True)):
+            return call
+        plain = [Graph(g.inputs, g.calls, g.outputs) if isinstance(g, Region) else g for g in plain]
         if call.op is not SCAN:
             return call.with_args((Branch(*plain), *call.args[1:]))
         loop = call.args[0]._replace(body=plain[-1], test=plain[0] if len(plain) > 1 else None)

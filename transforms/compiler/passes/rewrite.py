@@ -35,8 +35,8 @@ def rewrite(graph: Graph, step: Callable[[Call], Any], regions: bool = False) ->
     for call in graph.calls:
         if not call.backward:
             forward.update(call.outs)
-        args = tuple([map_values(a, now) for a in call.args])
-        call = call.with_args(args)
+        if replaced and any(v in replaced for v in call.reads):
+            call = call.with_args(tuple([map_values(a, now) for a in call.args]))
         found = step(call) if regions or not is_region(call) else None
         if found is None:
             calls.append(call)

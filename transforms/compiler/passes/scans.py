@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....runtime.ir import Call, Graph, Value, map_values
 from ....runtime.regions import STACK, Loop
 
-__all__ = ["Carry", "Item", "Scan", "Stacked", "like", "replaced"]
+__all__ = ["Carry", "Item", "Scan", "Stacked", "like", "replaced", "unchanged"]
 
 
 @dataclasses.dataclass(eq=False)
@@ -64,25 +64,26 @@ class Scan:
     @property
     def body(self) -> Graph:
         """The body as it stands now."""
-        items = [part.param for part in (*self.carry, *self.xs, *self.inv)]
+        items = [*[c.param for c in self.carry], *[item.param for item in (*self.xs, *self.inv)]]
         outputs = [*[c.after for c in self.carry], *[y.value for y in self.ys]]
         return Graph([self.place, *items], self.calls, outputs)
 
     def made(self) -> Call:
         """The call of these parts."""
+        old, call = self.loop, self.call
         test = self.test
         if test is not None:
-            test = Graph(
-                [part.asked for part in (*self.carry, *self.inv) if part.asked is not None], test.calls, test.outputs
-            )
-        loop = Loop(self.body, test, self.loop.reverse)
-        carry, xs, inv = (
-            tuple([c.start for c in self.carry]),
-            *[tuple([p.given for p in ps]) for ps in (self.xs, self.inv)],
-        )
+            asked = [*[c.asked for c in self.carry], *[item.asked for item in self.inv]]
+            test = Graph([v for v in asked if v is not None], test.calls, test.outputs)
+        body, test = unchanged(self.body, old.body), test and unchanged(test, old.test)
+        loop = old if body is old.body and test is old.test else Loop(body, test, old.reverse)
+        carry = tuple([c.start for c in self.carry])
+        xs, inv = (tuple([item.given for item in items]) for items in (self.xs, self.inv))
+        args = (loop, carry, xs, inv, self.n)
         outs = (*[c.out for c in self.carry], *[y.out for y in self.ys], self.trips)
-        call = self.call
-        return Call(call.op, (loop, carry, xs, inv, self.n), outs, call.site, call.backward, call.quiet)
+        if outs == call.outs and loop is old and all(map(_are, args[1:4], call.args[1:4])) and self.n is call.args[4]:
+            return call
+        return Call(call.op, args, outs, call.site, call.backward, call.quiet)
 
     def replace(self, known: Mapping[Value, Any]) -> None:
         """Read other values, or constants, in place of some in the body and in the test."""
@@ -103,6 +104,17 @@ class Scan:
         v = given if v is None else v
         self.inv.append(Item(given, like(v), None if self.test is None else like(v)))
         return self.inv[-1].param
+
+
+def unchanged(graph: Graph, old: Graph | None) -> Graph:
+    """`old`, if both have the very same parts: so a graph that passes leave alone stays one and the same."""
+    if old is None or graph.inputs != old.inputs or graph.calls != old.calls or not _are(graph.outputs, old.outputs):
+        return graph
+    return old
+
+
+def _are(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
 
 
 def replaced(graph: Graph, known: Mapping[Value, Any]) -> Graph:

@@ -125,6 +125,11 @@ def _meta(out: Value, value: Any) -> Any:
     return META if out.type.kind == STACK else meta_of(value)
 
 
+def _of_numpy(sample: Any) -> Any:
+    """A cotangent is NumPy's also where it is that of a number of Python's."""
+    return np.result_type(sample).type(sample) if isinstance(sample, (float, complex)) else sample
+
+
 def _zeros(sample: Any, like: Any = None) -> Any:
     """A cotangent of zeros, in the dtype of what it belongs to: of `like`, a Tensor of that shape, where there is one."""
     if type(sample) is list:
@@ -184,7 +189,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     summed = [k for k in node.slots if k >= nc + nx]
     ys = {k: g[k] for k in range(nc, len(call.outs) - 1) if g[k] is not None}
     inputs = [regions.samples[body.inputs[0]], *[regions.sample_in(node, body, k) for k in flat]]
-    samples: dict[int, Any] = {k: g[k]._value for k in carried} | {k: inputs[1 + k] for k in summed}
+    samples: dict[int, Any] = {k: g[k]._value for k in carried} | {k: _of_numpy(inputs[1 + k]) for k in summed}
     for _ in range(8):
         with regions.frame() as frame:
             params = {k: regions.cotangent(samples[k], body.inputs[1 + k], frame) for k in (*carried, *summed)}
@@ -212,7 +217,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     needed = outside_of(calls, outs, [*own, *own_items])
     once = active_values(body, [body.inputs[1 + k] for k in active]) if LOCAL.grad else set()
     saved = recall(body, needed, [body.inputs[0], *elements, *invariant], invariant, once)
-    if _adds_in_another_order(node, body, nc, ys):
+    if LOCAL.grad or _adds_in_another_order(node, body, nc, ys):
         regions.reordered = True
     back = _carried_back(body, nc, saved.kept)
     for k in back:
@@ -253,7 +258,8 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
 def _adds_in_another_order(node: RegionNode, body: Graph, nc: int, ys: Collection[int]) -> bool:
     """Whether sums of more than two parts are not added up as eager does, trip by trip: the last digits may differ.
 
-    So it is where a carry starts as what every trip reads, too, and where a list that the loop fills holds a carry.
+    So it is where a carry starts as what every trip reads, too, and where a list that the loop fills holds a carry; and in
+    derivatives of derivatives.
     """
     starts = {id(edge) for k, edge in zip(node.slots, node.edges, strict=True) if k < nc}
     rest = {id(edge) for k, edge in zip(node.slots, node.edges, strict=True) if k >= nc}
@@ -304,6 +310,8 @@ def _branch_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> di
     """The cotangents of a branch's inputs: of each arm, chosen as the forward run chose."""
     regions, call = node.regions, node.call
     branch: Branch = call.args[0]
+    if LOCAL.grad:
+        regions.reordered = True
     graphs = (branch.then, branch.orelse)
     ins = branch.then.inputs
     active = {k for k in node.slots if differentiable(ins[k])}

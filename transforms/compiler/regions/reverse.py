@@ -23,7 +23,7 @@ def differentiable(v: Value) -> bool:
     """Whether a value can have a cotangent."""
     if v.type.kind == STACK:
         return v.element is not None and differentiable(v.element)
-    return v.type.kind != "python" and v.type.dtype.kind in "fc"
+    return v.type.dtype.kind in "fc"
 
 
 def active_values(graph: Graph, start: Iterable[Value]) -> set[Value]:

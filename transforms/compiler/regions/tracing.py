@@ -272,13 +272,16 @@ class Regions:
     ) -> Any:
         capture = self.capture
         outs = [self.given(v) for v in found.carried_as(start)]
-        if not any(out.type.kind != "python" for call in frame.calls for out in call.outs):
-            raise Unkept("nothing is traced in it")
         items = found.items()
         ys = [self.given(item) for item in items]
         if not all(isinstance(y, Value) for y in ys):
             raise Unkept("appends what it does not trace")
         body, inv = frame.graph([index._ir, *params.before], [*outs, *ys])
+        outs_inside = [out.type for call in frame.calls for out in call.outs]
+        if all(t.kind == "python" and t.dtype.kind in "iub" for t in outs_inside):
+            raise Unkept("nothing but integers of Python's is calculated in it")
+        if not inv and not any(isinstance(capture.operand(v), Value) for v in start.carried()):
+            raise Unkept("nothing is traced in it")
         condition = None if test is None else self._condition(start, test, params, body, inv, n)
         written = params.written(start, found)
         starts = [capture.operand(v) for v in start.carried()]
@@ -568,7 +571,7 @@ class Regions:
 
     def call(self, f: Any) -> Any:
         """What a call runs."""
-        ours = of_lists(f)
+        ours = of_lists(f) or self._least(f)
         if ours is None:
             reason = None if self.unseen and not self.strict else impure(f, self.capture)
             if reason is not None:
@@ -576,6 +579,23 @@ class Regions:
                     raise Unkept(reason, self.capture._site())
                 self.unseen = True
         return NotImplemented if ours is None else ours
+
+    def _least(self, f: Any) -> Any:
+        """`min` and `max` of two, which decide by comparing; None for other functions."""
+        if f is not min and f is not max:
+            return None
+
+        def chosen(*args: Any, **options: Any) -> Any:
+            if len(args) == 2 and not options:
+                x, y = args
+                takes_second = y < x if f is min else y > x
+                found = self.ifexp(takes_second, lambda: y, lambda: x)
+                if found is not NotImplemented:
+                    return found
+                return y if takes_second else x
+            return f(*args, **options)
+
+        return chosen
 
     def iadd(self, op: Any, x: Any, y: Any) -> Any:
         """`x += y` and its like."""
@@ -590,9 +610,10 @@ class Regions:
         ir = getattr(test, "_ir", None)
         if self.frames or ir not in self.stand_ins or np.size(test._value) != 1:
             return NotImplemented
-        self.capture.graph.calls.append(
-            Call(require(guard), (ir, "bool", True), (Value(ir.type),), self.capture._site())
-        )
+        capture = self.capture
+        backward = capture._in_backward
+        held = Call(require(guard), (ir, "bool", True), (Value(ir.type),), capture._site(), backward, bool(backward))
+        capture.graph.calls.append(held)
         return None
 
     def listcomp(self, iterable: Any, element: Any, line: int) -> Any:

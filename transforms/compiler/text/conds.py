@@ -61,6 +61,10 @@ def write_cond(emitter: Emitter, call: Call) -> None:
         negated = isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not)
         test = test.operand if negated else gast.UnaryOp(op=gast.Not(), operand=test)
         then, orelse = orelse, []
+    if not orelse and len(then) == 1 and isinstance(then[0][0], Block) and isinstance(then[0][0].node, gast.If):
+        inside = then[0][0]
+        if not inside.orelse:  # `if a and b:`
+            test, then = gast.BoolOp(op=gast.And(), values=[test, inside.node.test]), inside.body
     emitter.statements.append((Block(gast.If(test=test, body=[], orelse=[]), then, orelse), call))
 
 

@@ -22,7 +22,7 @@ from .literals import constant_tree, in_place_of
 from .loops import write_scan
 from .naming import Cotangents, Names, name_values
 from .printer import note, to_source
-from .region import changed, is_deferred, is_read_once, put_on_stacks
+from .region import changed, is_deferred, is_read_once, put_on_stacks, variables_for
 from .release import released
 from .reuse import reused
 from .sections import in_sections
@@ -203,7 +203,7 @@ class Emitter:
         """A call that writes its result over an argument: `t += y`, or `np.exp(t, out=t)`, under the user's name for it."""
         (out,) = call.outs
         place = self.trees[buffer]
-        named = self.wishes.get(out) not in (None, self.wishes.get(buffer))
+        named = self.wishes.get(out) not in (None, self.wishes.get(buffer)) and place.id not in self.slots.get(out, ())
         if not named and call.op.infix in BINARY and len(call.args) == 2 and call.args[0] is buffer:
             sign = BINARY[call.op.infix]()
             value = self.tree(call.args[1], call)
@@ -236,7 +236,7 @@ class Emitter:
 
     def target(self, v: Value, call: Call, during: Collection[Value] = ()) -> str:
         """The variable that a value goes into: of a result of a region the one that it becomes, if that is free by then."""
-        for name in self.slots.get(v, ()):
+        for name in variables_for(self, v):
             if self.free(name, call, during):
                 self.trees[v] = name_tree(name)
                 self.called[v] = name

@@ -23,7 +23,7 @@ from .widths import width
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["append", "changed", "finish", "inner", "into", "is_deferred", "is_read_once", "put_on_stacks"]
+__all__ = ["append", "changed", "finish", "inner", "into", "is_deferred", "is_read_once", "put_on_stacks", "variables_for"]
 
 Pairs = list[tuple[Any, str]]  # results, and the variables that they become
 
@@ -57,6 +57,16 @@ def into(emitter: Emitter, results: Pairs) -> None:
         for c in Scan(call).carry if call.op is SCAN else ():
             if c.out in emitter.slots and c.start in emitter.maker and emitter.uses.get(c.start) == 1:
                 emitter.slots.setdefault(c.start, []).extend(emitter.slots[c.out])
+
+
+def variables_for(emitter: Emitter, v: Value) -> list[str]:
+    """The variables that a value of a region may go into: those that it becomes, and those that have its name."""
+    found = emitter.slots.get(v, [])
+    wish = emitter.wishes.get(v)
+    if wish is None or v not in emitter.uses:
+        return found
+    others = dict.fromkeys(name for names in emitter.slots.values() for name in names)
+    return [*found, *[name for name in others if name not in found and alike(name, wish)]]
 
 
 def finish(emitter: Emitter, results: Pairs, call: Call) -> None:

@@ -60,7 +60,7 @@ def origins_of(graph: Graph) -> dict[Value, Value]:
             pairs = [(v, item.given) for item in Scan(call).inv for v in (item.param, item.asked)]
         else:
             pairs = [pair for region in regions_of(call) for pair in zip(region.inputs, call.args[2], strict=True)]
-        found |= {v: given for v, given in pairs if isinstance(given, Value) and v is not None}
+        found |= {v: given for v, given in pairs if isinstance(given, Value) and v is not None and v is not given}
         for region in regions_of(call):
             found |= origins_of(region)
     return found
