@@ -12,6 +12,9 @@ V, W = RNG.normal(size=5), RNG.uniform(0.5, 1.5, size=5)
 M, N, S = RNG.normal(size=(3, 5)), RNG.uniform(0.5, 1.5, size=(3, 5)), RNG.normal(size=(3, 3))
 
 MORE: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "cov, weighted": (lambda x, w: np.cov(x, aweights=w), (M, W)),
+    "cov, repeated": (lambda x: np.cov(x, fweights=[1, 2, 1, 3, 1], bias=True), (M,)),
+    "cov, both": (lambda x, w: np.cov(x, fweights=[1, 2, 1, 3, 1], aweights=w, ddof=2), (M, W)),
     "insert": (lambda x, v: np.insert(x, [1, 3], v), (V, W[:2])),
     "insert one": (lambda x: np.insert(x, 2, 3.5), (V,)),
     "insert several at one place": (lambda x, v: np.insert(x, -1, v), (V, W)),

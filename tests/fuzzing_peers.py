@@ -1,4 +1,4 @@
-"""PyTorch and JAX under NumPy's names, as far as fuzzing.py's pure programs use them: the gradients of a program by each."""
+"""PyTorch and JAX under NumPy's names, as far as fuzzing.py's pure programs use them: the value and gradients of a program by each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def _jax() -> Callable[[Any], Any]:
     def slopes(program: Any) -> Any:
         f = program.function(np=jnp)
         try:
-            return [np.asarray(g) for g in jax.grad(f, argnums=(0, 1))(*program.inputs)]
+            value, found = jax.value_and_grad(f, argnums=(0, 1))(*program.inputs)
+            return value, [np.asarray(g) for g in found]
         except (TypeError, IndexError, ValueError):
             return None  # what JAX does not take as NumPy does, such as an axis of a number
 
@@ -124,9 +125,10 @@ def _torch() -> Callable[[Any], Any]:
         except (RuntimeError, TypeError, IndexError, ValueError):
             return None  # what PyTorch's methods do not take as NumPy's do, such as `.T` of three axes
         if not out.requires_grad:
-            return [np.zeros(x.shape) for x in inputs]
+            return out.item(), [np.zeros(x.shape) for x in inputs]
         found = torch.autograd.grad(out, inputs, allow_unused=True)
-        return [np.zeros(x.shape) if g is None else g.numpy() for g, x in zip(found, inputs, strict=True)]
+        slopes = [np.zeros(x.shape) if g is None else g.numpy() for g, x in zip(found, inputs, strict=True)]
+        return out.item(), slopes
 
     return slopes
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gradscribe.runtime.rules import counting, ufuncs
+from gradscribe.runtime.rules import counting, creation, ufuncs
 
-from samples import RANKS, Sample, binary, question, reduction, running, unary
+from samples import POSITIVE, RANKS, Sample, binary, question, reduction, running, unary
 
 NAN = np.array([[1, 1, 1, 0], [1, 0, 1, 1], [1, 1, 1, 1]], bool)
 PLACES = [0, 2, 1]
@@ -131,6 +131,19 @@ COUNTS = [
     ),
 ]
 
+ENDS = [
+    Sample(np.diff, (((4,), (2,)), ((3, 4), (3, 1))), ({}, {"n": 2}), call=lambda x, p, **k: np.diff(x, prepend=p, **k)),
+    Sample(np.diff, (((4,), ()), ((3, 4), (3, 2))), ({}, {"n": 2}), call=lambda x, p, **k: np.diff(x, append=p, **k)),
+    Sample(np.trapezoid, (((3, 4), ()),), ({}, {"axis": 0}), call=lambda y, dx, **k: np.trapezoid(y, dx=dx, **k)),
+    Sample(np.pad, (((3, 4), ()),), call=lambda x, v: np.pad(x, ((1, 0), (2, 1)), constant_values=v)),
+    Sample(
+        np.interp, (((4,), (3,)),), domain=((-0.9, 0.3), (0.0, 0.1)), kinks=(0.0,),
+        call=lambda x, moved: np.interp(x, moved + np.linspace(-1.2, 1.0, 3), np.linspace(-1.2, 1.0, 3) ** 2),
+    ),
+    Sample(np.arange, (((), ()),), domain=POSITIVE, call=lambda start, step: np.arange(start, start + 3.5 * step, step), scoped=True),
+    Sample(creation.count_sum, (((4,),),)),
+]  # fmt: skip
+
 HOLED = [
     *reduction(np.nanprod, {"axis": 1, "where": MASK}, {"initial": 2.0})[:1],
     Sample(np.nanprod, (((3, 4),),), ({}, {"axis": 0}), call=lambda x, **k: np.nanprod(holed(x), **k)),
@@ -140,4 +153,4 @@ HOLED = [
     ),
 ]
 
-SAMPLES_NUMPY: list[Sample] = [*QUANTILES, *PAIRS, *METHODS, *COUNTS, *HOLED]
+SAMPLES_NUMPY: list[Sample] = [*QUANTILES, *PAIRS, *METHODS, *COUNTS, *ENDS, *HOLED]

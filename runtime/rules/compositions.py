@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import NoRuleError
 from ..registry import composed
-from .support import happens
+from .elementwise import astype
+from .support import happens, literal
 
 _NONE = np._NoValue
 
@@ -84,8 +85,6 @@ def cov(
     aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """The covariance matrix of rows (or columns)."""
-    if fweights is not None or aweights is not None:
-        raise NoRuleError("np.cov with weights has no gradient rule in gradscribe: weigh the rows, then sum their products")
     exact = np.result_type(*[m] if y is None else [m, y], np.float64) if dtype is None else dtype
     x = np.atleast_2d(np.positive(m, dtype=exact) if np.result_type(m) != exact else m)
     if not rowvar and np.ndim(m) != 1:
@@ -93,9 +92,34 @@ def cov(
     if y is not None:
         more = np.atleast_2d(y)
         x = np.concatenate((x, more.T if not rowvar and np.shape(more)[0] != 1 else more), axis=0)
-    x = x - np.mean(x, axis=1)[:, None]
-    count = np.shape(x)[1] - (int(not bias) if ddof is None else ddof)
-    return np.squeeze(np.dot(x, np.conj(x.T) if exact.kind == "c" else x.T) * np.true_divide(1, count))
+    lost, weights = int(not bias) if ddof is None else ddof, _weights(fweights, aweights, np.shape(x)[1], x)
+    if weights is None:
+        x, count = x - np.mean(x, axis=1)[:, None], np.shape(x)[1] - lost
+        other = x
+    else:
+        mean, total = average(x, axis=1, weights=weights, returned=True)
+        over = np.sum(weights * aweights) / total[0] if lost and aweights is not None else 1
+        x, count = x - mean[:, None], total[0] - lost * over
+        other = x * weights
+    return np.squeeze(np.dot(x, np.conj(other.T) if exact.kind == "c" else other.T) * np.true_divide(1, count))
+
+
+def _weights(fweights: Any, aweights: Any, n: int, beside: Any) -> Any:
+    """How often and how much each observation counts, as one weight."""
+    found: Any = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        given = literal(given, beside)
+        if np.ndim(given) > 1:
+            raise RuntimeError(f"cannot handle multidimensional {name}")
+        if np.shape(given)[0] != n:
+            raise RuntimeError(f"incompatible numbers of samples and {name}")
+        if happens(given < 0):
+            raise ValueError(f"{name} cannot be negative")
+        given = astype(given, np.dtype(float)) if name == "fweights" or given.dtype.kind != "f" else given
+        found = given if found is None else found * given
+    return found
 
 
 @composed(np.corrcoef)

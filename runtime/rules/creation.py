@@ -17,7 +17,23 @@ for _new in (np.zeros, np.ones, np.empty):
 for _like in (np.zeros_like, np.ones_like, np.empty_like):
     undifferentiable(_like, "x, dtype=None, order='K', subok=True, shape=None", creation)
 
-undifferentiable(np.arange, "start, stop=None, step=1, *, dtype=None", creation)
+op(np.arange, "start, stop=None, step=1, *, dtype=None", creation)
+rule(
+    np.arange,
+    start=lambda g, stop: np.zeros_like(np.sum(g)) if stop is None else np.sum(g),  # of one number it is the stop
+    stop=lambda g: np.zeros_like(np.sum(g)),
+    step=lambda g: count_sum(g),
+)
+
+
+@primitive("x", Kind.linear)
+def count_sum(x: Any) -> Any:
+    """The sum of a vector weighted by 0, 1, 2, ..."""
+    return np.dot(x, np.arange(x.shape[0], dtype=x.dtype))
+
+
+rule(count_sum, x=lambda g, x_shape: np.arange(x_shape[0]) * g)
+
 undifferentiable(np.eye, "N, M=None, k=0, dtype=float, order='C'", creation)
 undifferentiable(np.identity, "n, dtype=None", creation)
 undifferentiable(np.tri, "N, M=None, k=0, dtype=float", creation)

@@ -25,15 +25,20 @@ op(np.diff, "x, n=1, axis=-1, prepend=NoValue, append=NoValue", linear)
 rule(
     np.diff,
     x=lambda g, n, axis, prepend, append, x_shape: undiff(g, n, axis, prepend, append, x_shape),
+    prepend=lambda g, n, axis, prepend, append, x_shape: undiff(g, n, axis, prepend, append, x_shape, -1),
+    append=lambda g, n, axis, prepend, append, x_shape: undiff(g, n, axis, prepend, append, x_shape, 1),
 )
 
 
-def undiff(g: Any, n: int, axis: int, prepend: Any, append: Any, x_shape: Any) -> Any:
-    """The cotangent of what was differenced: differenced again, between zeros, with the sign turned n times."""
+def undiff(g: Any, n: int, axis: int, prepend: Any, append: Any, x_shape: Any, end: int = 0) -> Any:
+    """The cotangent of what was differenced (or of an `end`): differenced again, between zeros, with the sign turned n times."""
     before, after = _length(prepend, axis), _length(append, axis)
     n = min(n, x_shape[axis] + before + after)
     full = np.diff(pad_axis(g, axis, n, n), n, axis) if n else g
-    kept = full[along(axis, slice(before, before + x_shape[axis]))] if before or after else full
+    if end:
+        kept = full[along(axis, slice(0, before) if end < 0 else slice(before + x_shape[axis], None))]
+    else:
+        kept = full[along(axis, slice(before, before + x_shape[axis]))] if before or after else full
     return -kept if n % 2 else kept
 
 
@@ -48,6 +53,7 @@ rule(
     np.trapezoid,
     y=lambda g, x, dx, axis, y_shape: untrapezoid(g, x, dx, axis, y_shape),
     x=lambda g, y, axis, x_shape: untrapezoid_x(np.expand_dims(g, axis) * halves(y, axis), axis, len(x_shape)),
+    dx=lambda g, y, axis: g * np.sum(halves(y, axis), axis=axis),
 )
 
 
@@ -87,6 +93,7 @@ op(np.interp, "x, xp, fp, left=None, right=None", opaque)
 rule(
     np.interp,
     x=lambda g, x, xp, fp: np.where((x >= xp[0]) & (x < xp[-1]), g * slope(segment(x, xp), xp, fp), 0),
+    xp=lambda g, x, xp, fp: uninterp_xp(g, x, xp, fp),
     fp=lambda g, x, xp, fp_shape, fp_dtype, left, right: uninterp(g, x, xp, left, right, fp_shape, fp_dtype),
 )
 singular_at(np.interp, x=lambda x, xp: (x == entry(xp, segment(x, xp))) | (x == entry(xp, segment(x, xp) + 1)))
@@ -121,3 +128,12 @@ def uninterp(g: Any, x: Any, xp: Any, left: Any, right: Any, fp_shape: Any, fp_d
     start = entry(xp, k)
     share = np.clip((x - start) / (entry(xp, k + 1) - start), 0, 1)
     return scatter(g * (1 - share), k, fp_shape, fp_dtype) + scatter(g * share, k + 1, fp_shape, fp_dtype)
+
+
+def uninterp_xp(g: Any, x: Any, xp: Any, fp: Any) -> Any:
+    """The cotangent of the places: moving either end of a segment takes its share of the slope away."""
+    k = segment(x, xp)
+    start, shape, dtype = entry(xp, k), np.shape(xp), xp.dtype
+    share = (x - start) / (entry(xp, k + 1) - start)
+    lost = np.where((x >= xp[0]) & (x < xp[-1]), -g * slope(k, xp, fp), 0)
+    return scatter(lost * (1 - share), k, shape, dtype) + scatter(lost * share, k + 1, shape, dtype)

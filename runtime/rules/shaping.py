@@ -324,7 +324,18 @@ rule(
     x=lambda g, pad_width, mode, reflect_type, x_shape, x_dtype: unpad(
         g, pad_width, mode, reflect_type, x_shape, x_dtype
     ),
+    constant_values=lambda g, constant_values, pad_width, mode, x_shape, x_dtype: np.reshape(
+        np.sum(g) - np.sum(unpad(g, pad_width, mode, "even", x_shape, x_dtype)), one_number(constant_values)
+    ),
 )
+
+
+def one_number(value: Any) -> Any:
+    """The shape of an array of one number; several, one for each side, have no rule."""
+    if np.size(value) != 1:
+        raise NotImplementedError("np.pad with several constant_values has no gradient rule; pad side by side, with one each")
+    return np.shape(value)
+
 
 
 def widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from ....tracer.rebinding import rebind
 from ...trees import flatten, unflatten
 from ..control.operators import Undefined
 from .lists import GROWN, Collected, last_of
-from .unkept import Unkept
+from .unkept import Retyped, Unkept
 
 __all__ = ["Leaves", "Params", "plain_sample"]
 
@@ -176,6 +176,16 @@ class Leaves:
         ]
         return made
 
+    def retyped(self, wish: Retyped, irs: Sequence[Any]) -> Leaves | None:
+        """The state in which one variable starts as another type, if it is one of these; `irs` are the values of the carried."""
+        if wish.ir not in irs:
+            return None
+        k = self.places[irs.index(wish.ir)]
+        found = Leaves((), ())
+        found.values = list(self.values)
+        found.values[k] = wish.sample
+        return self.promoted(found)
+
     def unbound_in(self, found: Leaves) -> list[str]:
         """The variables of the user's that the region binds for the first time."""
         pairs = zip(self.values, found.values, self.names, strict=True)
@@ -214,6 +224,10 @@ class Leaves:
             elif _is_carried(a) and _is_carried(b):
                 x, y = _as(a, b), _as(b, a)
                 if not _alike(_type(x), _type(y)):
+                    for given, other in ((x, y), (y, x)):
+                        if isinstance(given, Operand) and _type(given).kind == "python" and not _type(other).shape:
+                            words = f"`{name or 'the value'}` is {_type(x)} in one branch and {_type(y)} in the other"
+                            raise Retyped(words, getattr(given, "_ir", None), plain_sample(other))
                     raise Unkept(f"`{name or 'the value'}` is {_type(x)} in one branch and {_type(y)} in the other")
                 if isinstance(x, Operand) or isinstance(y, Operand) or x != y or type(x) is not type(y):
                     found.append((k, x, y))

@@ -8,7 +8,7 @@ from typing import Any
 from ....tracer.operand import Operand
 from .lists import Listed
 
-__all__ = ["Backward", "Counted", "RangeSteps", "Steps", "Together", "known", "steps_of"]
+__all__ = ["Backward", "Counted", "RangeSteps", "Steps", "Together", "known", "place_name", "steps_of"]
 
 
 class Steps:
@@ -108,6 +108,15 @@ class Backward(Steps):
 
     def item(self, i: Any) -> Any:
         return self.others.item(self.n - 1 - i)
+
+
+def place_name(steps: Steps | None, target: Any) -> str | None:
+    """What a loop with such a target calls the place of a trip; None where it has no name for it."""
+    if isinstance(steps, Counted) and steps.start == 0 and isinstance(target, tuple):
+        target = target[0]
+    elif not (isinstance(steps, RangeSteps) and isinstance(steps.start, int) and (steps.start, steps.step) == (0, 1)):
+        return None
+    return target if isinstance(target, str) else None
 
 
 def known(n: Any) -> bool:

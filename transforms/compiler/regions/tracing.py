@@ -24,8 +24,8 @@ from .reverse import tensor_for
 from .stacks import stacked
 from .state import Leaves, Params
 from .state import plain_sample as samples_of
-from .steps import Backward, Counted, RangeSteps, Steps, Together, known, steps_of
-from .unkept import Unkept
+from .steps import Backward, Counted, RangeSteps, Steps, Together, known, place_name, steps_of
+from .unkept import Retyped, Unkept
 
 __all__ = ["Frame", "Regions"]
 
@@ -178,6 +178,8 @@ class Regions:
         try:
             return run()
         except Unkept as why:
+            if isinstance(why, Retyped) and self.frames:
+                raise
             self.refused[key] = why.reason
         except Exception as error:
             if RAISES or (not self.frames and self.kept):
@@ -211,12 +213,12 @@ class Regions:
             _refuse(notes)
             if known(steps.n) and int(steps.n) < FEW:
                 raise Unkept(f"has {steps.n} trips only")
-            return self._loop(body, state, names, test=test, steps=steps)
+            return self._loop(body, state, names, test=test, steps=steps, target=target)
 
         return self.attempt((body.__code__, line), run)
 
     def _loop(
-        self, body: Any, state: tuple[Any, ...], names: Sequence[str], *, test: Any, steps: Steps | None
+        self, body: Any, state: tuple[Any, ...], names: Sequence[str], *, test: Any, steps: Steps | None, target: Any = None
     ) -> Any:
         """Trace a loop and write it down: the state after it."""
         start = Leaves(state, names)
@@ -225,10 +227,17 @@ class Regions:
         for _ in range(8):
             item = (lambda i: i) if steps is None else steps.item
             with self.frame() as frame:
-                index = self.param(0, None, frame)
+                index = self.param(0, place_name(steps, target), frame)
                 params = start.params(lambda value, name: self.param(value, name, frame))
-                with grad_mode(False):
-                    found = Leaves(body(item(index), *params.state), names, start.collected)
+                try:
+                    with grad_mode(False):
+                        found = Leaves(body(item(index), *params.state), names, start.collected)
+                except Retyped as wish:
+                    again = start.retyped(wish, params.before)
+                    if again is None:
+                        raise
+                    start = again
+                    continue
             growing = start.growing(found)
             reason = start.fits(found)
             if growing:

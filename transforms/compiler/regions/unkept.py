@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....tracer.site import Site
 
-__all__ = ["Unkept"]
+__all__ = ["Retyped", "Unkept"]
 
 
 class Unkept(BaseException):
@@ -14,3 +14,12 @@ class Unkept(BaseException):
         super().__init__(reason)
         self.reason = reason
         self.site = site
+
+
+class Retyped(Unkept):
+    """A variable is a number of Python's in one branch, and of NumPy's in the other: a loop may let it start as the latter."""
+
+    def __init__(self, reason: str, ir: object, sample: object) -> None:
+        super().__init__(reason)
+        self.ir = ir
+        self.sample = sample

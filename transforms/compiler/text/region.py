@@ -23,7 +23,17 @@ from .widths import width
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["append", "changed", "finish", "inner", "into", "is_deferred", "is_read_once", "put_on_stacks", "variables_for"]
+__all__ = [
+    "append",
+    "changed",
+    "finish",
+    "inner",
+    "into",
+    "is_deferred",
+    "is_read_once",
+    "put_on_stacks",
+    "variables_for",
+]
 
 Pairs = list[tuple[Any, str]]  # results, and the variables that they become
 

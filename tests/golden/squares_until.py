@@ -1,0 +1,44 @@
+import numpy as np
+
+
+def squares_until_value_and_grad(x, limit):
+    """Specialised to x: 1-d float64; limit: a Python number.
+
+    Returns result: float64; d_x: like x.
+    """
+
+    # forward
+    s = np.float64(0.0)
+    result = np.float64(0.0)
+    stop = False
+    taken_list = []
+    for i in range(len(x)):  # golden_functions.py:287
+        if stop:
+            break
+        s = s + x[i] ** 2  # golden_functions.py:288
+        # golden_functions.py:289: if s > limit:
+        taken = s > limit
+        taken_list.append(taken)
+        if taken:
+            result = 2.0 * s  # golden_functions.py:290
+            stop = True
+    taken = not stop
+    if taken:
+        result = s
+
+    # backward
+    with np.errstate(all="ignore"):
+        if taken:
+            d_s = np.float64(1.0)
+            d_result = np.float64(0.0)
+        else:
+            d_s = np.float64(0.0)
+            d_result = np.float64(1.0)
+        d_x = np.zeros_like(x)
+        for i in reversed(range(len(taken_list))):
+            # golden_functions.py:289: if s > limit:
+            if taken_list[i]:
+                d_s = d_s + d_result * 2.0  # golden_functions.py:290
+                d_result = np.float64(0.0)
+            d_x[i] += d_s * (2.0 * x[i])  # golden_functions.py:288
+    return result, d_x

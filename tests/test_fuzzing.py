@@ -1,0 +1,116 @@
+"""Programs by chance over the table of ops; fuzzing.py says what is compared. The cases that it found stand at the end."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradscribe as gs
+
+import fuzzing
+
+FEW, MANY = 12, 10_000
+NO_TORCH = "PyTorch, whose gradients these are compared with, is missing"
+
+
+@pytest.fixture(scope="module")
+def samples() -> list[Any]:
+    return fuzzing.recorded()
+
+
+def test_all_sorts_of_ops_are_drawn_from(samples: list[Any]) -> None:
+    names = {sample.name for sample, *_ in samples}
+    assert len(names) > 150
+    assert {"np.linalg.solve", "scipy.special.expit", "np.sort"} <= names
+
+
+@pytest.mark.parametrize("seed", range(FEW))
+def test_programs_by_chance(seed: int, samples: list[Any]) -> None:
+    program = fuzzing.Program(random.Random(seed).choice, 6, False, samples)
+    assert not fuzzing.problem(program), program.text
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("seed", range(10 * FEW))
+def test_pure_programs_against_pytorch(seed: int) -> None:
+    pytest.importorskip("torch", reason=NO_TORCH)
+    from fuzzing_peers import PEERS
+
+    program = fuzzing.Program(random.Random(seed).choice, 8, True, [])
+    assert not fuzzing.other_problem(program, PEERS["torch"]()), program.text
+
+
+def drawn(few: bool, samples: list[Any]) -> None:
+    """Programs that hypothesis draws, and makes smaller where one fails."""
+    if importlib.util.find_spec("hypothesis") is None:
+        pytest.skip("hypothesis, which draws the programs, is missing: it comes with the extra `parity`")
+    from hypothesis import HealthCheck, given, settings
+    from hypothesis import strategies as st
+
+    @settings(
+        max_examples=FEW if few else MANY, deadline=None, derandomize=few, database=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(st.data())
+    def run(data: Any) -> None:
+        choose = lambda options: data.draw(st.sampled_from(options))
+        program = fuzzing.Program(choose, choose(range(1, 8)), False, samples)
+        assert not fuzzing.problem(program), program.text
+
+    run()
+
+
+@pytest.mark.parity
+def test_programs_that_hypothesis_draws(samples: list[Any]) -> None:
+    drawn(True, samples)
+
+
+@pytest.mark.parity
+@pytest.mark.slow
+def test_many_programs_that_hypothesis_draws(samples: list[Any]) -> None:
+    drawn(False, samples)
+
+
+@pytest.mark.parity
+def test_a_wrong_rule_is_found() -> None:
+    pytest.importorskip("torch", reason=NO_TORCH)
+    from fuzzing_peers import PEERS
+
+    wrong = lambda x: gs.stop_gradient(np.sin(x)) + 1.001 * (np.sin(x) - gs.stop_gradient(np.sin(x)))
+    program = fuzzing.Program(random.Random(0).choice, 0, True, [])
+    program.lines = ["return np.sum(sine(x)) + np.sum(y)"]
+    torch = pytest.importorskip("torch")
+    program.space["sine"] = lambda x: torch.sin(x) if isinstance(x, torch.Tensor) else wrong(x)
+    assert "the other library" in str(fuzzing.other_problem(program, PEERS["torch"]()))
+
+
+# what fuzzing found
+
+
+def check(f: Any, *args: Any) -> None:
+    """Hold a gradient against differences, and the compiled one against it."""
+    gradient = gs.grad(f, argnums=tuple(range(len(args))))
+    gs.check_grads(f, *args, order=1)
+    for a, b in zip(gs.compile(gradient, verify="first calls")(*args), gradient(*args), strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert np.asarray(a).strides == np.asarray(b).strides
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x.T**3 * 2.3), lambda x: np.sum(np.nan_to_num(np.transpose(x)) * 2.3),
+        lambda x: np.sum(np.where(x.T > 0, x.T, 0.5 * x.T) * 1.3), lambda x: np.sum(x.T * 2.0 * np.exp(x.T)),
+    ],
+)  # fmt: skip
+def test_a_spread_cotangent_meets_an_array_that_lies_column_by_column(f: Any) -> None:
+    check(f, np.random.default_rng(0).normal(size=(3, 2)))
+
+
+@pytest.mark.parametrize("f", [np.prod, np.max, np.min, np.mean, np.sum, np.cumsum])
+def test_an_axis_of_a_number(f: Any) -> None:
+    check(lambda x: np.sum(f(x * 2.0, axis=-1)) + np.sum(f(x, axis=0)), np.float64(0.7))
