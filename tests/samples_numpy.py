@@ -140,7 +140,10 @@ ENDS = [
         np.interp, (((4,), (3,)),), domain=((-0.9, 0.3), (0.0, 0.1)), kinks=(0.0,),
         call=lambda x, moved: np.interp(x, moved + np.linspace(-1.2, 1.0, 3), np.linspace(-1.2, 1.0, 3) ** 2),
     ),
-    Sample(np.arange, (((), ()),), domain=POSITIVE, call=lambda start, step: np.arange(start, start + 3.5 * step, step), scoped=True),
+    Sample(
+        np.arange, (((), ()),), scoped=True, finite=True,
+        call=lambda start, step: np.arange(start, start + 1.75 + 3.5 * np.abs(step), 0.5 + np.abs(step)),
+    ),
     Sample(creation.count_sum, (((4,),),)),
 ]  # fmt: skip
 

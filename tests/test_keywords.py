@@ -44,7 +44,7 @@ def test_words_of_ufuncs(name: str) -> None:
 
     def written(*a: Any) -> Any:
         buffer = a[-1] * 1.0
-        fn(*a[:-1], buffer)
+        fn(*a[:-1], out=buffer)
         return buffer * a[-1]
 
     def cast(*a: Any) -> Any:

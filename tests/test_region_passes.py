@@ -13,9 +13,10 @@ import pytest
 from test_passes import Builder, bits
 
 from gradscribe.runtime.ir import Call, Graph, Value, interpret, type_of
+from gradscribe.runtime.ops import shape_of
 from gradscribe.runtime.regions import COND, SCAN, STACK, Branch, Loop, cond, regions_of, scan, stack_value
 from gradscribe.runtime.registry import require
-from gradscribe.runtime.rules.control import size_of
+from gradscribe.runtime.rules.control import count_of, size_of
 from gradscribe.transforms.compiler.cache_key import cache_key
 from gradscribe.transforms.compiler.passes import FAST, PASSES, optimise
 from gradscribe.transforms.compiler.passes.cse import common_subexpressions
@@ -393,6 +394,34 @@ def test_a_branch_of_a_known_condition_is_what_it_does() -> None:
     assert len(next(call for call in found.calls if call.op is COND).outs) == 1, "one of them gives what it is given"
 
 
+def test_what_is_asked_for_its_shape_alone_is_not_stacked() -> None:
+    b = Regions(A, M)
+
+    def forward(f: Regions, t: Value, carry: Any, xs: Any, inv: Any) -> Any:
+        (h,), (w,) = carry, inv
+        wide = f.add(operator.matmul, w, w)
+        z = f.add(np.concatenate, (h, f.add(np.sin, h)))
+        half = f.add(operator.getitem, f.add(np.cos, z), slice(None, 3))
+        return [f.add(operator.matmul, wide, half)], [h, z, f.add(np.negative, half)]
+
+    end, *stacks, trips = b.scan(forward, b.inputs[:1], (), b.inputs[1:], 4)
+
+    def backward(f: Regions, t: Value, carry: Any, xs: Any, inv: Any) -> Any:
+        h, z, half = xs
+        total = f.add(operator.add, carry[0], f.add(np.zeros, f.add(shape_of, h), quiet=True), quiet=True)
+        total = f.add(operator.add, total, f.add(count_of, z), quiet=True)
+        (end,) = f.cond(
+            True, lambda g, ins: [g.add(np.full, g.add(shape_of, ins[0]), 2.0)], lambda g, ins: [ins[0]], [half]
+        )
+        return [f.add(operator.add, total, end, quiet=True)], []
+
+    d_h, _ = b.scan(backward, [end], stacks, (), trips, reverse=True, quiet=True)
+    graph = b.gives(end, d_h)
+    found = optimise(graph)
+    same(graph, found, b.concrete)
+    assert [call.args[2] for call in loops_of(found)] == [(), ()]
+
+
 def test_nested_loops_are_relieved_from_within() -> None:
     """The inner stacks, which the outer loop stacks for its reverse, are those of the state alone."""
     b = Regions(A, M)
@@ -528,7 +557,7 @@ class Random:
         for _ in range(count):
             x, y, c = self.array(b, pool), self.array(b, pool), self.number(pool)
             stacks = [v for v in pool if v.type.kind == "stack" and b.now(v) and v.element.type.shape == (3,)]  # type: ignore[union-attr]
-            kinds = ["unary", "unary", "binary", "binary", "scaled", "sum", "view", "row", "twice", "matmul"]
+            kinds = ["unary", "unary", "binary", "binary", "scaled", "sum", "view", "row", "twice", "matmul", "size"]
             kind = self.choose.choice(
                 kinds + ["loop", "branch"] * 2 * (depth > 0) + ["reverse"] * 3 * bool(stacks and depth)
             )
@@ -555,6 +584,8 @@ class Random:
             elif kind == "twice":
                 fn = self.choose.choice([np.sin, operator.neg])
                 pool += [b.add(fn, x, quiet=quiet), b.add(fn, x, quiet=quiet)]
+            elif kind == "size":
+                pool.append(b.add(count_of, x))
             elif kind == "matmul":
                 square = [v for v in pool if v.type.kind == "array" and v.type.shape == (3, 3)]
                 pool.append(b.add(operator.matmul, self.choose.choice(square), x, quiet=quiet))

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import gradscribe as gs
-from gradscribe.transforms.compiler import compiled as machinery
+from gradscribe.transforms.compiler.compiled import Compiled
 from gradscribe.transforms.compiler.difference import difference
+from gradscribe.transforms.compiler.specialise import Specialisation
 
-__all__ = ["DERIVATIVES", "captures", "held", "summed"]
+__all__ = ["DERIVATIVES", "Work", "held", "summed", "working"]
 
 
 def summed(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,28 +37,39 @@ DERIVATIVES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+class Work(NamedTuple):
+    """What a compiled function did in some calls."""
+
+    captures: list[Any]  # the calls that followed the function anew
+    texts: list[Any]  # the graphs that were optimised and written down
+
+
 @contextlib.contextmanager
-def captures() -> Iterator[list[Any]]:
-    """A list that grows with every capture."""
-    found: list[Any] = []
-    original = machinery.Compiled._capture
+def working() -> Iterator[Work]:
+    """What is captured and written down in a block: the lists grow."""
+    work = Work([], [])
+    capture, made = Compiled._capture, Specialisation.__init__
 
-    def counting(self: Any, *args: Any) -> Any:
-        found.append(self)
-        return original(self, *args)
+    def capturing(self: Any, *args: Any) -> Any:
+        work.captures.append(self)
+        return capture(self, *args)
 
-    machinery.Compiled._capture = counting  # type: ignore[method-assign]
+    def making(self: Any, *args: Any) -> None:
+        work.texts.append(self)
+        made(self, *args)
+
+    Compiled._capture, Specialisation.__init__ = capturing, making  # type: ignore[method-assign]
     try:
-        yield found
+        yield work
     finally:
-        machinery.Compiled._capture = original  # type: ignore[method-assign]
+        Compiled._capture, Specialisation.__init__ = capture, made  # type: ignore[method-assign]
 
 
-def held(eager: Callable[..., Any], calls: Sequence[Callable[[], tuple[Any, ...]]], **options: Any) -> tuple[Any, int]:
-    """Compile, and hold every call against eager, bit for bit, there and back: the compiled function, and its captures."""
+def held(eager: Callable[..., Any], calls: Sequence[Callable[[], tuple[Any, ...]]], **options: Any) -> tuple[Any, Work]:
+    """Compile, and hold every call against eager, bit for bit, there and back: the compiled function, and its work."""
     compiled = gs.compile(eager, verify="first calls", max_specialisations=100, **options)
-    with captures() as found:
+    with working() as work:
         for call in itertools.chain(calls, calls, reversed(calls)):
             problem = difference(compiled(*call()), eager(*call()))
             assert problem is None, f"{problem} for {call()}"
-    return compiled, len(found)
+    return compiled, work

@@ -18,6 +18,9 @@ from .compiler.guards.size_words import with_free_sizes
 __all__ = ["Assumed", "Eager", "Explanation", "Specialised", "explain"]
 
 
+MOST = 24  # assumptions of one specialisation that are shown
+
+
 class Assumed(NamedTuple):
     """One thing that a specialisation assumes, and the user's line that it stems from."""
 
@@ -37,6 +40,7 @@ class Specialised(NamedTuple):
     assumptions: tuple[Assumed, ...]
     hits: int
     source: str
+    unrolled: tuple[str, ...] = ()  # loops that are not loops in the source, and why
     effects: tuple[str, ...] = ()  # what can be seen from outside, in order: `rng.normal`, `print`
 
 
@@ -75,8 +79,9 @@ class Explanation:
         for k, one in enumerate(self.specialisations, 1):
             lines += ["", f"{k}. {one.name}: hit {one.hits} time{'s' * (one.hits != 1)} since the call that made it"]
             lines += _listed("serves", with_free_sizes(one.signatures))
-            lines += _listed("assumes", [str(a) for a in one.assumptions], len(one.assumptions))
+            lines += _listed("assumes", [str(a) for a in one.assumptions], MOST)
             lines += _listed("effects", one.effects)
+            lines += _listed("unrolled", one.unrolled)
         if self.misses:
             last = self.misses[-1]
             lines += ["", f"The last miss ({len(self.misses)} so far):" if len(self.misses) > 1 else "The last miss:"]
@@ -138,7 +143,10 @@ def explain(function: Any) -> Explanation:
             name += f", path {tree.paths.index(specialisation) + 1} of {len(tree.paths)}"
         text = (tree or specialisation).text
         specialisations.append(
-            Specialised(name, tuple(signatures), tuple(assumed), hits, text, effect_words(specialisation.raw))
+            Specialised(
+                name, tuple(signatures), tuple(assumed), hits, text, specialisation.unrolled,
+                effect_words(specialisation.raw),
+            )  # fmt: skip
         )
     eager = [Eager(why.reason, why.site, calls, instead(why)) for why, calls in function._said.items()]
     fastmath = bool(function.options.get("fastmath"))

@@ -32,7 +32,7 @@ def count_sum(x: Any) -> Any:
     return np.dot(x, np.arange(x.shape[0], dtype=x.dtype))
 
 
-rule(count_sum, x=lambda g, x_shape: np.arange(x_shape[0]) * g)
+rule(count_sum, x=lambda g, x_shape: np.linspace(np.zeros_like(g), g * (x_shape[0] - 1), x_shape[0]))
 
 undifferentiable(np.eye, "N, M=None, k=0, dtype=float, order='C'", creation)
 undifferentiable(np.identity, "n, dtype=None", creation)
@@ -45,7 +45,8 @@ undifferentiable(np.diag_indices, "n, ndim=2", creation, n_out=None)
 
 for _window in (np.bartlett, np.blackman, np.hamming, np.hanning):
     undifferentiable(_window, "M", creation)
-undifferentiable(np.kaiser, "M, beta", creation)
+op(np.kaiser, "M, beta", creation)
+rule(np.kaiser, M=None)
 
 op(np.full, "shape, fill_value, dtype=None, order='C'", creation)
 rule(np.full, fill_value=lambda g: g)

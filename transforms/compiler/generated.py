@@ -31,6 +31,7 @@ class Specialisation:
 
     paths: tuple[Specialisation, ...] = ()  # of a tree
     key: str | None = None  # of the text in the cache
+    unrolled: tuple[str, ...] = ()  # loops that were not kept, and why
 
     def __init__(
         self, text: str, graph: Graph | None, raw: Graph, signature: Signature, name: str, rebuild: Any,

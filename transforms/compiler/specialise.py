@@ -164,12 +164,17 @@ def captured(
     and branches are kept, the run gives no result, and the function runs by itself once more; but with `keeps=False`
     all loops are unrolled.
     """
+    unrolled: tuple[str, ...] = ()
     if keeps and reaches_control_flow(untransformed(function)):
+        first = Capture(varying, keeps=True)
         try:
-            return _captured(function, inputs, optimised, varying, families, Capture(varying, keeps=True))
-        except Unkept:
-            pass
-    return _captured(function, inputs, optimised, varying, families, Capture(varying))
+            return _captured(function, inputs, optimised, varying, families, first)
+        except Unkept as why:
+            where = f"{why.site}: " if why.site else ""
+            unrolled = (*first.regions.unrolled(), f"{where}it {why.reason}")
+    capture = Capture(varying)
+    capture.unrolled = unrolled
+    return _captured(function, inputs, optimised, varying, families, capture)
 
 
 def _captured(
@@ -293,6 +298,7 @@ def _made(
         digest = None if capture.varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
         specialisation = Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised)
         specialisation.key = key
+    specialisation.unrolled = capture.unrolled if capture.regions is None else capture.regions.unrolled()
     if capture.regions is not None and capture.regions.reordered:
         specialisation.eps = coarsest(recorded)
     arrays = {path: array for path, (_, array) in capture.arrays.items()}

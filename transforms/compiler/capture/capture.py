@@ -35,6 +35,8 @@ from .written import Written
 
 __all__ = ["Capture"]
 
+MANY_TRIPS = 1_000  # of a loop that is unrolled, by decisions: each takes about 5 ms to write down
+MANY_CALLS = 20_000
 _NAMING = ("__name__", "__qualname__", "__doc__", "__module__")
 _VALUE_EXITS = frozenset(["bool", "int", "float", "complex", "index", "item"])
 _EXIT_WORDS = {
@@ -57,6 +59,7 @@ class Capture:
     def __init__(self, varying: Collection[Path] = (), keeps: bool = False) -> None:
         self.regions = Regions(self) if keeps else None  # where loops and branches stay what they are
         self.varying = varying  # where numbers are read that change from call to call
+        self.unrolled: tuple[str, ...] = ()  # the loops that an attempt to keep them could not, and why
         self.varied = False  # whether one of them became an input
         self.postponed = False  # what this run did to attributes, the next one need not do
         self.graph = Graph([], [], [])
@@ -68,6 +71,7 @@ class Capture:
         self.arrays: dict[Path, tuple[Value, Any]] = {}  # arrays read from outside: inputs
         self.has_number_guards = False
         self._catching: set[types.CodeType] = set()  # code that catches exceptions, or leaves a `with` by them
+        self._decided: dict[Site | None, int] = {}  # how often the code decided by a value, at each place
         self._entered: types.FunctionType | None = None  # the last function that became part of it
         self._backward: Site | None = None
         self._in_backward: bool | str = False  # "tangents" while those go forward
@@ -123,6 +127,9 @@ class Capture:
         if regions is not None and regions.expected is not None:
             return regions.replayed(op, results)
         args = tuple([self.operand(b) for b in bound])
+        if len(self.graph.calls) >= MANY_CALLS:
+            self.fail(f"unrolls a loop into more than {MANY_CALLS:,} operations")
+            return None
         if op.may_raise and self._catching:
             self.fail(f"calls {op.path}, which can raise, beside code that catches errors")
             return None
@@ -246,7 +253,12 @@ class Capture:
                 calls = self.regions.root()
                 if self.regions.is_open(ir):
                     raise Unkept(f"decides by {how}() of a value that each trip changes", self._site())
-            calls.append(Call(require(guard), (ir, how, expect), (Value(ir.type),), self._site()))
+            site = self._site()
+            calls.append(Call(require(guard), (ir, how, expect), (Value(ir.type),), site))
+            self._decided[site] = self._decided.get(site, 0) + 1
+            if self._decided[site] > MANY_TRIPS:
+                why = f" ({self.unrolled[0]})" if self.unrolled else ""
+                self.fail(f"decides more than {MANY_TRIPS:,} times here, in a loop that could not be kept{why}", site)
         elif how == "format":
             self.messages.formatted(tensor, spec)
         elif how in _EXIT_WORDS:

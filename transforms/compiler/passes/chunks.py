@@ -53,7 +53,7 @@ def _reverses(graph: Graph, call: Call) -> list[Call]:
     """The loops that walk the stacks of another; none where those serve anything else, or nothing of weight is stacked."""
     forward = Scan(call)
     stacks = {y.out for y in forward.ys}
-    if forward.xs or not any(y.out.element is not None and y.out.element.type.kind != "python" for y in forward.ys):
+    if forward.xs or not any(map(_has_weight, stacks)):
         return []
     readers = [reader for reader in graph.calls if not stacks.isdisjoint(reader.reads)]
     if not stacks.isdisjoint(values_in(graph.outputs)) or any(reader.op is not SCAN for reader in readers):
@@ -71,6 +71,11 @@ def _reverses(graph: Graph, call: Call) -> list[Call]:
         if any(x.given not in stacks for x in walk.xs) or all(walk.n is not n and walk.n != n for n in counts):
             return []
     return readers
+
+
+def _has_weight(stack: Value) -> bool:
+    """Whether a stack holds more than counts and truth values."""
+    return stack.element is not None and stack.element.type.dtype.kind not in "biu"
 
 
 class _Chunks:

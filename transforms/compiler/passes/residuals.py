@@ -1,17 +1,19 @@
 """What a loop remembers for its reverse: what the reverse can have in another way is not stacked.
 
-An invariant is given to both loops; the place of a trip, views, rows `x[t]` and signs are computed again; and where a
-carried value is wanted before and after a trip, one is stacked and the other carried backwards. The bits stay.
+An invariant is given to both loops; the place of a trip, views, rows `x[t]` and signs are computed again; of what only the
+shape is asked another value of that shape will do; and where a carried value is wanted before and after a trip, one is
+stacked and the other carried backwards. The bits stay.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
-from ....runtime.regions import SCAN
-from .rewrite import key_of, seen_from_outside
+from ....runtime.regions import COND, SCAN, is_region, regions_of
+from .rewrite import is_elementwise, key_of, seen_from_outside
 from .scans import Carry, Item, Scan, like
 
 __all__ = ["residuals"]
@@ -74,6 +76,8 @@ class _Pair:
             for item in [x for x in self.reverse.xs if y.out not in self.kept and _is(self.outer(y.out), x.given)]:
                 found = self.there(y.value, but=item) if self.may_drop(item) else _NOT
                 found = self.backwards(y.value) if found is _NOT else found
+                if found is _NOT and _is_measured(self.reverse.body, item.param) and self.may_drop(item):
+                    found = self.alike(y.value, item)
                 if found is not _NOT:
                     self.reverse.xs.remove(item)
                     self.reverse.replace({item.param: found})
@@ -137,6 +141,55 @@ class _Pair:
                 reverse.carry.append(Carry(start, param, before, like(c.out), None))
                 return param
         return _NOT
+
+    def alike(self, v: Value, item: Item) -> Any:
+        """What has the shape of a value, where that is all that is asked; at last the numbers, as its type has them."""
+        form = v.type[:3]
+        while True:
+            again: dict[Value, Call] = {}
+            found = self.find(v, again, item)
+            ends = [self.outer(c.out) for c in self.forward.carry if v is c.param or v is c.after]
+            if (found is _NOT or again) and ends and ends[0] is not _NOT:
+                found, again = self.reverse.reads(ends[0]), {}
+            if isinstance(found, Value) and not again and found.type[:3] == form:
+                return found
+            call = self.maker.get(v)
+            same = [w for w in call.reads if w.type.shape == form[2]] if call and is_elementwise(call) else []
+            if not same:
+                break
+            v = same[0]
+        sizes = [call for call in self.reverse.calls if item.param in call.reads]
+        if any(call.op.path not in _SIZES for call in sizes):
+            return _NOT
+        self.reverse.calls = [call for call in self.reverse.calls if call not in sizes]
+        self.reverse.replace({call.outs[0]: _size(call, form[2]) for call in sizes})
+        return None
+
+
+def _is_measured(graph: Graph, v: Value) -> bool:
+    """Whether an array is read for its shape alone, in regions, too."""
+    if v.type.kind != "array" or v in set(values_in(graph.outputs)):
+        return False
+    for call in [call for call in graph.calls if v in call.reads]:
+        if not is_region(call):
+            if call.op.path not in _SIZES:
+                return False
+            continue
+        given_on = call.args[2] if call.op is COND else call.args[3]
+        if v in set(values_in(call.args[1])):
+            return False
+        for region in regions_of(call):
+            own = region.inputs[len(region.inputs) - len(given_on) :]
+            if not all(_is_measured(region, p) for p, given in zip(own, given_on, strict=True) if given is v):
+                return False
+    return True
+
+
+def _size(call: Call, shape: tuple[int, ...]) -> Any:
+    """What a call that asks for a size gives."""
+    if call.op.path == "shape":
+        return shape
+    return math.prod(shape) if call.op.path == "count" else shape[call.args[1]]
 
 
 def _is_cheap(call: Call) -> bool:

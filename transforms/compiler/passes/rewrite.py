@@ -57,7 +57,9 @@ def is_elementwise(call: Call) -> bool:
     op = call.op
     if op.kind.value not in ("elementwise", "linear", "bilinear") or op.n_out != 1 or op.title == "Matmul":
         return False
-    return isinstance(op.fn, np.ufunc) or op.infix is not None
+    if isinstance(op.fn, np.ufunc):
+        return op.fn.signature is None  # np.matvec and its like have one: they work on whole vectors
+    return op.infix is not None
 
 
 def key_of(x: Any) -> Any:

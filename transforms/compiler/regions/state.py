@@ -135,20 +135,20 @@ class Leaves:
     def fits(self, found: Leaves) -> str | None:
         """Why the state after a trip cannot be the state before the next, in words; None where it can, or promoted."""
         if [s for s, _ in self.structures] != [s for s, _ in found.structures]:
-            return f"`{_changed(self, found)}` has another structure after a trip"
+            return f"leaves `{_changed(self, found)}` with another structure after a trip"
         for k, (a, b) in enumerate(zip(self.values, found.values, strict=True)):
             name = self.names[k]
             if is_unbound(a) and (_is_carried(b) or is_unbound(b)):
                 continue
             if _is_carried(a) != _is_carried(b):
-                return f"`{name}` is a {_word(a)} before a trip and a {_word(b)} after it"
+                return f"finds `{name}` a {_word(a)}, and leaves it a {_word(b)}"
             if not _is_carried(a):
                 if a is not b and not (type(a) is type(b) is str and a == b):
-                    return f"`{name}`, a {_word(a)}, is another one after a trip"
+                    return f"gives `{name}` another {_word(a)} with each trip"
                 continue
             before, after = _type(a), _type(_as(b, a))
             if before.shape != after.shape:
-                return f"`{name}` has shape {before.shape} before a trip and {after.shape} after it"
+                return f"finds `{name}` of shape {before.shape}, and leaves it of shape {after.shape}"
         return None
 
     def may_peel(self, found: Leaves) -> bool:
@@ -211,7 +211,7 @@ class Leaves:
     def paired(self, other: Leaves) -> list[tuple[int, Any, Any]]:
         """For each leaf that a branch gives: its place, and what either arm gives; raises Unkept where they do not fit."""
         if [s for s, _ in self.structures] != [s for s, _ in other.structures]:
-            raise Unkept(f"`{_changed(self, other)}` has another structure in either branch")
+            raise Unkept(f"leaves `{_changed(self, other)}` with another structure in either branch")
         found: list[tuple[int, Any, Any]] = []
         for k, (a, b) in enumerate(zip(self.values, other.values, strict=True)):
             if a is b or (isinstance(a, Operand) and isinstance(b, Operand) and _same(a, b)):
@@ -226,13 +226,13 @@ class Leaves:
                 if not _alike(_type(x), _type(y)):
                     for given, other in ((x, y), (y, x)):
                         if isinstance(given, Operand) and _type(given).kind == "python" and not _type(other).shape:
-                            words = f"`{name or 'the value'}` is {_type(x)} in one branch and {_type(y)} in the other"
+                            words = f"gives `{name or 'its value'}` as {_type(x)} in one branch and {_type(y)} in the other"
                             raise Retyped(words, getattr(given, "_ir", None), plain_sample(other))
-                    raise Unkept(f"`{name or 'the value'}` is {_type(x)} in one branch and {_type(y)} in the other")
+                    raise Unkept(f"gives `{name or 'its value'}` as {_type(x)} in one branch and {_type(y)} in the other")
                 if isinstance(x, Operand) or isinstance(y, Operand) or x != y or type(x) is not type(y):
                     found.append((k, x, y))
             elif not (is_unbound(a) and is_unbound(b)) and not (type(a) is type(b) and a == b):
-                raise Unkept(f"`{name or 'the value'}` is a {_word(a)} in one branch and a {_word(b)} in the other")
+                raise Unkept(f"gives `{name or 'its value'}` as a {_word(a)} in one branch and a {_word(b)} in the other")
         return found
 
     def pair_names(self, pairs: Sequence[tuple[int, Any, Any]]) -> list[str | None]:
@@ -325,7 +325,7 @@ def _promoted(a: Any, b: Any, name: str) -> Any:
     if _alike(before, t):
         return a
     if before.shape != t.shape or not np.can_cast(before.dtype, t.dtype, "same_kind") or t.kind == "python" != before.kind:
-        raise Unkept(f"`{name}` is {before} before a trip and {t} after it")
+        raise Unkept(f"finds `{name}` {before}, and leaves it {t}")
     if not isinstance(a, Operand):
         if t.kind == "python":
             return float(a)
@@ -333,5 +333,5 @@ def _promoted(a: Any, b: Any, name: str) -> Any:
     if before.kind == "python":
         return a * t.dtype.type(1) if t.kind == "scalar" else apply(require(np.full), (t.shape, a, t.dtype), {})
     if before.kind != t.kind:
-        raise Unkept(f"`{name}` is {before} before a trip and {t} after it")
+        raise Unkept(f"finds `{name}` {before}, and leaves it {t}")
     return a.astype(t.dtype)

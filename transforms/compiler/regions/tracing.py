@@ -16,6 +16,7 @@ from ....runtime.registry import require
 from ....runtime.rules.control import guard
 from ....tracer.modes import LOCAL, grad_mode
 from ....tracer.operand import Operand, wrap
+from ....tracer.site import Site
 from .lists import Collected, Listed, of_lists
 from .nodes import attach
 from .numbers import is_number, number
@@ -30,6 +31,7 @@ from .unkept import Retyped, Unkept
 __all__ = ["Frame", "Regions"]
 
 RAISES = False  # for those who work on it: errors in a trip are not taken for the user's
+NOTHING = "computes nothing that is traced"
 FEW = 4  # so many trips, at least, make a loop over a known range worth keeping
 
 
@@ -115,6 +117,10 @@ class Regions:
             or any(call.op.effect for call in self.root())
         )  # fmt: skip
 
+    def unrolled(self) -> tuple[str, ...]:
+        """The loops and branches that were not kept, and why; not those of Python's own values."""
+        return tuple(why for why in self.refused.values() if not why.endswith((NOTHING, "trips only")))
+
     def is_open(self, ir: Value) -> bool:
         """Whether nothing can be decided by a value: it is one of many trips."""
         return ir in self.stand_ins or any(ir in frame.made for frame in self.frames)
@@ -128,7 +134,7 @@ class Regions:
         if self.frames:
             frame = self.frames[-1]
             if getattr(base, "_ir", None) not in frame.made and all(base is not own for own in frame.fresh):
-                raise Unkept("writes into an array from outside the loop")
+                raise Unkept("writes into an array from outside of it")
 
     # tracing
     @contextlib.contextmanager
@@ -180,12 +186,16 @@ class Regions:
         except Unkept as why:
             if isinstance(why, Retyped) and self.frames:
                 raise
-            self.refused[key] = why.reason
+            self._refuse(key, why.reason)
         except Exception as error:
             if RAISES or (not self.frames and self.kept):
                 raise
-            self.refused[key] = f"a trip raises {type(error).__name__}: {error}"
+            self._refuse(key, f"raises {type(error).__name__}: {error}")
         return NotImplemented
+
+    def _refuse(self, key: Any, reason: str) -> None:
+        code, line = key
+        self.refused[key] = f"{Site(code, 0, line or code.co_firstlineno)}: it {reason}"
 
     # while
     def while_(
@@ -254,7 +264,7 @@ class Regions:
             else:
                 break
         else:
-            raise Unkept("its values take another type with each trip")
+            raise Unkept("has values of another type in each trip")
         if first and not (steps is not None and known(steps.n) and test is None):
             self._runs_once(first[0], state, test, steps)
         return self._written(start, found, params, frame, index, test, None if steps is None else steps.n)
@@ -264,16 +274,16 @@ class Regions:
         if self.frames or self.kept or test is None or (steps is not None and not known(steps.n)):
             raise Unkept(f"binds `{name}`, which is not bound behind it where there is no trip")
         if not test(*state):
-            raise Unkept("its first trip does not run")
+            raise Unkept("runs no trip at first")
 
     def _peel(self, body: Any, state: Any, test: Any, steps: Steps | None) -> tuple[Any, Steps | None]:
         """Run the first trip as Python does; what is left to run."""
         if test is not None and not test(*state):
-            raise Unkept("its first trip does not run")
+            raise Unkept("runs no trip at first")
         if steps is None:
             return body(None, *state), None
         if not known(steps.n):
-            raise Unkept("its first trip may not run")
+            raise Unkept("may run no trip")
         return body(steps.item(0), *state), steps.rest()
 
     def _written(
@@ -288,9 +298,9 @@ class Regions:
         body, inv = frame.graph([index._ir, *params.before], [*outs, *ys])
         outs_inside = [out.type for call in frame.calls for out in call.outs]
         if all(t.kind == "python" and t.dtype.kind in "iub" for t in outs_inside):
-            raise Unkept("nothing but integers of Python's is calculated in it")
+            raise Unkept(NOTHING)
         if not inv and not any(isinstance(capture.operand(v), Value) for v in start.carried()):
-            raise Unkept("nothing is traced in it")
+            raise Unkept(NOTHING)
         condition = None if test is None else self._condition(start, test, params, body, inv, n)
         written = params.written(start, found)
         starts = [capture.operand(v) for v in start.carried()]
@@ -317,13 +327,13 @@ class Regions:
             tested = test(*fresh.state)
             if not isinstance(tested, Operand):
                 if n is None or not tested:
-                    raise Unkept("its condition is not traced" if tested else "its condition is false at once")
+                    raise Unkept("has a condition that is not traced" if tested else "has a condition that is false at once")
                 return None
             if np.size(tested._value) != 1:
-                raise Unkept("its condition is an array of several numbers")
+                raise Unkept("decides by an array of several numbers")
             answer = self.capture.operand(tested)
         if any(t._ir is not before for t, before in zip(fresh.tensors, fresh.before, strict=True)):
-            raise Unkept("its condition writes into an array")
+            raise Unkept("writes into an array in its condition")
         condition, free = frame.graph(list(fresh.before), [answer])
         both = list(dict.fromkeys([*inv, *free]))
         body.inputs[1 + len(params.tensors) :] = both
@@ -478,7 +488,7 @@ class Regions:
     def _branch(self, pred: Any, then: Any, orelse: Any, state: tuple[Any, ...], names: Sequence[str]) -> Any:
         capture = self.capture
         if np.size(pred._value) != 1:
-            raise Unkept("its condition is an array of several numbers")
+            raise Unkept("decides by an array of several numbers")
         start = Leaves(state, names[: len(state)])
         frames, arms, params = [], [], []
         for f in (then, orelse):
@@ -544,9 +554,9 @@ class Regions:
             with self.frame() as frame, grad_mode(False):
                 second = y()
             if any(call.op.may_raise for call in frame.calls):
-                raise Unkept("the second half of its condition may raise")
+                raise Unkept("has a condition whose second half may raise")
             if not _is_truth(x) or not _is_truth(second):
-                raise Unkept("`and` and `or` of other values than truths")
+                raise Unkept("takes `and` or `or` of other values than truths")
             self.capture.graph.calls.extend(frame.calls)
             for call in frame.calls:
                 self.note(call, [self.samples[v] for v in call.outs])

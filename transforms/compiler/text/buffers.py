@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +21,12 @@ def own_carry(emitter: Emitter, call: Call) -> tuple[bool, set[Value]]:
     """Whether strides stay the same from trip to trip, and the parameters of the body that are its own.
 
     Such a value begins in fresh memory that nobody else reads; each trip gives it back, changed or fresh, and keeps it
-    nowhere else.
+    nowhere else. Where strides vary, it is only added to: what is in C order stays so, whatever the other operand is.
     """
     scan = Scan(call)
-    steady = all(_is_steady(c) for c in scan.carry) and all(
-        x.given.element is None or x.given.element.type == x.param.type for x in scan.xs
-    )
-    if not (steady and emitter.steady):
-        return False, set()
-    return True, _kept_own(scan, lambda v: is_own(emitter, v))
+    steady = emitter.steady and all(map(_is_steady, scan.carry))
+    steady = steady and all(x.given.element is None or x.given.element.type == x.param.type for x in scan.xs)
+    return steady, _kept_own(scan, lambda v: is_own(emitter, v), steady)
 
 
 def is_own(emitter: Emitter, v: Any) -> bool:
@@ -37,43 +35,48 @@ def is_own(emitter: Emitter, v: Any) -> bool:
         return False
     if v not in emitter.maker:
         return v in emitter.own
-    return emitter.steady and _gives_own(emitter.maker[v], v, lambda u: is_own(emitter, u))
+    maker = emitter.maker[v]
+    if not emitter.steady and maker.op.path in _IN_C_ORDER:
+        return True
+    return _gives_own(maker, v, lambda u: is_own(emitter, u), emitter.steady)
 
 
-def _kept_own(scan: Scan, begins: Callable[[Value], bool]) -> set[Value]:
+_IN_C_ORDER = frozenset(["np.zeros", "np.ones", "np.full"])
+
+
+def _kept_own(scan: Scan, begins: Callable[[Value], bool], steady: bool) -> set[Value]:
     """The carried parameters that are own in each trip, where the loop `begins` with own values."""
-    own = {
-        c.param: c
-        for c in scan.carry
-        if isinstance(c.start, Value) and c.start.type.kind == "array" and begins(c.start)
-    }
-    own = {v: c for v, c in own.items() if c.start.type == v.type}
+    own: dict[Value, Carry] = {}
+    for c in scan.carry:
+        if isinstance(c.start, Value) and c.start.type.kind == "array" and begins(c.start):
+            alike = isinstance(c.after, Value) and c.start.type == c.param.type == c.after.type
+            if alike and (steady or _is_in_c_order(c.param)):
+                own[c.param] = c
     while True:
-        left = {v: c for v, c in own.items() if _is_own(scan.body, c.after, own.__contains__)}
+        left = {v: c for v, c in own.items() if _is_own(scan.body, c.after, own.__contains__, steady)}
         if len(left) == len(own):
             return set(own)
         own = left
 
 
-def _is_own(graph: Graph, v: Any, given: Callable[[Value], bool]) -> bool:
+def _is_own(graph: Graph, v: Any, given: Callable[[Value], bool], steady: bool) -> bool:
     """Whether an output of a graph is in memory that nothing else sees, where that is so of the inputs that are `given`."""
-    if not isinstance(v, Value) or list(values_in(graph.outputs)).count(v) != 1:
+    outputs = list(values_in(graph.outputs))
+    if not isinstance(v, Value) or outputs.count(v) != 1 or any(v in call.reads for call in graph.calls):
         return False
     if v in graph.inputs:
-        return given(v) and not any(v in call.reads for call in graph.calls)
-    if any(v in call.reads for call in graph.calls):
-        return False
+        return given(v)
     makers = {u: call for call in graph.calls for u in call.outs}
 
     def passed(u: Value) -> bool:
-        if u in values_in(graph.outputs) or sum(call.reads.count(u) for call in graph.calls) != 1:
+        if u in outputs or sum(call.reads.count(u) for call in graph.calls) != 1:
             return False
-        return _gives_own(makers[u], u, passed) if u in makers else given(u)
+        return _gives_own(makers[u], u, passed, steady) if u in makers else given(u)
 
-    return _gives_own(makers[v], v, passed)
+    return _gives_own(makers[v], v, passed, steady)
 
 
-def _gives_own(maker: Call, v: Value, given: Callable[[Value], bool]) -> bool:
+def _gives_own(maker: Call, v: Value, given: Callable[[Value], bool], steady: bool) -> bool:
     """Whether a call gives a result in memory of its own, where the arguments that are `given` are."""
     k = maker.outs.index(v)
     if maker.op is COND:
@@ -83,14 +86,23 @@ def _gives_own(maker: Call, v: Value, given: Callable[[Value], bool]) -> bool:
             places = dict(zip(graph.inputs, ins, strict=True))
             return lambda u: isinstance(places[u], Value) and given(places[u])
 
-        return all(_is_own(graph, graph.outputs[k], own_in(graph)) for graph in branch)
+        return all(_is_own(graph, graph.outputs[k], own_in(graph), steady) for graph in branch)
     if maker.op is SCAN:
         scan = Scan(maker)
-        return k < len(scan.carry) and scan.carry[k].param in _kept_own(scan, given)
-    return is_fresh(maker)
+        return k < len(scan.carry) and scan.carry[k].param in _kept_own(scan, given, steady)
+    if steady:
+        return is_fresh(maker)
+    first = maker.args[0] if maker.args else None
+    adds = maker.op.infix == "+" or maker.op.consuming is not None
+    return adds and isinstance(first, Value) and first.type == v.type and given(first)
 
 
 def _is_steady(c: Carry) -> bool:
     """Whether a carried array lies in memory in the same way before and after each trip."""
     types = {v.type for v in (c.start, c.param, c.after, c.out) if isinstance(v, Value)}
     return c.param.type.kind != "array" or len(types) == 1
+
+
+def _is_in_c_order(v: Value) -> bool:
+    _, dtype, shape, strides = v.type
+    return strides == tuple([dtype.itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape))])

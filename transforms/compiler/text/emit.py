@@ -117,8 +117,8 @@ class Emitter:
             for v in call.reads:
                 self.users.setdefault(v, []).append(call)
         self.cotangents = Cotangents(graph, self.uses, self.wishes)
-        over = reused(graph, written_early(graph), own) if steady else {}
-        self.over = {call: v for call, v in over.items() if call not in self.tiles}
+        over = reused(graph, written_early(graph), own).items()
+        self.over = {call: v for call, v in over if call not in self.tiles and (steady or v in own)}
         self.buffers = set(self.over.values())
         self.statements: list[tuple[Any, Call]] = []
         self.outputs = set(values_in(graph.outputs))

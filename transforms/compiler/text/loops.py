@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import gast
 
 from ....runtime.ir import Call, Value, values_in
-from ....runtime.regions import SCAN, is_region
+from ....runtime.regions import SCAN, STACK, is_region
 from ..passes.scans import Carry, Item, Scan
 from .blocks import Block, about, alike, assign, mentions, moves, name_of
 from .buffers import own_carry
 from .inlining import name_tree
 from .literals import constant_tree
 from .region import append, finish, inner, into, is_read_once
-from .stacks import call_tree, lengths_of_items, note_lengths, same_length
+from .stacks import call_tree, lengths_of_items, note_lengths, same_length, singular
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -79,6 +79,10 @@ class _Loop:
         names: dict[Value, str | None] = {
             p.param: emitter.wishes.get(p.given) for p in scan.inv if isinstance(p.given, Value)
         }
+        for x in self.xs:
+            wish = emitter.wishes.get(x.given)
+            if x.param.name is None and wish is not None:
+                names[x.param] = wish if x.param.type.kind == STACK else singular(wish)
         names |= dict(zip([c.param for c in self.carried], variables, strict=True))
         self.count_trips(times)
         steady, own = own_carry(emitter, call)

@@ -41,6 +41,11 @@ def plural(name: str) -> str:
     return f"{name}_list" if name.endswith(("s", TAKEN)) or not name[-1].isalpha() else f"{name}s"
 
 
+def singular(name: str) -> str:
+    """What an item of such a list is called."""
+    return name.removesuffix("_list") if name.endswith("_list") else name.removesuffix("s") or name
+
+
 def named_within(graph: Graph) -> set[str]:
     """The names of the values of the regions of a graph."""
     found: set[str] = set()
