@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .batching import Call, batching, lifted, shifted
-from .rules.creation import ramp_sum
+from .rules.creation import count_sum, ramp_sum
 from .rules.shaping import fold_pad, sum_repeats, widths
 from .rules.support import recurrence
 
@@ -58,17 +58,22 @@ def pad(call: Call) -> Any:
 @batching(np.diff)
 def diff(call: Call) -> Any:
     """Along an axis that is one further back."""
+    x, axis = call.spread("x"), shifted(call["axis"], call.ndim("x"))
     ends = {}
     for name in ("prepend", "append"):
-        if call.is_mapped(name) and not call.ndim(name):
-            return NotImplemented
         ends[name] = call.spread(name) if np.ndim(call[name]) else call[name]
-    return call.run(x=call.spread("x"), axis=shifted(call["axis"], call.ndim("x")), **ends)
+        if call.is_mapped(name) and not call.ndim(name):
+            shape = [1 if k == axis % np.ndim(x) else n for k, n in enumerate(np.shape(x))]
+            ends[name] = np.broadcast_to(lifted(call[name], call.ndim("x")), shape)
+    return call.run(x=x, axis=axis, **ends)
 
 
 @batching(np.trapezoid)
 def trapezoid(call: Call) -> Any:
     """Along an axis that is one further back; the points may be those of all examples."""
+    if call.is_mapped("dx") and not call.ndim("dx") and call["x"] is None:
+        axis = shifted(call["axis"], call.ndim("y"))
+        return call.run(y=call.spread("y"), dx=1.0, axis=axis) * lifted(call["dx"], call.ndim("y") - 1)
     if not call.only("y", "x"):
         return NotImplemented
     ndim = call.ndim("y")
@@ -135,6 +140,12 @@ def linspace(call: Call) -> Any:
     ndim = max(call.ndim("start"), call.ndim("stop"))
     ends = {name: lifted(call[name], ndim) if call.is_mapped(name) else call[name] for name in ("start", "stop")}
     return call.run(axis=shifted(call["axis"], ndim + 1), **ends)
+
+
+@batching(count_sum)
+def counted(call: Call) -> Any:
+    """Along the last axis, which it is for all examples, too."""
+    return call.run()
 
 
 @batching(ramp_sum)

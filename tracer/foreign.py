@@ -10,9 +10,10 @@ import numpy as np
 
 from .operand import Operand
 
-__all__ = ["Foreign", "base_of", "defers", "defers_function", "is_known", "is_masked", "protocol_of"]
+__all__ = ["KNOWN", "Foreign", "base_of", "defers", "defers_function", "is_known", "is_masked", "protocol_of"]
 
-_PLAIN = frozenset({float, int, complex, bool, list, tuple, type(None), np.ndarray, *np.sctypeDict.values()})
+# The classes of plain operands, to which tensor.py adds its own.
+KNOWN: set[Any] = {float, int, complex, bool, list, tuple, type(None), np.ndarray, *np.sctypeDict.values()}
 _AS_DATA = ("pandas",)  # containers of plain numbers: they count as the array that they hold
 
 
@@ -22,7 +23,7 @@ class Foreign(TypeError):
 
 def is_known(value: Any) -> bool:
     """Whether a value is plain, and needs no second look."""
-    return type(value) in _PLAIN or isinstance(value, Operand)
+    return type(value) in KNOWN or isinstance(value, Operand)
 
 
 def protocol_of(cls: type) -> Any:

@@ -12,7 +12,7 @@ from ..runtime.registry import composition, lookup, path_of, require
 from . import writers
 from .dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, unwrap
 from .exits import leave
-from .foreign import base_of, defers, defers_function, is_known, is_masked
+from .foreign import KNOWN, base_of, defers, defers_function, is_known, is_masked
 from .modes import LOCAL
 from .operand import Operand, wrap
 from .site import blame
@@ -23,7 +23,7 @@ __all__ = ["answered", "array_function", "array_ufunc", "tensors_in"]
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """A ufunc met a Tensor among its arguments."""
-    if not all(map(is_known, inputs)):
+    if not KNOWN.issuperset(map(type, inputs)) and not all(map(is_known, inputs)):
         if any(map(defers, inputs)):
             return NotImplemented
         if any(map(is_masked, inputs)):

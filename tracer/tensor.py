@@ -15,6 +15,7 @@ from .backward import backward, may_be_grad
 from .dispatch import apply, install
 from .exchange import Exchange
 from .exits import leave, warn_at_user
+from .foreign import KNOWN
 from .graph import AccumulateGrad, Pick, extra_of
 from .hooks import RemovableHandle
 from .interop import array_function, array_ufunc
@@ -386,3 +387,4 @@ def _unpickle(array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
 
 
 install(Tensor)
+KNOWN.add(Tensor)

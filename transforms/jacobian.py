@@ -208,6 +208,6 @@ def jacfwd(function: Any = None, argnums: Any = 0) -> Any:
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.jacfwd(lambda t: np.stack([np.cos(t), np.sin(t)]))(0.0)
-    array([-0.,  1.])
+    array([0., 1.])
     """
     return _made(function, argnums, "forward")

@@ -28,11 +28,11 @@ rule(
 
 @primitive("x", Kind.linear)
 def count_sum(x: Any) -> Any:
-    """The sum of a vector weighted by 0, 1, 2, ..."""
-    return np.dot(x, np.arange(x.shape[0], dtype=x.dtype))
+    """The sum along the last axis, weighted by 0, 1, 2, ..."""
+    return np.dot(x, np.arange(x.shape[-1], dtype=x.dtype))
 
 
-rule(count_sum, x=lambda g, x_shape: np.linspace(np.zeros_like(g), g * (x_shape[0] - 1), x_shape[0]))
+rule(count_sum, x=lambda g, x_shape: np.linspace(np.zeros_like(g), g * (x_shape[-1] - 1), x_shape[-1], axis=-1))
 
 undifferentiable(np.eye, "N, M=None, k=0, dtype=float, order='C'", creation)
 undifferentiable(np.identity, "n, dtype=None", creation)

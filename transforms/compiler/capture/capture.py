@@ -310,6 +310,8 @@ class Capture:
             if self.failed is not None:
                 continue
             self.failed = refused(code, code is function.__code__, code in self.contexts)
+            if self.failed is not None and self.regions is not None and self.regions.strict:
+                raise Unkept(self.failed.reason, self.failed.site)
             if compares_objects(code):
                 self.identities.begin()
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())

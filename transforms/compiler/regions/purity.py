@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dis
 import functools
 import types
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from ....runtime.registry import lookup
 from ....tracer.operand import Operand
-from ...scope import is_user_function, watched
+from ...scope import all_code, is_user_function, watched
 
 __all__ = ["impure"]
 
@@ -68,6 +69,16 @@ def impure(f: Any, capture: Any) -> str | None:
     return f"calls `{name}`, which it cannot look into"
 
 
+@functools.lru_cache(maxsize=1024)
+def stores_around(code: types.CodeType) -> bool:
+    """Whether a function stores into a variable of one around it."""
+    return any(
+        i.opname in ("STORE_DEREF", "DELETE_DEREF") and i.argval in code.co_freevars
+        for one in all_code(code)
+        for i in dis.get_instructions(one)
+    )
+
+
 def _is_op(f: Any) -> bool:
     found = lookup(f)
     return found is not None and not found.effect
@@ -79,7 +90,11 @@ def _is_numpy(module: str) -> bool:
 
 
 def _of_function(f: types.FunctionType, capture: Any) -> str | None:
-    if f.__code__ in capture.codes or is_user_function(f) or _is_op(f):
+    if f.__code__ in capture.codes or is_user_function(f):
+        if capture.regions.frames and stores_around(f.__code__):
+            return f"calls `{f.__name__}`, which changes a variable of the function around it"
+        return None
+    if _is_op(f):
         return None
     module = f.__module__ or ""
     if module.startswith(__name__.partition(".")[0]):  # ours: what has effects asks the recorder itself
