@@ -29,7 +29,9 @@ def main(version: str, arguments: Sequence[str] | None = None) -> int:
     )
     kept.add_argument("--clear", action="store_true", help="remove them all")
     covered = commands.add_parser(
-        "coverage", help="which functions of NumPy and scipy.special have a gradient, and how each is reached", allow_abbrev=False
+        "coverage",
+        help="which functions of NumPy and scipy.special have a gradient, and how each is reached",
+        allow_abbrev=False,
     )
     covered.add_argument("--markdown", action="store_true", help="as the page docs/coverage.md")
     chosen = parser.parse_args(arguments)  # leaves with status 2, and says why, where it does not understand

@@ -124,7 +124,9 @@ def of_method(name: str) -> Entry:
         return Entry(where, name, ASIDE, "", ABOUT[name])
     if not hasattr(Tensor, name):
         return Entry(where, name, REFUSED, "", REASONS.get(name, ""))
-    named = [op for op in ops() if op.name == name and op.infix is None] if lookup(function) is None else [lookup(function)]
+    named = (
+        [op for op in ops() if op.name == name and op.infix is None] if lookup(function) is None else [lookup(function)]
+    )
     if named and named[0] is not None:
         return Entry(where, name, of_op(named[0])[0], "protocol", "")
     if composition(function) is not None or function in writers.WRITERS:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradscribe.runtime.rules import counting, creation, ufuncs
 
-from samples import POSITIVE, RANKS, Sample, binary, question, reduction, running, unary
+from samples import RANKS, Sample, binary, question, reduction, running, unary
 
 NAN = np.array([[1, 1, 1, 0], [1, 0, 1, 1], [1, 1, 1, 1]], bool)
 PLACES = [0, 2, 1]

@@ -38,7 +38,8 @@ FUNCTIONS = [
     *[fixed(f, 1.5, finite=True) for f in (special.hankel1, special.hankel2, special.hankel1e, special.hankel2e)],
     *[fixed(f, 1.5, 0.7, finite=True) for f in (special.wright_bessel, special.log_wright_bessel)],
     *[unary(f, POSITIVE, call=stacked(f, 1.5), finite=True) for f in (special.pbdv, special.pbvv, special.pbwa)],
-    *[unary(f, (5.0, 80.0), call=stacked(f, 2, np.float64(0.7)), finite=True) for f in (special.mathieu_cem, special.mathieu_sem)],
+    *[unary(f, (5.0, 80.0), call=stacked(f, 2, np.float64(0.7)), finite=True)
+      for f in (special.mathieu_cem, special.mathieu_sem)],
     *[unary(f, (0.2, 1.2), call=stacked(f, 2, np.float64(0.7)), finite=True)
       for f in (special.mathieu_modcem1, special.mathieu_modcem2, special.mathieu_modsem1, special.mathieu_modsem2)],
     Sample(special.ellipj, domain=POSITIVE, call=lambda u: np.stack(special.ellipj(u, 0.4))),

@@ -92,9 +92,11 @@ def test_gradients_do_not_depend_on_the_layout(samples: list[Sample]) -> None:
 @every([s for s in SMOOTH if not s.eager])
 def test_compiled_gradients_are_eager_ones_in_a_layout(samples: list[Sample]) -> None:
     """One layout for one op in three, always the same one: the rest is tests/test_layouts.py's."""
-    for case in [c for c in thinned(cases(samples), part=10**9) if c.shapes and zlib.crc32(c.label.encode()) % 3 == 0][:1]:
+    for case in [c for c in thinned(cases(samples), part=10**9) if c.shapes and zlib.crc32(c.label.encode()) % 3 == 0][
+        :1
+    ]:
         rows = [row for row in laid(case) if row[0] != "other byte order"]
-        name, gradient, ys, w, _ = rows[zlib.crc32(case.label.encode()) % len(rows)]
+        _, gradient, ys, w, _ = rows[zlib.crc32(case.label.encode()) % len(rows)]
         gs.compile(gradient, verify="first calls")(*ys, w)  # raises where they differ by a bit
 
 

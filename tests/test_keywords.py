@@ -1,4 +1,4 @@
-"""Keywords: `where=`, `out=`, `dtype=` of every ufunc of NumPy, axes and the like of every reduction, against finite differences."""
+"""Keywords: `where=`, `out=`, `dtype=` of every ufunc of NumPy, axes and the like of every reduction."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def test_words_of_ufuncs(name: str) -> None:
 
 
 REDUCTIONS = (
-    "sum", "prod", "mean", "max", "min", "var", "std", "nansum", "nanprod", "nanmean", "nanmax", "nanmin", "nanvar", "nanstd", "ptp",
-    "median", "nanmedian", "cumsum", "cumprod", "nancumsum", "nancumprod",
+    "sum", "prod", "mean", "max", "min", "var", "std", "nansum", "nanprod", "nanmean", "nanmax", "nanmin", "nanvar", "nanstd",
+    "ptp", "median", "nanmedian", "cumsum", "cumprod", "nancumsum", "nancumprod",
 )  # fmt: skip
 WORDS: tuple[dict[str, Any], ...] = (
     {"axis": (-1, 0)}, {"axis": (0, -2), "keepdims": True}, {"axis": -3}, {"axis": (1,)}, {"axis": ()}, {"dtype": np.float64},

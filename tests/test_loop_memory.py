@@ -79,15 +79,52 @@ def test_the_memory_of_a_graph_falls_with_the_root() -> None:
     assert after < 100 * big.nbytes
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_random_graphs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+class Pairs(Random):
+    """A loop by chance, and one that walks its stacks in reverse."""
+
+    def graph(self) -> Regions:
+        b = Regions(M, A, A[::-1].copy(), np.float64(0.7))
+        pool = list(b.inputs)
+        self.calls(b, pool, 3, 1)
+        carry: list[Any] = [self.flat(b, pool) for _ in range(self.choose.randrange(1, 3))]
+        most, given = self.choose.choice([0, 3, 8, 9, 12, 35]), [*pool[:2], self.array(b, pool)]
+
+        def forward(f: Regions, t: Value, params: Any, xs: Any, inv: Any) -> Any:
+            own = [*inv, *params[:-1], f.add(operator.mul, inv[-1], t), f.add(operator.add, inv[-1], params[-1])]
+            self.calls(f, own, self.choose.randrange(1, 6), 1)
+            after = [self.flat(f, own) for _ in params[:-1]]
+            return [*after, f.add(operator.add, params[-1], 1)], [self.array(f, own), *after, t, *params[:1]]
+
+        ask = lambda f, params, inv: f.add(operator.lt, params[-1], most)
+        n, test = self.choose.choice([(most, None), (None, ask), (20, ask)])
+        *ends, trips = b.scan(forward, [*carry, 0], (), given, n, test)
+        stacks = [v for v in ends[len(carry) + 1 :] if b.now(v)]
+
+        def backward(f: Regions, t: Value, params: Any, xs: Any, inv: Any) -> Any:
+            own = [*inv, *params, f.add(operator.mul, inv[-1], t, quiet=True), *[x for x in xs if x.type.kind != "python"]]
+            self.calls(f, own, self.choose.randrange(2, 6), 1, quiet=True)
+            return [self.flat(f, own) for _ in params], []
+
+        found = b.scan(backward, ends[: len(carry)], stacks, given, trips, reverse=True, quiet=True) if stacks else ()
+        b.gives(*ends[: len(carry)], trips, *found)
+        return b
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_pairs_by_chance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "SHORT", 0)
-    b = Random(seed).graph()
+    monkeypatch.setattr(chunks, "LENGTH", 4)
+    b = Pairs(seed).graph()
     found = everywhere(in_chunks)(b.graph.copy())
     verify(found, "the test")
     for inputs in b.concrete, [M[::-1], A * 0, -A, np.float64(np.inf)]:
         same(b.graph, found, inputs)
         same(b.graph, optimise(b.graph.copy(), loop_memory="sqrt"), inputs)
+
+
+def test_pairs_by_chance_are_cut() -> None:
+    graphs = [Pairs(seed).graph().graph for seed in range(60)]
+    assert sum(in_chunks(graph) is not graph for graph in graphs) > 15
 
 
 def settled(f: Any, *args: Any) -> int:

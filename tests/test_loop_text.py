@@ -549,10 +549,11 @@ class Chance:
         carry = [self.of(b, pool, "array")]
         family = self.families.get(stack, [stack])
         stacks, trips = [v for v in family if v in pool and v.type.kind == "stack"], family[-1]
-        xs = [v for v in stacks if self.rng.random() < 0.7] or [stack]
+        xs = [v for v in stacks if self.rng.random() < 0.9] or [stack]
+        inv = [v for v in self.ins(pool) if v not in xs or self.rng.random() < 0.2]
         n = self.among([None, trips]) if trips in pool and trips.type.kind == "python" else None
         reverse = bool(self.rng.random() < 0.6)
-        pool += self.scan(b, pool, depth, carry, xs, self.ins(pool), n, None, reverse, [None, "d_h"])
+        pool += self.scan(b, pool, depth, carry, xs, inv, n, None, reverse, [None, "d_h"])
 
     def scan(
         self,
@@ -576,7 +577,7 @@ class Chance:
                 after[0], after[1] = params[1], self.among([params[0], after[0]])
             if test == "counted":
                 after[-1] = r(o.add, params[count - 1], 1)
-            ys = [self.among(inside) for _ in range(self.rng.integers(0, 3))]
+            ys = [self.among(inside) for _ in range(self.among([0, 1, 2, 7]))]
             return after, ys
 
         def ask(t: Builder, *params: Any) -> Any:
@@ -601,7 +602,7 @@ class Chance:
         for stack in [v for v in pool if v.type.kind == "stack" and self.rng.random() < 0.7]:
             self.walk(b, pool, 0, stack)
         outputs = [v for v in pool[4:] if self.rng.random() < 0.5 and v.type.kind != "stack"]
-        outputs += [v for v in pool if v.type.kind == "stack" and self.rng.random() < 0.5]
+        outputs += [v for v in pool if v.type.kind == "stack" and self.rng.random() < 0.2]
         return b.graph(*(outputs or pool[-1:]))
 
 

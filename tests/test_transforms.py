@@ -170,6 +170,15 @@ def test_a_pullback_is_differentiated_in_its_cotangent() -> None:
     np.testing.assert_allclose(gs.jacfwd(lambda g: pullback(g)[0])(V), np.diag(3 * X**2), rtol=1e-15)
 
 
+def test_results_are_the_callers_own() -> None:
+    for f in (lambda x: x, lambda x: x[1:], lambda x: (x.T, x[::-1], x)):
+        v = V.copy()
+        for moved in (gs.linearize(f, X)[1](v), gs.jvp(f, (X,), (v,))[1]):
+            parts = moved if isinstance(moved, tuple) else (moved,)
+            assert not any(np.shares_memory(a, b) for a in parts for b in (v, X, *[p for p in parts if p is not a]))
+            assert all(p.flags.writeable for p in parts)
+
+
 def test_errors_of_the_linear_map() -> None:
     push = gs.linearize(lambda x, n: x**n, X, 3)[1]
     np.testing.assert_array_equal(push(V, None), 3 * X**2 * V)

@@ -68,7 +68,7 @@ def working() -> Iterator[Work]:
 def held(
     eager: Callable[..., Any], calls: Sequence[Callable[[], tuple[Any, ...]]], exact: bool = True
 ) -> tuple[Any, Work]:
-    """Compile, and hold every call against eager, bit for bit where `exact`, there and back: the compiled function, and its work."""
+    """Compile, and hold every call against eager, bit for bit if `exact`, there and back: the compiled function, its work."""
     compiled = gs.compile(eager, verify="first calls", max_specialisations=100)
     with working() as work:
         for call in itertools.chain(calls, calls, reversed(calls)):

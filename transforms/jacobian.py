@@ -56,7 +56,7 @@ def _check(leaf: Any, kind: str) -> None:
 def _fewer_columns(run: Traced) -> bool:
     """Whether the arguments have fewer elements than the outputs; of complex numbers, which take two columns, False."""
     inputs = [leaf for _, group in run.frame.given for _, leaf in group]
-    if any(_dtype(leaf).kind == "c" for leaf in (*inputs, *run.leaves)):
+    if not inputs or not run.leaves or any(_dtype(leaf).kind == "c" for leaf in (*inputs, *run.leaves)):
         return False
     return bool(0 < _count(inputs) < _count(run.leaves))
 

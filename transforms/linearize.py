@@ -12,7 +12,7 @@ from ..tracer.forward import run_forward
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand
 from ..tracer.site import prune
-from .arguments import Finisher
+from .arguments import Finisher, owner_of
 from .forward import seed, tangent_leaves
 from .trees import flatten, unflatten
 from .vjp import Traced, traced
@@ -58,6 +58,7 @@ class Pushforward:
         nodes = [leaf._node for leaf in run.leaves if isinstance(leaf, Operand) and leaf._node is not None]
         found = run_forward(nodes, seeds, create_graph)
         finisher = Finisher(frame, as_tensors or frame.tensors_given)
+        finisher.used |= {owner_of(t) for _, _, t in given}
         return [finisher.tangent(found.get(x._node) if isinstance(x, Operand) else None, x) for x in run.leaves]
 
 

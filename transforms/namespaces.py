@@ -170,6 +170,7 @@ def _seeding(fn: Any) -> Any:
     return call
 
 
+_OF_SEQUENCES = (np.select, np.choose, np.block, np.piecewise)
 _CREATION = (
     "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity", "zeros_like", "ones_like", "empty_like",
     "full_like", "tri", "indices", "tril_indices", "triu_indices", "diag_indices", "logspace", "geomspace", "bartlett",
@@ -212,7 +213,7 @@ def _by_identity() -> dict[int, Any]:
         if hasattr(op.fn, "_implementation") and not re.search(r"\[|\*\w", op.signature):  # no sequence of arrays
             found.setdefault(id(op.fn), _stacking(op.fn))
     for fn in compositions():
-        if hasattr(fn, "_implementation") and fn not in (np.select, np.choose, np.block, np.piecewise):  # NumPy's, of no sequences
+        if hasattr(fn, "_implementation") and fn not in _OF_SEQUENCES:  # NumPy's
             found[id(fn)] = _stacking(fn)
     for name in _SETTINGS:
         found[id(getattr(np, name))] = _refused(

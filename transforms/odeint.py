@@ -33,7 +33,7 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options:
     with a warning. Raises AutogradError where `func` reads a Tensor that requires grad and is not among `args`.
 
     >>> import numpy as np, gradscribe as gs
-    >>> from scipy.integrate import odeint
+    >>> from gradscribe.scipy.integrate import odeint
     >>> decay = gs.grad(lambda k: odeint(lambda y, t, k: -k * y, np.array([1.0]), np.array([0.0, 2.0]), (k,))[-1, 0])
     >>> bool(abs(decay(0.5) - -2 * np.exp(-1.0)) < 1e-6)
     True

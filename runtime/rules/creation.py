@@ -21,7 +21,7 @@ op(np.arange, "start, stop=None, step=1, *, dtype=None", creation)
 rule(
     np.arange,
     start=lambda g, stop: np.zeros_like(np.sum(g)) if stop is None else np.sum(g),  # of one number it is the stop
-    stop=lambda g: np.zeros_like(np.sum(g)),
+    stop=None,
     step=lambda g: count_sum(g),
 )
 

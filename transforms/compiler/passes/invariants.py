@@ -14,7 +14,7 @@ from ....runtime.ops import Kind
 from ....runtime.regions import COND, SCAN, Branch, is_region
 from ..effects import stays
 from .rewrite import Region, key_of, seen_from_outside
-from .scans import Item, Scan, like, replaced
+from .scans import Carry, Item, Scan, like, replaced
 
 __all__ = ["invariants"]
 
@@ -54,7 +54,7 @@ def _simpler_loop(call: Call, outside: set[Value], made: dict[Value, Any], taken
 
 
 def _unchanged(scan: Scan, made: dict[Value, Any]) -> dict[Value, Any]:
-    """Carried values that no trip changes are invariants; those that are constants go into the body."""
+    """Carried values that no trip changes are invariants, those that are constants go into the body, and counts are the place."""
     given = {item.param: item.given for item in scan.inv}
     for c in list(scan.carry):
         after = given.get(c.after) if isinstance(c.after, Value) else c.after
@@ -65,10 +65,25 @@ def _unchanged(scan: Scan, made: dict[Value, Any]) -> dict[Value, Any]:
             scan.inv.append(Item(c.start, c.param, c.asked))
             made[c.out] = c.start
     known: dict[Value, Any] = {}
+    for c in [c for c in scan.carry if _counts(scan, c)]:
+        scan.carry.remove(c)
+        known[c.param], made[c.out] = scan.place, scan.trips
     for item in [item for item in scan.inv if not isinstance(item.given, Value)]:
         scan.inv.remove(item)
         known |= {v: item.given for v in (item.param, item.asked) if v is not None}
     return known
+
+
+def _counts(scan: Scan, c: Carry) -> bool:
+    """Whether a carried value is the place of a trip: it starts at 0, and each trip adds 1."""
+    if type(c.start) is not int or c.start or scan.loop.reverse:
+        return False
+    if scan.test is not None and any(c.asked in call.reads for call in scan.test.calls):
+        return False
+    made = next((call for call in scan.calls if c.after in call.outs), None)
+    if made is None or made.op.title != "Add" or made.outs[0].type.kind != "python":
+        return False
+    return any(v is c.param and type(one) is int and one == 1 for v, one in (made.args, made.args[::-1]))
 
 
 def _twins(scan: Scan, outside: set[Value], made: dict[Value, Any]) -> dict[Value, Any]:

@@ -83,6 +83,8 @@ class RegionNode(Node):
         return [(k, -1) for k in range(len(self.inputs))]
 
     def _backward(self, g: Any, saved: Any, sums: Any) -> tuple[Any, ...]:
+        if LOCAL.levels:
+            raise Unkept("takes many derivatives at once through a loop (gs.vmap, gs.hessian, gs.jacobian)", self.call.site)
         if self.op is ROWS:
             return (self.regions.items(g),)
         if self.op is ITEMS:

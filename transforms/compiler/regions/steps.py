@@ -41,13 +41,13 @@ class RangeSteps(Steps):
         """Of traced numbers or sizes; NotImplemented where the count does not simply follow."""
         if len(args) == 1:
             return cls(0, 1, args[0])
-        if len(args) == 2 and type(args[0]) is int:
-            return cls(args[0], 1, args[1] - args[0] if args[0] else args[1])
+        if len(args) == 2:
+            return cls(args[0], 1, args[1] if type(args[0]) is int and not args[0] else args[1] - args[0])
         return NotImplemented
 
     def item(self, i: Any) -> Any:
         found = i if self.step == 1 else i * self.step
-        return found if isinstance(self.start, int) and self.start == 0 else self.start + found
+        return found if type(self.start) is int and not self.start else self.start + found
 
     def __iter__(self) -> Iterator[Any]:
         return iter(range(self.start, self.start + self.step * self.n, self.step))

@@ -14,6 +14,8 @@ from ....runtime.ops import Op
 from ....runtime.regions import AND, COND, ITEMS, NOT, OR, ROWS, SCAN, Branch, Loop, stack_value
 from ....runtime.registry import require
 from ....runtime.rules.control import guard
+from ....runtime.registry import require
+from ....tracer.dispatch import apply
 from ....tracer.modes import LOCAL, grad_mode
 from ....tracer.operand import Operand, wrap
 from ....tracer.site import Site
@@ -660,12 +662,15 @@ class Regions:
         return NotImplemented
 
     def float_(self, *args: Any) -> Any:
-        """`float(x)`."""
+        """`float(x)`, of a counter; of other values it is a constant, which no region can hold."""
+        if len(args) == 1 and is_number(args[0]) and type(args[0]._value) is not float and self.strict:
+            return apply(require(float), args, {})
         return NotImplemented
 
     def int_(self, *args: Any, **options: Any) -> Any:
-        """`int(x)`."""
-        return NotImplemented
+        """`int(x)`, of a counter."""
+        counter = len(args) == 1 and not options and is_number(args[0]) and type(args[0]._value) is int
+        return args[0] if counter and self.strict else NotImplemented
 
     def bool_(self, *args: Any) -> Any:
         """`bool(x)`."""

@@ -99,6 +99,7 @@ class Emitter:
         self.foreign: set[str] = set()  # and the variables that belong to what is around it
         self.lengths: dict[Value, Any] = {}
         self.items: dict[Value, Any] = {}
+        self.bundled: dict[Value, Any] = {}
         graph, self.tiles = tiled(graph, self.wishes) if steady else (graph, {})
         self.graph = graph
         self.kept = {v for tiles in self.tiles.values() for v in tiles.given} | stored_late(graph)

@@ -11,10 +11,11 @@ from ....runtime.regions import SCAN, STACK, is_region
 from ..passes.scans import Carry, Item, Scan
 from .blocks import Block, about, alike, assign, mentions, moves, name_of
 from .buffers import own_carry
+from .bundles import bundles_of, emptied, named_item, popped, unpacked
 from .inlining import name_tree
 from .literals import constant_tree
 from .region import append, finish, inner, into, is_read_once
-from .stacks import call_tree, lengths_of_items, note_lengths, same_length, singular
+from .stacks import STEPS, TAKEN, call_tree, lengths_of_items, note_lengths, plural, same_length
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -45,7 +46,10 @@ class _Loop:
         self.endless = scan.test is not None and scan.n is None
         whole = scan.test is None and (scan.n is None or all(same_length(emitter, scan.n, x.given) for x in self.xs))
         self.walks = bool(self.xs) and whole and not (place and scan.loop.reverse)
-        self.indexed = place or (bool(self.xs) and not self.walks)
+        bundled = any(x.given in emitter.bundled for x in self.xs)
+        self.pops = bundled and self.walks and scan.loop.reverse and emptied(emitter, call, self.xs)
+        self.walks = self.walks and not bundled
+        self.indexed = place or (bool(self.xs) and not self.walks and not self.pops)
         self.index: str | None = None  # the variable that is the place of a trip
         self.counter: str | None = None  # the variable that counts the trips, where the header does not
 
@@ -67,8 +71,12 @@ class _Loop:
             emitter.add(statement, self.origin(statement, starts))
         lists: dict[Value, list[str]] = {}
         given = []  # what is put on a list as a trip begins
+        bundles = bundles_of(emitter, scan)
+        for name, _ in bundles:
+            emitter.add(assign(name, gast.List(elts=[], ctx=gast.Load())), self.beside)
+            self.lists.append(name)
         for y in scan.ys:
-            if y.out in emitter.uses:
+            if y.out in emitter.uses and y.out not in emitter.bundled:
                 name = emitter.target(y.out, call, call.reads)
                 emitter.add(assign(name, gast.List(elts=[], ctx=gast.Load())), self.beside)
                 self.lists.append(name)
@@ -81,8 +89,11 @@ class _Loop:
         }
         for x in self.xs:
             wish = emitter.wishes.get(x.given)
-            if x.param.name is None and wish is not None:
-                names[x.param] = wish if x.param.type.kind == STACK else singular(wish)
+            if x.param.name is None and wish is not None and x.param.type.kind == STACK:
+                names[x.param] = wish
+            for word in (STEPS, TAKEN):
+                if wish == plural(word):
+                    names[x.param] = word
         names |= dict(zip([c.param for c in self.carried], variables, strict=True))
         self.count_trips(times)
         steady, own = own_carry(emitter, call)
@@ -93,6 +104,7 @@ class _Loop:
             if isinstance(c.after, Value) and c.out in emitter.wishes:
                 body.wishes.setdefault(c.after, emitter.wishes[c.out])
         into(body, results)
+        body.at_end |= {y.value for _, ys in bundles for y in ys}
         body.lengths = {p.param: emitter.lengths[p.given] for p in (*scan.inv, *scan.xs) if p.given in emitter.lengths}
         body.lengths |= lengths_of_items(emitter, scan)
         node = self.header(body, times)
@@ -100,6 +112,8 @@ class _Loop:
         for name, v in given:
             append(body, name, body.tree(v), self.beside)
         body.write(body.graph.calls)
+        for name, ys in bundles:
+            append(body, name, gast.Tuple(elts=[body.tree(y.value) for y in ys], ctx=gast.Load()), self.beside)
         finish(body, results, self.beside)
         if self.counter is not None:
             one = gast.AugAssign(target=name_tree(self.counter, store=True), op=gast.Add(), value=constant_tree(1))
@@ -166,6 +180,9 @@ class _Loop:
                 test = constant_tree(True)
             self.fetch(body, xs)
             return gast.While(test=test, body=[], orelse=[])
+        if self.pops:
+            body.statements += [(made, self.beside) for made in unpacked(emitter, body, xs, popped)]
+            return gast.While(test=emitter.tree(xs[0].given), body=[], orelse=[])
         if self.indexed:
             self.index = body.names.new(body.wishes.get(scan.place, "i"))
             self.trees[scan.place] = name_tree(self.index)
@@ -208,10 +225,7 @@ class _Loop:
         """`t, (h, z)` and `enumerate(zip(hs, zs))`."""
         targets, lists = [], []
         for x in xs:
-            name = body.names.new(body.wishes.get(x.param, body.stem))
-            self.trees[x.param] = name_tree(name)
-            body.called[x.param] = name
-            targets.append(name_tree(name, store=True))
+            targets.append(name_tree(named_item(self.emitter, body, x), store=True))
             lists.append(self.turned(self.emitter.tree(x.given)))
         target, steps = targets[0], lists[0]
         if len(xs) > 1:
@@ -226,16 +240,21 @@ class _Loop:
 
     def fetch(self, body: Emitter, xs: list[Item]) -> None:
         """`h = hs[i]`, or that where `h` is read, if it is but once."""
+        bundled = [x for x in xs if x.given in self.emitter.bundled]
+        for made in unpacked(self.emitter, body, bundled, self.item):
+            body.add(made, self.beside)
+        xs = [x for x in xs if x not in bundled]
         for x in xs:
-            item = gast.Subscript(value=self.emitter.tree(x.given), slice=name_tree(str(self.index)), ctx=gast.Load())
+            item = self.item(self.emitter.trees[x.given].id)
             user = body.user.get(x.param)
             if user is not None and body.uses[x.param] == 1 and (not is_region(user) or is_read_once(x.param, user)):
                 self.trees[x.param] = item
                 continue
-            name = body.names.new(body.wishes.get(x.param, body.stem))
-            self.trees[x.param] = name_tree(name)
-            body.called[x.param] = name
-            body.add(assign(name, item), self.beside)
+            body.add(assign(named_item(self.emitter, body, x), item), self.beside)
+
+    def item(self, name: str) -> Any:
+        """`hs[i]`."""
+        return gast.Subscript(value=name_tree(name), slice=name_tree(str(self.index)), ctx=gast.Load())
 
     def count_trips(self, times: Any) -> None:
         """How the number of trips is written behind the loop; a variable counts them, where nothing else does."""

@@ -45,6 +45,10 @@ class Names:
             return name
         return self.new(name)
 
+    def is_free(self, name: str) -> bool:
+        """Whether nothing has a name."""
+        return name not in self._taken
+
     def new(self, wish: str) -> str:
         """`wish`, or `wish_2`, `wish_3` ... where it is taken."""
         name, k = wish, 1

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .emit import Emitter
 
 __all__ = [
+    "STEPS",
+    "TAKEN",
     "call_tree",
     "lengths_of_items",
     "name_regions",
@@ -39,11 +41,6 @@ def call_tree(name: str, *args: Any) -> Any:
 def plural(name: str) -> str:
     """What a list of such things is called: `hs`, `steps_list`."""
     return f"{name}_list" if name.endswith(("s", TAKEN)) or not name[-1].isalpha() else f"{name}s"
-
-
-def singular(name: str) -> str:
-    """What an item of such a list is called."""
-    return name.removesuffix("_list") if name.endswith("_list") else name.removesuffix("s") or name
 
 
 def named_within(graph: Graph) -> set[str]:
