@@ -107,7 +107,8 @@ def test_it_is_all_there() -> None:
     assert all(hasattr(XP, name) for name in CONSTANTS)
     assert [m for m in METHODS.split() if not hasattr(T, m)] == []
     assert len(CALLS) > 150
-    assert XP.__array_namespace_info__().default_device() == "cpu"
+    if hasattr(np, "__array_namespace_info__"):  # from NumPy 2.1
+        assert XP.__array_namespace_info__().default_device() == "cpu"
     assert T.__array_namespace__() is XP
     with pytest.raises(ValueError, match=r"not '1999\.01'"):
         T.__array_namespace__(api_version="1999.01")

@@ -26,9 +26,9 @@ HERMITIAN = S @ S.conj().T + 3 * np.eye(3)
 UFUNCS = {
     "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
     "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh",
-    "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "sqrt": "sqrt", "square": "square",
-    "reciprocal": "reciprocal", "negative": "neg", "positive": "positive", "absolute": "abs", "sign": "sgn", "conjugate": "conj",
-    "real": "real", "imag": "imag", "angle": "angle",
+    "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "sqrt": "sqrt",
+    "square": "square", "reciprocal": "reciprocal", "negative": "neg", "positive": "positive", "absolute": "abs",
+    "sign": "sgn", "conjugate": "conj", "real": "real", "imag": "imag", "angle": "angle",
 }  # fmt: skip
 REDUCTIONS = ["sum", "mean", "prod", "cumsum", "cumprod"]
 FOURIER = ["fft", "ifft", "fft2", "ifft2", "fftn", "ifftn", "irfft", "hfft", "fftshift", "ifftshift"]

@@ -363,9 +363,9 @@ def loads_a_file(x):
     return np.sum(x * np.load(FILE))  # <-
 
 
-@falls_back("np.histogram", transforms="value")
+@falls_back("np.histogramdd", transforms="value")
 def calls_what_has_no_op(x):
-    return np.sum(np.histogram(x, bins=2)[0] * 1.0)  # <-
+    return np.sum(np.histogramdd(x, bins=2)[0] * 1.0)  # <-
 
 
 FILE = ""

@@ -577,7 +577,9 @@ class Chance:
                 after[0], after[1] = params[1], self.among([params[0], after[0]])
             if test == "counted":
                 after[-1] = r(o.add, params[count - 1], 1)
-            ys = [self.among(inside) for _ in range(self.among([0, 1, 2, 7]))]
+            own = [v for v in inside if v not in r.inputs]
+            ys = [self.among(inside) for _ in range(self.among([0, 1, 2]))]
+            ys += [self.among(own) for _ in range(self.among([0, 0, 6]))] if own else []
             return after, ys
 
         def ask(t: Builder, *params: Any) -> Any:
@@ -599,8 +601,11 @@ class Chance:
         pool = [b.arg(x, "x"), b.arg(x * 2, "y"), b.arg(np.float64(0.3), "s"), b.arg(3, "n")]
         while self.size < 14:
             self.step(b, pool, 0)
+        walked: list[Any] = []
         for stack in [v for v in pool if v.type.kind == "stack" and self.rng.random() < 0.7]:
-            self.walk(b, pool, 0, stack)
+            if stack not in walked:
+                walked += self.families.get(stack, [])
+                self.walk(b, pool, 0, stack)
         outputs = [v for v in pool[4:] if self.rng.random() < 0.5 and v.type.kind != "stack"]
         outputs += [v for v in pool if v.type.kind == "stack" and self.rng.random() < 0.2]
         return b.graph(*(outputs or pool[-1:]))

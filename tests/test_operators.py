@@ -114,6 +114,12 @@ def test_operators_in_place(name: str) -> None:
     op = IN_PLACE[name]
     for dtype in DTYPES:
         for kind in OTHERS:
+            if (
+                name == "**="
+                and kind in ("float", "np.float32", "np.float64", "0-d array")
+                and np.lib.NumpyVersion(np.__version__) < "2.1.0"
+            ):
+                continue  # NumPy 2.0 squares integers in place where it refuses all else
             other, plain = beside(kind)
             t, a = gs.tensor(array(dtype)), array(dtype)
             memory = t.numpy()

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from test_passes import Builder, bits
 
+import gradscribe as gs
 from gradscribe.runtime.ir import Call, Graph, Value, interpret, type_of
 from gradscribe.runtime.ops import shape_of
 from gradscribe.runtime.regions import COND, SCAN, STACK, Branch, Loop, cond, regions_of, scan, stack_value
 from gradscribe.runtime.registry import require
 from gradscribe.runtime.rules.control import count_of, size_of
+from gradscribe.transforms.compiler import specialise
 from gradscribe.transforms.compiler.cache_key import cache_key
 from gradscribe.transforms.compiler.passes import FAST, PASSES, optimise
 from gradscribe.transforms.compiler.passes.cse import common_subexpressions
@@ -318,6 +320,22 @@ def test_what_a_loop_is_given_or_carries_twice_is_merged() -> None:
     assert (len(first.args[1]), len(first.outs)) == (1, 3)
     assert len(first.args[3]) == 2, "w, and what is computed of it and of 1.5"
     assert len(second.args[2]) == 1
+
+
+@pytest.mark.parametrize(("start", "step", "asked", "left"), [(0, 1, 0, 1), (0, 2, 0, 2), (1, 1, 0, 2), (0, 1, 1, 2)])
+def test_a_count_of_trips_is_the_place(start: int, step: int, asked: int, left: int) -> None:
+    b = Regions(A)
+
+    def body(f: Regions, t: Value, carry: Any, xs: Any, inv: Any) -> Any:
+        x, k = carry
+        return [f.add(operator.add, x, k), f.add(operator.add, k, step)], []
+
+    test = lambda f, carry, inv: f.add(operator.lt, carry[asked] if asked else f.add(np.sum, carry[0]), 9)
+    x, k, _ = b.scan(body, [b.inputs[0], start], test=test)
+    graph = b.gives(x, k)
+    found = optimise(graph)
+    same(graph, found, b.concrete)
+    assert len(loops_of(found)[0].args[1]) == left
 
 
 def test_two_lists_that_the_caller_sees_stay_two() -> None:
@@ -681,3 +699,38 @@ def test_fast_passes_leave_alone_what_decides(seed: int) -> None:
         for x, y in zip(arrays_in(v), arrays_in(w), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-9)
     assert FAST
+
+
+# Functions -------------------------------------------------------------------------------------------------------------
+
+
+def forked(x: Any, w: Any) -> Any:
+    h = x
+    for t in range(len(w)):
+        h = np.tanh(h * w[t])
+    k = int(np.sum(x) > 0)
+    return np.sum(h) if k == 1 else np.sum(h * h)
+
+
+def test_paths_have_the_loops_in_common_that_they_share() -> None:
+    gradient = gs.value_and_grad(forked)
+    compiled = gs.compile(gradient, verify="first calls")
+    for x in (A, -A, A * 2, -A * 2):
+        for n in (12, 20, 0, 1):
+            w = np.linspace(0.1, 0.9, n)
+            for one, other in zip(gradient(x, w), compiled(x, w), strict=True):
+                np.testing.assert_array_equal(one, other)
+    text = compiled.specialisation(A, np.ones(12)).text
+    code = [line.partition("#")[0] for line in text.splitlines()]
+    assert sum("np.tanh(" in line for line in code) == 1
+    assert sum("for t in" in line for line in code) == 3, "one forward, and a reverse for each path"
+
+
+def test_texts_of_loops_are_kept_on_disk(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADSCRIBE_CACHE", str(tmp_path))
+    written: list[str] = []
+    emit = specialise.emit
+    monkeypatch.setattr(specialise, "emit", lambda *args: written.append(emit(*args)) or written[-1])
+    for how in (None, "sqrt", None, "sqrt"):
+        gs.compile(gs.grad(forked), verify="first calls", loop_memory=how)(A, np.linspace(0.1, 0.9, 20))
+    assert len(set(written)) == len(written) == 2

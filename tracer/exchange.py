@@ -71,4 +71,17 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
         array = np.from_dlpack(x)
     except (BufferError, RuntimeError) as error:
         raise BufferError(str(error)) from None
-    return wrap(np.array(array) if copy else array)
+    if copy:
+        return wrap(np.array(array))
+    return wrap(array if array.flags.writeable or _KNOWS_READ_ONLY else np.asarray(_Writable(array)))
+
+
+_KNOWS_READ_ONLY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+
+
+class _Writable:
+    """Memory that NumPy 2.0 takes for read-only, as it does all of DLPack's; what is read-only is not exported there."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array  # which keeps the memory alive
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.__array_interface__["data"][0], False)}

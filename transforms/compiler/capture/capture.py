@@ -339,8 +339,11 @@ class Capture:
 
     def converted(self, function: types.FunctionType) -> tuple[types.CodeType, dict[str, types.CellType]]:
         """The code that runs for a function, its loops and branches as calls where those may be kept; and what it calls."""
-        code = None if self.regions is None else convert_code(function, calls=True)
+        if self.regions is None:
+            return function.__code__, {}
+        code = convert_code(function, calls=True)
         if code is None:
+            self.regions.stays(function.__code__)
             return function.__code__, {}
         self.codes.update(all_code(code))
         return code, {CONTROL: CELL}

@@ -62,7 +62,8 @@ def spreading(graph: Graph) -> Graph:
         args = tuple([spread[a][0] if isinstance(a, Value) and a in spread else a for a in call.args])
         full = [a for a in call.args if isinstance(a, Value) and a not in spread and a.type.kind == "array"]
         if any(a.type.shape == out.type.shape for a in full) and _dtype(args) == out.type.dtype:
-            return [call.with_args(args)]
+            # the stride of an axis of length 1 says in which order NumPy went through all operands
+            return None if 1 in out.type.shape and not all(map(_in_rows, full)) else [call.with_args(args)]
         if (
             full
             or out in outside
@@ -118,6 +119,7 @@ def _selected(call: Call, spread: dict[Value, tuple[Any, Any]]) -> list[Call] | 
             not isinstance(condition, Value)
             or condition.type.shape != out.type.shape
             or _dtype(args[1:]) != out.type.dtype
+            or (1 in out.type.shape and not all(map(_in_rows, call.reads)))
         ):
             return None
     return [call.with_args(args)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from ....tracer.dispatch import apply
 from ....tracer.modes import LOCAL, grad_mode
 from ....tracer.operand import Operand, wrap
 from ....tracer.site import Site
+from ..control.functions import conversion, has_control_flow
 from .lists import Collected, Listed, of_lists
 from .nodes import attach
 from .numbers import is_number, number
@@ -118,6 +120,11 @@ class Regions:
             self.unseen or capture.postponed or capture.written.bases or capture.generators.before or capture._instances.changed
             or any(call.op.effect for call in self.root())
         )  # fmt: skip
+
+    def stays(self, code: types.CodeType) -> None:
+        """A function is not converted."""
+        if has_control_flow(code):
+            self._refuse((code, 0), f"is in a function that is not converted: {conversion(code, calls=True).reason}")
 
     def unrolled(self) -> tuple[str, ...]:
         """The loops and branches that were not kept, and why; not those of Python's own values."""

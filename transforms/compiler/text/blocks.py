@@ -11,7 +11,7 @@ import gast
 from ....runtime.ir import Call
 from .inlining import name_tree
 
-__all__ = ["Block", "Entries", "Pairs", "about", "alike", "assign", "mentions", "moves", "name_of"]
+__all__ = ["Block", "Entries", "Pairs", "about", "alike", "assign", "mentions", "moves", "name_of", "plain"]
 
 Entries = list[tuple[Any, Call]]
 Pairs = list[tuple[str, Any]]  # variables, and expressions that become their values
@@ -45,7 +45,12 @@ def name_of(tree: Any) -> str | None:
 
 def alike(name: str, wish: str | None) -> bool:
     """Whether a variable has the name that is wished for: `b_2` is called `b`, too."""
-    return wish is None or _NUMBER.sub("", name) == _NUMBER.sub("", wish)
+    return wish is None or plain(name) == plain(wish)
+
+
+def plain(name: str) -> str:
+    """A name without the number that tells it from others."""
+    return _NUMBER.sub("", name)
 
 
 def mentions(tree: Any) -> frozenset[str]:

@@ -9,7 +9,7 @@ import gast
 from ....runtime.ir import Call, Value
 from ....runtime.regions import SCAN
 from ..passes.scans import Item, Scan, Stacked
-from .blocks import assign
+from .blocks import assign, plain
 from .inlining import name_tree
 from .stacks import call_tree
 
@@ -69,7 +69,7 @@ def named_item(emitter: Emitter, body: Emitter, x: Item) -> str:
             maker.args[0].body.outputs[maker.outs.index(x.given)] if maker is not None and maker.op is SCAN else None
         )
         before = emitter.called.get(value)
-        name = before if before is not None and body.names.is_free(before) else body.stem
+        name = body.stem if before is None else before if body.names.is_free(before) else plain(before)
     name = body.names.new(name)
     body.trees[x.param] = name_tree(name)
     body.called[x.param] = name
