@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .transforms.check_grads import check_grads
     from .transforms.check_rule import check_rule
     from .transforms.compare import compare
-    from .transforms.compiler.compiled import compile
+    from .transforms.compiler.compile import compile
     from .transforms.converted import converted
     from .transforms.custom_jvp import custom_jvp
     from .transforms.custom_vjp import custom_vjp
@@ -60,12 +60,11 @@ __version__ = "0.1.0"
 __all__ = [
     "AutogradError", "CompileError", "ConvergenceError", "DtypeError", "EagerWarning", "GradientLossError", "Kind",
     "NoRuleError", "ShapeError", "SingularPointError", "Tensor", "VerifyError", "autograd", "check_grads",
-    "check_rule", "checkpoint", "compare", "compile", "converted", "custom_jvp",
-    "custom_vjp", "enable_grad", "explain", "export", "fixed_point", "from_dlpack", "grad", "hessian", "hvp",
-    "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
-    "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "load", "no_grad", "op", "rule", "set_grad_enabled", "singular", "source",
-    "numpy", "scipy", "stop_gradient", "tensor", "testing", "value_and_grad",
-    "vjp", "vmap",
+    "check_rule", "checkpoint", "compare", "compile", "converted", "custom_jvp", "custom_vjp", "enable_grad",
+    "explain", "export", "fixed_point", "from_dlpack", "grad", "hessian", "hvp", "inference_mode",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "jacfwd",
+    "jacobian", "jacrev", "jvp", "linearize", "load", "no_grad", "op", "rule", "set_grad_enabled",
+    "singular", "source", "stop_gradient", "tensor", "testing", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 sys.modules[f"{__name__}.autograd"] = autograd  # so that `import gradscribe.autograd` works
@@ -75,9 +74,10 @@ sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "s
 # Loaded on first use, so that importing gradscribe stays quick.
 _LATER = {
     "check_grads": "transforms.check_grads", "check_rule": "transforms.check_rule",
-    "checkpoint": "tracer.checkpoint", "compare": "transforms.compare", "compile": "transforms.compiler.compiled",
+    "checkpoint": "tracer.checkpoint", "compare": "transforms.compare", "compile": "transforms.compiler.compile",
     "converted": "transforms.converted",
-    "custom_jvp": "transforms.custom_jvp", "custom_vjp": "transforms.custom_vjp", "explain": "transforms.explain", "export": "transforms.export",
+    "custom_jvp": "transforms.custom_jvp",
+    "custom_vjp": "transforms.custom_vjp", "explain": "transforms.explain", "export": "transforms.export",
     "fixed_point": "transforms.fixed_point", "load": "transforms.load",
     "is_anomaly_check_nan_enabled": "tracer.autograd.anomaly_mode",
     "is_anomaly_enabled": "tracer.autograd.anomaly_mode",
@@ -101,4 +101,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})  # not in __all__: SciPy is optional, and `numpy` a name of the user's

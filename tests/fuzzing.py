@@ -29,23 +29,27 @@ PURE = {
     "unary": (
         "np.sin({a})", "np.tanh({a})", "np.exp(-np.abs({a}))", "np.cos({a})", "np.arctan({a})", "{a} ** 2", "-{a}", "{a} * 0.5",
         "np.log({a} * {a} + 1.0)", "np.sqrt({a} ** 2 + 0.5)", "np.abs({a})", "np.maximum({a}, 0.1)", "np.minimum(0.3, {a})",
-        "1.0 / ({a} ** 2 + 1.0)", "np.sinh(np.tanh({a}))", "np.expm1(np.tanh({a}))", "np.log1p({a} ** 2)", "{a} ** 3", "{a} - 1",
+        "1.0 / ({a} ** 2 + 1.0)", "np.sinh(np.tanh({a}))", "np.expm1(np.tanh({a}))", "np.log1p({a} ** 2)", "{a} ** 3",
+        "{a} - 1",
         "2 * {a}", "np.clip({a}, -0.7, 0.8)", "np.square({a})", "np.sign({a}) * {a}", "np.where({a} > 0.2, {a}, 0.5 * {a})",
     ),
     "binary": (
         "{a} + {b}", "{a} * {b}", "{a} - {b}", "{a} / ({b} ** 2 + 1.0)", "np.maximum({a}, {b})", "np.minimum({a}, {b})",
-        "np.hypot({a}, {b} + 3.0)", "np.logaddexp({a}, {b})", "np.arctan2({a}, {b} ** 2 + 1.0)", "np.where({a} > {b}, {a}, {b})",
+        "np.hypot({a}, {b} + 3.0)", "np.logaddexp({a}, {b})", "np.arctan2({a}, {b} ** 2 + 1.0)",
+        "np.where({a} > {b}, {a}, {b})",
         "np.power({a} ** 2 + 0.5, np.tanh({b}))",
     ),
     "reduction": (
         "np.sum({a})", "np.mean({a}, axis=0)", "np.sum({a}, axis=-1)", "np.max({a})", "np.min({a}, axis=0)", "np.var({a})",
         "np.sum({a}, axis=0, keepdims=True)", "np.mean({a}, axis=-1, keepdims=True)", "np.max({a}, axis=-1, keepdims=True)",
-        "np.prod({a}, axis=-1)", "np.cumsum({a}, axis=-1)", "np.cumsum({a}, axis=0)", "np.std({a} + 3 * np.arange(3.0))",
+        "np.prod({a}, axis=-1)",
+        "np.cumsum({a}, axis=-1)", "np.cumsum({a}, axis=0)", "np.std({a} + 3 * np.arange(3.0))",
     ),
     "shaping": (
         "{a}.T", "np.reshape({a}, (-1,))", "{a}[0]", "{a}[..., 1]", "{a}[1:]", "{a}[:, None]", "np.concatenate([{a}, {b}])",
         "np.stack([{a}, {b}])", "np.transpose({a})", "np.swapaxes({a}, 0, -1)", "np.expand_dims({a}, 0)", "np.flip({a}, 0)",
-        "np.broadcast_to({a}, (2, 3))", "np.tril({a})", "np.diagonal({a})", "np.concatenate([{a}, {b}], axis=-1)", "{a}[None, :]",
+        "np.broadcast_to({a}, (2, 3))", "np.tril({a})", "np.diagonal({a})", "np.concatenate([{a}, {b}], axis=-1)",
+        "{a}[None, :]",
         "np.roll({a}, 1, 0)", "{a}[-1]", "{a}[..., :2]", "np.sort({a}, axis=-1)", "np.squeeze({a})", "np.moveaxis({a}, 0, -1)",
         "np.split({a}, [1])[1]", "{a}[np.array([0, 1, 1])]", "np.reshape({a}, (3, -1))", "np.tile({a}, 2)",
     ),
@@ -58,8 +62,10 @@ PURE = {
 IMPURE = {
     "write": (
         "{n} = {a}.copy()\n{n}[0] = {b}", "{n} = {a} * 1.0\n{n}[1:] *= 0.5", "{n} = np.zeros(3)\n{n}[:] = {a}",
-        "{n} = {a} + 0.0\n{n} += {b}", "{n} = np.array({a})\n{n}[..., 0] = 1.0", "{n} = np.zeros((2, 3))\n{n}[0] = {a}\n{n}[1] = {b}",
-        "{n} = {a} + 1.0\nview = {n}[::-1]\nview[0] *= {b}", "{n} = {a} * 1.0\n{n}[{n} > 0] = 0.3", "{n} = np.empty_like({a})\n{n}[...] = {b}",
+        "{n} = {a} + 0.0\n{n} += {b}", "{n} = np.array({a})\n{n}[..., 0] = 1.0",
+        "{n} = np.zeros((2, 3))\n{n}[0] = {a}\n{n}[1] = {b}",
+        "{n} = {a} + 1.0\nview = {n}[::-1]\nview[0] *= {b}", "{n} = {a} * 1.0\n{n}[{n} > 0] = 0.3",
+        "{n} = np.empty_like({a})\n{n}[...] = {b}",
         "{n} = {a} * 2.0\nnp.multiply({n}, {b}, out={n})", "{n} = {a} + 0.5\nold = {n}\n{n} -= {b}\n{n} = {n} * old",
     ),
     "containers": (
@@ -68,18 +74,22 @@ IMPURE = {
         "{n} = np.hstack([{a}, {b}])", "{n} = np.array([[v, v * v] for v in np.ravel({a})])",
     ),
     "control": (
-        "if np.sum({a}) > 0:\n    {n} = {a} * 2.0\nelse:\n    {n} = {a} - 1.0", "{n} = {a}\nfor k in range(3):\n    {n} = np.tanh({n} + k)",
+        "if np.sum({a}) > 0:\n    {n} = {a} * 2.0\nelse:\n    {n} = {a} - 1.0",
+        "{n} = {a}\nfor k in range(3):\n    {n} = np.tanh({n} + k)",
         "{n} = {a}\nwhile np.sum({n} ** 2) > 1.0:\n    {n} = {n} * 0.5", "{n} = {a} if {a}.ndim == 2 else {a} * 3.0",
         "total = 0.0\nfor row in {a}:\n    total = total + np.sum(row) * 0.5\n{n} = total", "{n} = helper({a}, {b})",
-        "{n} = [v * 1.5 for v in ({a}, {b})][1]", "{n} = {a}.reshape(-1)[0] * {b}", "{n} = float(len(np.atleast_1d({a}))) * {a}",
+        "{n} = [v * 1.5 for v in ({a}, {b})][1]", "{n} = {a}.reshape(-1)[0] * {b}",
+        "{n} = float(len(np.atleast_1d({a}))) * {a}",
     ),
     "methods": (
         "{n} = {a}.sum(axis=0)", "{n} = {a}.mean()", "{n} = {a}.reshape(-1)", "{n} = {a}.max(axis=-1)", "{n} = {a}.dot({b})",
-        "{n} = {a}.astype(np.float32) * {b}", "{n} = np.float32(0.5) * {a}", "{n} = np.add.outer({a}, {b})", "{n} = np.add.reduce({a})",
+        "{n} = {a}.astype(np.float32) * {b}", "{n} = np.float32(0.5) * {a}", "{n} = np.add.outer({a}, {b})",
+        "{n} = np.add.reduce({a})",
         "{n} = np.real(np.exp(1j * {a}) * (1.0 + 2.0j))", "{n} = np.abs(np.fft.fft({a}))", "{n} = np.sum({a}, where={a} > 0)",
         "{n} = np.multiply({a}, {b}, where=np.asarray({b}) > 0, out=np.zeros(np.broadcast_shapes(np.shape({a}), np.shape({b}))))",
         "{n} = np.interp({a}, [-1.0, 0.0, 1.0], [0.0, 2.0, 1.0])", "{n} = np.nan_to_num({a})", "{n} = np.cross({a}, {b})",
-        "{n} = np.median({a})", "{n} = np.ptp({a}, axis=0)", "{n} = np.convolve({a}, {b})", "{n} = np.diff({a})", "{n} = np.kron({a}, {b})",
+        "{n} = np.median({a})", "{n} = np.ptp({a}, axis=0)", "{n} = np.convolve({a}, {b})", "{n} = np.diff({a})",
+        "{n} = np.kron({a}, {b})",
     ),
 }  # fmt: skip
 
@@ -95,7 +105,12 @@ def recorded() -> list[tuple[Any, Any, Any]]:
     found = []
     for case in cases():
         s = case.sample
-        usable = s.differentiable and not (s.integer or s.scoped or s.eager) and case.shapes and all(map(math.prod, case.shapes))
+        usable = (
+            s.differentiable
+            and not (s.integer or s.scoped or s.eager)
+            and case.shapes
+            and all(map(math.prod, case.shapes))
+        )
         if usable and s.order >= 2 and sum(map(math.prod, case.shapes)) <= LARGEST:
             found.append(case)
     return [(case.sample, case.shapes, case.options) for case in found]
@@ -286,10 +301,14 @@ def main() -> int:
         except Exception:
             wrong = traceback.format_exc(limit=-4)
         passed += wrong == ""
+        if (k - asked.seed) % 100 == 99:
+            print(f"{k - asked.seed + 1} programs so far, {bad} mismatches", file=sys.stderr, flush=True)
         if wrong:
             bad += 1
             print(f"--- program {k}: {wrong}\n{program.text}", flush=True)
-    print(f"{asked.programs - passed} programs, {bad} mismatches, {time.perf_counter() - start:.0f} s; {passed} passed over")
+    print(
+        f"{asked.programs - passed} programs, {bad} mismatches, {time.perf_counter() - start:.0f} s; {passed} passed over"
+    )
     return 1 if bad else 0
 
 

@@ -1,4 +1,4 @@
-"""PyTorch and JAX under NumPy's names, as far as fuzzing.py's pure programs use them: the value and gradients of a program by each."""
+"""PyTorch and JAX under NumPy's names, as far as fuzzing.py's pure programs use them: values and gradients by each."""
 
 from __future__ import annotations
 

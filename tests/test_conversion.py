@@ -190,6 +190,16 @@ def test_decorated_methods_and_lambdas() -> None:
     assert (spread(5), spread(1)) == ("big", "small")
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="a syntax of Python 3.12")
+def test_type_parameters() -> None:
+    f = made_from(
+        "def f[T: int](xs: list[T]) -> T:\n    for x in xs:\n        if x:\n            return x\n    return xs[0]"
+    )
+    made = converted(f)
+    assert made is not None
+    assert made([0, 5]) == f([0, 5]) == 5
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

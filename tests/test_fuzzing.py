@@ -110,7 +110,10 @@ def check(f: Any, *args: Any) -> None:
 )  # fmt: skip
 def test_a_spread_cotangent_meets_an_array_that_lies_column_by_column(f: Any) -> None:
     check(f, np.random.default_rng(0).normal(size=(3, 2)))
-    check(lambda x: f(x[:, 0]) + np.sum(np.swapaxes(x, 0, -1) ** 2 * 0.3) + np.sum(x), np.random.default_rng(0).normal(size=(2, 1, 3)))
+    check(
+        lambda x: f(x[:, 0]) + np.sum(np.swapaxes(x, 0, -1) ** 2 * 0.3) + np.sum(x),
+        np.random.default_rng(0).normal(size=(2, 1, 3)),
+    )
 
 
 @pytest.mark.parametrize("f", [np.prod, np.max, np.min, np.sum, np.cumsum])

@@ -247,6 +247,76 @@ def test_nested_loops_and_lists_of_lists() -> None:
     """)  # fmt: skip
 
 
+def test_many_lists_for_one_reverse_are_one_list_of_tuples() -> None:
+    def body(r: Any, i: Any, h: Any) -> Any:
+        parts = [r(fn, h, name=name) for fn, name in ((np.sin, "s"), (np.cos, "c"), (np.exp, "e"), (np.tanh, "u"))]
+        return [r(o.mul, parts[0], parts[1], name="h")], [h, *parts]
+
+    def back(r: Any, i: Any, d: Any, *items: Any) -> Any:
+        for item in items:
+            d = r(o.mul, d, item)
+        return [d], []
+
+    def graph(*also: int) -> Any:
+        b = Builder()
+        x = b.arg(V, "x")
+        h, *lists, trips = b.scan(body, [x], n=3, names=["h"])
+        d, _ = b.scan(back, [b(np.ones_like, x)], lists, n=trips, reverse=True, names=["d_h", "h", *"sceu"])
+        return b.graph(h, d, *[lists[k] for k in also])
+
+    printed(checked(graph(), [V]), """
+        h = x
+        kept = []
+        hs = []
+        for _ in range(3):
+            hs.append(h)
+            s = np.sin(h)
+            c = np.cos(h)
+            e = np.exp(h)
+            u = np.tanh(h)
+            h = s * c
+            kept.append((s, c, e, u))
+        d_h = np.ones_like(x)
+        while kept:
+            s, c, e, u = kept.pop()
+            h_2 = hs.pop()
+            d_h = d_h * h_2 * s * c * e * u
+        return h, d_h
+    """)  # fmt: skip
+    assert "s, c, e, u = kept[i]" in checked(graph(0), [V])  # somebody sees the list of h
+    assert "kept" not in checked(graph(2), [V])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_lists_by_chance(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count, place = int(rng.integers(2, 14)), rng.random() < 0.3
+
+    def body(r: Any, i: Any, v: Any) -> Any:
+        values = [v]
+        for _ in range(count):
+            one, other = (values[k] for k in rng.integers(len(values), size=2))
+            made = r(np.sin, one) if rng.random() < 0.5 else r(o.add, one, other)
+            made.name = [None, "h", "z"][rng.integers(3)]
+            values.append(made)
+        listed = rng.choice(np.arange(len(values)), size=count, replace=bool(rng.random() < 0.3))
+        return [values[rng.integers(1, len(values))]], [values[k] for k in listed]
+
+    def back(r: Any, i: Any, d: Any, *items: Any) -> Any:
+        for item in items:
+            d = r(o.add, r(o.mul, d, item), item) if rng.random() < 0.8 else d
+        return [r(o.mul, d, r(o.add, i, 1)) if place else d], []
+
+    b = Builder()
+    x, n = b.arg(V, "x"), b.arg(3, "n")
+    test = (lambda t, v: t(o.lt, t(np.sum, v), 0.3)) if rng.random() < 0.5 else None
+    h, *lists, trips = b.scan(body, [x], n=n, test=test, names=["h"])
+    times = trips if test is not None or rng.random() < 0.5 else n
+    d, _ = b.scan(back, [b(np.ones_like, x)], lists, n=times, reverse=True, names=["d_h"])
+    also = [v for v in (lists[0], trips) if rng.random() < 0.2]
+    checked(b.graph(h, d, *also), [V, 3], [V * 2, 0], [-V, 7])
+
+
 # Branches ------------------------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from ..runtime.ops import MISSING, Kind, Op
 from ..runtime.registry import require
 from ..runtime.user_ops import takes_tensors, taking_tensors
 from .check_grads import direction_like, inexact, paired, with_leaf
-from .compiler.compiled import compile
+from .compiler.compile import compile
 from .finite import Slopes, slopes
 from .forward import jvp
 from .gradient import grad

@@ -65,7 +65,7 @@ class Transform:
 
     def compile(self, **options: Any) -> Any:
         """This, compiled: `gs.compile(self, ...)`."""
-        from .compiler.compiled import compile
+        from .compiler.compile import compile
 
         return compile(self, **options)
 

@@ -1,4 +1,4 @@
-"""gs.compile: a function that is captured once per signature and then runs as generated NumPy source."""
+"""What gs.compile gives: a function that is captured once per signature and then runs as generated NumPy source."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .specialise import Entry, Inputs, Specialisation
     from .tree import Tree
 
-__all__ = ["Compiled", "compile"]
+__all__ = ["LIMIT", "Compiled"]
 
 MANY = 512  # signatures (batch sizes, for one) that share those texts, after which they are forgotten
 LIMIT = 16  # specialisations with a text of their own, after which new signatures run eagerly
@@ -369,39 +369,3 @@ class Compiled(Transform):
                 if found is not NotImplemented:
                     return entry.specialisation
         return None
-
-
-def compile(
-    function: Any = None, *, verify: bool | str = False, max_specialisations: int = LIMIT, passes: Sequence[str] | None = None,
-    dump: bool | str = False, fastmath: bool = False, loop_memory: str | None = None,
-) -> Any:  # fmt: skip
-    """`function` as generated NumPy source: captured at the first call of each signature, checked against eager, then run.
-
-    Works on any function of arrays, also on `gs.grad(f)` and `gs.grad(gs.grad(f))`. A signature is the structure of the
-    arguments and the dtype, shape and strides of each array; Python floats stay run-time inputs, other
-    values are fixed. What cannot be compiled runs eagerly, and a gs.EagerWarning names the line; `gs.explain` shows
-    what happened so far.
-
-    `verify=True` runs every call both ways, returns eager's result, and raises VerifyError, which names the first statement
-    that differs; with `verify="first calls"` the checks are those that always run, as errors. After
-    `max_specialisations` different sources, new signatures run eagerly. `passes` names the optimisations that run,
-    all by default, in their own order; `dump=True` prints the graph after each as a diff, `dump="file.txt"` adds it
-    to that file. `fastmath=True` allows what changes the last digits: products for powers, matrix products for sums of
-    products, and more; results are then checked to half of the digits, with NaN and infinities at the same places.
-    `loop_memory="sqrt"`: the reverse of a loop of n trips runs it again in √n pieces, and remembers what one of them needs.
-
-    >>> import numpy as np, gradscribe as gs
-    >>> f = gs.compile(gs.grad(lambda x: np.sum(np.sin(x))))
-    >>> bool(np.all(f(np.arange(3.0)) == np.cos(np.arange(3.0))))
-    True
-    """
-    if verify not in (True, False, "first calls"):
-        raise ValueError(f'verify is True, False or "first calls", not {verify!r}')
-    if type(max_specialisations) is not int or max_specialisations < 1:
-        raise ValueError(f"max_specialisations is a number of at least 1, not {max_specialisations!r}")
-    if not isinstance(dump, (bool, str)):
-        raise ValueError(f"dump is True, False or the name of a file, not {dump!r}")
-    options: dict[str, Any] = {"verify": verify, "max_specialisations": max_specialisations}
-    options |= {} if passes is None else {"passes": (passes,) if isinstance(passes, str) else tuple(passes)}
-    options |= {k: v for k, v in (("dump", dump), ("fastmath", fastmath), ("loop_memory", loop_memory)) if v}
-    return functools.partial(Compiled, options=options) if function is None else Compiled(function, options)

@@ -171,7 +171,7 @@ def captured(
             return _captured(function, inputs, optimised, varying, families, first)
         except Unkept as why:
             where = f"{why.site}: " if why.site else ""
-            unrolled = (*first.regions.unrolled(), f"{where}it {why.reason}")
+            unrolled = (*(first.regions.unrolled() if first.regions else ()), f"{where}it {why.reason}")
     capture = Capture(varying)
     capture.unrolled = unrolled
     return _captured(function, inputs, optimised, varying, families, capture)

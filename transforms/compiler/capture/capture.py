@@ -12,7 +12,7 @@ import numpy as np
 from ....runtime.ir import Call, Graph, Value, type_of
 from ....runtime.ops import shape_of
 from ....runtime.registry import require
-from ....runtime.rules.control import guard, observed, size_of
+from ....runtime.rules.control import size_of
 from ....tracer.modes import LOCAL
 from ....tracer.operand import Operand, wrap
 from ....tracer.site import Site, calls_to, user_site
@@ -20,9 +20,10 @@ from ...scope import ABSENT, Path, Scope, all_code
 from ..control.functions import convert_code
 from ..control.operators import CELL, CONTROL
 from ..failure import Failure, definition, read_at, reading
-from ..regions.tracing import Regions
+from ..regions.hooks import Regions
 from ..regions.unkept import Unkept
 from ..text.naming import assigned_names
+from .exits import guard_sizes, left, sized_by_value
 from .generators import GENERATOR, Generators, is_generator
 from .identities import Identities
 from .instances import AS_THEY_ARE, Instances
@@ -35,22 +36,8 @@ from .written import Written
 
 __all__ = ["Capture"]
 
-MANY_TRIPS = 1_000  # of a loop that is unrolled, by decisions: each takes about 5 ms to write down
 MANY_CALLS = 20_000
 _NAMING = ("__name__", "__qualname__", "__doc__", "__module__")
-_VALUE_EXITS = frozenset(["bool", "int", "float", "complex", "index", "item"])
-_EXIT_WORDS = {
-    "repr": "prints a traced value", "tolist": "takes a traced value as a list",
-    "numpy": "takes the plain array of a traced value", "data": "takes the plain array of a traced value",
-    "array": "hands a traced value to code that takes plain arrays", "dlpack": "hands a traced value out by dlpack",
-    "pickle": "pickles a traced value", "hash": "uses a traced value as a key of a dict, or in a set",
-    "flags": "reads the memory flags of a traced value",
-}  # fmt: skip
-
-_SIZED_BY_VALUE = frozenset(
-    ["np.nonzero", "np.flatnonzero", "np.argwhere", "np.unique", "np.compress", "np.extract", "np.repeat", "np.bincount",
-     "np.trim_zeros", "np.union1d", "np.intersect1d", "np.setdiff1d"]
-)  # fmt: skip
 
 
 class Capture:
@@ -71,7 +58,7 @@ class Capture:
         self.arrays: dict[Path, tuple[Value, Any]] = {}  # arrays read from outside: inputs
         self.has_number_guards = False
         self._catching: set[types.CodeType] = set()  # code that catches exceptions, or leaves a `with` by them
-        self._decided: dict[Site | None, int] = {}  # how often the code decided by a value, at each place
+        self.decided: dict[Site | None, int] = {}  # how often the code decided by a value, at each place
         self._entered: types.FunctionType | None = None  # the last function that became part of it
         self._backward: Site | None = None
         self._in_backward: bool | str = False  # "tangents" while those go forward
@@ -111,9 +98,10 @@ class Capture:
             raise Unkept(reason, site)
         if self.failed is None:
             site = site or (None if path is None else read_at(path, self.codes))
-            self.failed = Failure(reason, site or self._site() or definition(self._entered))
+            self.failed = Failure(reason, site or self.site() or definition(self._entered))
 
-    def _site(self) -> Site | None:
+    def site(self) -> Site | None:
+        """Where in the user's code the run stands."""
         if self._in_backward and not self._user_code:
             return self._backward
         site = user_site()
@@ -137,7 +125,7 @@ class Capture:
             self.fail("calculates with a number that changes, as Python does and NumPy does not")
             return None
         outs = tuple([Value(type_of(r._value)) for r in results])
-        site = self._site()
+        site = self.site()
         sites = () if site is None or self._in_backward else (site, *calls_to(site.code, self.codes))
         for out, r in zip(outs, results, strict=True):
             out.sites = sites
@@ -150,8 +138,8 @@ class Capture:
             if regions.frames and not self._in_backward:
                 self.name(call)
             regions.note(call, [r._value for r in results])
-        if _sized_by_value(op, args):
-            self._guard_sizes(outs)
+        if sized_by_value(op, args):
+            guard_sizes(self, outs)
         return outs, site
 
     def name(self, call: Call) -> None:
@@ -159,17 +147,6 @@ class Capture:
         if call.site is not None:
             for out, name in zip(call.outs, assigned_names(call.site, len(call.outs)), strict=False):
                 out.name = name
-
-    def _guard_sizes(self, outs: tuple[Value, ...]) -> None:
-        """The lengths of results that depend on values are guards: code may have branched on them."""
-        if self.regions is not None and any(map(self.regions.is_open, outs)):
-            raise Unkept("makes an array whose length depends on values", self._site())
-        for out in outs:
-            for axis, length in enumerate(out.type.shape):
-                size = self._small(size_of, (out, axis), length)
-                self.graph.calls.append(
-                    Call(require(guard), (size, "index", length), (Value(size.type),), self._site())
-                )
 
     def operand(self, x: Any) -> Any:
         """An argument as it stands in the graph: values in place of Tensors and traced sizes."""
@@ -181,7 +158,7 @@ class Capture:
         if isinstance(x, Size):
             return self._size(x)
         if isinstance(x, Shape):
-            return self._small(shape_of, (x.value,), tuple(x))
+            return self.small(shape_of, (x.value,), tuple(x))
         if isinstance(x, np.ndarray):
             self.fail(f"uses an array of unknown origin ({x.dtype.name}{list(x.shape)}); pass it as an argument")
             return None
@@ -198,12 +175,13 @@ class Capture:
             return size
         kind, *parts = size.origin
         if kind == "axis":
-            return self._small(size_of, tuple(parts), int(size))
-        return self._small(kind, tuple(map(self._size, parts)), int(size))
+            return self.small(size_of, tuple(parts), int(size))
+        return self.small(kind, tuple(map(self._size, parts)), int(size))
 
-    def _small(self, fn: Any, args: tuple[Any, ...], result: Any) -> Value:
+    def small(self, fn: Any, args: tuple[Any, ...], result: Any) -> Value:
+        """What follows from sizes, written down."""
         out = Value(type_of(result))
-        call = Call(require(fn), args, (out,), self._site(), self._in_backward, bool(self._in_backward))
+        call = Call(require(fn), args, (out,), self.site(), self._in_backward, bool(self._in_backward))
         self.graph.calls.append(call)
         if self.regions is not None:
             self.regions.note(call, [result])
@@ -225,44 +203,8 @@ class Capture:
 
     def leave(self, tensor: Any, how: str, spec: str = "") -> None:
         """A value leaves a Tensor: it becomes a guard where it is one small thing, else the capture is over."""
-        if self.failed is not None:
-            return
-        ir = getattr(tensor, "_ir", None)
-        if how in _VALUE_EXITS:
-            if ir is None:
-                return
-            value = tensor._value
-            if how == "item" and np.size(value) != 1:
-                return
-            try:
-                expect = observed(value, how)
-            except (
-                TypeError,
-                ValueError,
-                OverflowError,
-            ):  # the exit itself is about to raise, which the code may catch
-                self.fail(f"takes {how}() of a traced value that has none")
-                return
-            if how in ("int", "index") and self._catching and ir.type.dtype.kind == "f":
-                self.fail(f"takes {how}() of a traced value, which can raise, beside code that catches errors")
-                return
-            if isinstance(expect, (float, complex)):
-                self.has_number_guards = True
-            calls = self.graph.calls
-            if self.regions is not None:
-                calls = self.regions.root()
-                if self.regions.is_open(ir):
-                    raise Unkept(f"decides by {how}() of a value that each trip changes", self._site())
-            site = self._site()
-            calls.append(Call(require(guard), (ir, how, expect), (Value(ir.type),), site))
-            self._decided[site] = self._decided.get(site, 0) + 1
-            if self._decided[site] > MANY_TRIPS:
-                why = f" ({self.unrolled[0]})" if self.unrolled else ""
-                self.fail(f"decides more than {MANY_TRIPS:,} times here, in a loop that could not be kept{why}", site)
-        elif how == "format":
-            self.messages.formatted(tensor, spec)
-        elif how in _EXIT_WORDS:
-            self.fail(_EXIT_WORDS[how])
+        if self.failed is None:
+            left(self, tensor, how, spec)
 
     def backward(self, node: Any, g: Any) -> None:
         """The engine arrives at `node` with cotangent `g`."""
@@ -436,15 +378,3 @@ class Capture:
         """The user's code is done."""
         self.messages.settle()
         self._instances.settle()
-
-
-def _sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
-    """Whether the shape of a result depends on values: a mask as index, nonzero, and their like."""
-    if op.path in _SIZED_BY_VALUE:
-        return True
-    if op.path == "np.where":
-        return len(args) == 1 or args[1] is None
-    if op.path != "operator.getitem":
-        return False
-    parts = args[1] if isinstance(args[1], tuple) else (args[1],)
-    return any(isinstance(p, Value) and p.type.dtype == np.bool_ for p in parts)

@@ -226,7 +226,7 @@ class Generators:
 
     def _record(self, fn: Any, args: tuple[Any, ...], out: Value) -> None:
         capture = self.capture
-        site = capture._site()
+        site = capture.site()
         out.sites = () if site is None or capture._in_backward else (site, *calls_to(site.code, capture.codes))
         bound = tuple([capture.operand(a) for a in args])
         call = Call(require(fn), bound, (out,), site, capture._in_backward, bool(capture._in_backward))

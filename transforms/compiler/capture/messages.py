@@ -48,7 +48,7 @@ class Messages:
             return self.capture.fail("formats a traced value as text")
         value = tensor._value
         value = value[()] if isinstance(value, np.ndarray) and not value.shape and spec else value
-        self.pending.append(_Formatted(ir, spec, format(value, spec), self.capture._site()))
+        self.pending.append(_Formatted(ir, spec, format(value, spec), self.capture.site()))
         return None
 
     def printed(self, *args: Any, **kwargs: Any) -> None:
@@ -59,7 +59,7 @@ class Messages:
         plain = [a if levels_of(a) else unwrap(a) for a in args]
         if capture.failed is None:
             capture.written.before_print()
-            site, written = capture._site(), []
+            site, written = capture.site(), []
             nodes = _arguments(site)
             for k, a in enumerate(args):
                 written.append(self._part(a, nodes[k] if nodes is not None and len(nodes) == len(args) else None))
@@ -92,7 +92,7 @@ class Messages:
             if parts is not None:
                 self.pending = [f for f in self.pending if f not in inside]
                 out = Value(_NOTHING)
-                site = self.capture._site()
+                site = self.capture.site()
                 back = self.capture._in_backward
                 self.capture.graph.calls.append(Call(require(text), (parts,), (out,), site, back, bool(back)))
                 return out

@@ -104,8 +104,8 @@ def _conversion(code: types.CodeType, _filename: str) -> Conversion:
         made = code_of(tree, code)
     except NoSource as error:
         return Conversion(None, str(error))
-    except (SyntaxError, RecursionError) as error:  # nested deeper than Python compiles
-        return Conversion(None, f"its converted form cannot be compiled: {error}")
+    except Exception as error:  # also what is nested deeper than Python compiles: the function runs as it is
+        return Conversion(None, f"its conversion failed ({type(error).__name__}: {error})")
     if not is_converted(made):
         return Conversion(None, "nothing in it is converted")
     return Conversion(_renamed(made, code.co_name, code.co_qualname, helpers, lines), "", tree)

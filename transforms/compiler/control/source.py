@@ -34,7 +34,8 @@ def tree_of(code: types.CodeType) -> Any:
     """
     for plain in _candidates(code):
         tree = gast.ast_to_gast(plain)
-        tree.__dict__.update({"decorator_list": []} if isinstance(tree, gast.FunctionDef) else {})
+        if isinstance(tree, gast.FunctionDef):
+            tree.decorator_list, tree.type_params = [], []
         try:
             same = _alike(code_of(tree, code, ()), code)
         except SyntaxError:  # its closure is not what it seems
@@ -64,6 +65,8 @@ def code_of(tree: Any, original: types.CodeType, extra: tuple[str, ...] = (CONTR
     if private is not None:
         within = next(c for c in within.co_consts if isinstance(c, types.CodeType))
     found = [c for c in within.co_consts if isinstance(c, types.CodeType) and c.co_name == original.co_name]
+    if not found:
+        raise NoSource("its source does not compile to a function")
     return found[-1]  # before it may come functions in its defaults
 
 

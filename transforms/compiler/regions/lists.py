@@ -30,7 +30,7 @@ class _Partial:
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise Unkept("uses a list, which a loop appends to, in another way than np.stack(list), list[k] or len(list)")
 
-    __iter__ = __contains__ = __add__ = __mul__ = __eq__ = __setitem__ = __delitem__ = __reversed__ = __bool__ = _refuse  # type: ignore[assignment]
+    __iter__ = __contains__ = __add__ = __mul__ = __eq__ = __setitem__ = __delitem__ = __reversed__ = __bool__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:
@@ -69,7 +69,7 @@ class Collected(_Partial):
 
 
 class Listed(_Partial):
-    """Such a list behind the loop: what it had before, and the stack that the loop gives, of `count` items where that is known."""
+    """Such a list behind the loop: what it had before, and the stack that the loop gives; `count` items, if that is known."""
 
     def __init__(self, regions: Any, before: list[Any], stack: Any, count: int | None) -> None:
         self.regions = regions

@@ -51,7 +51,7 @@ class RegionNode(Node):
         metas = tuple([_meta(out, r._value) for out, r in zip(call.outs, results, strict=True)])
         several = call.op in (SCAN, COND)
         self.plural = len(results) if several else 0
-        self.meta = metas if several else metas[0]  # type: ignore[assignment]
+        self.meta = metas if several else metas[0]
         self.seq = next_sequence()
         self.extra = None
         self.ir = (call.outs[:1], call.site)
@@ -84,7 +84,9 @@ class RegionNode(Node):
 
     def _backward(self, g: Any, saved: Any, sums: Any) -> tuple[Any, ...]:
         if LOCAL.levels:
-            raise Unkept("takes many derivatives at once through a loop (gs.vmap, gs.hessian, gs.jacobian)", self.call.site)
+            raise Unkept(
+                "takes many derivatives at once through a loop (gs.vmap, gs.hessian, gs.jacobian)", self.call.site
+            )
         if self.op is ROWS:
             return (self.regions.items(g),)
         if self.op is ITEMS:
@@ -119,7 +121,7 @@ class RegionNode(Node):
     def follow(self) -> None:
         """Know all results that the call has by now."""
         samples = self.regions.samples
-        self.meta = tuple([_meta(out, samples[out]) for out in self.call.outs])  # type: ignore[assignment]
+        self.meta = tuple([_meta(out, samples[out]) for out in self.call.outs])
         self.plural = len(self.call.outs)
 
 
@@ -347,9 +349,7 @@ def _branch_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> di
     for graph, other, (_, _, saved) in zip(graphs, graphs[::-1], bodies, strict=True):
         read |= {v: node.input(ins.index(v)) for v in saved.read}
         read |= {v: node.out(keep(regions, node, graph, (other,), v, None)) for v in saved.kept}
-    made = [
-        Graph([*params, *read], [*saved.calls, *calls], outs) for calls, outs, saved in bodies
-    ]
+    made = [Graph([*params, *read], [*saved.calls, *calls], outs) for calls, outs, saved in bodies]
     results = regions.cond(
         Branch(*made), regions.tensor_of(call.args[1]), [*seeds.values(), *[sums[k] for k in begun], *read.values()],
         samples, [None] * len(used),

@@ -18,17 +18,18 @@ __all__ = ["impure"]
 
 _BUILTINS = frozenset(
     getattr(builtins, name)
-    for name in (
-        "abs all any bool bytes callable chr complex dict divmod enumerate filter float format frozenset getattr hasattr hash id "
-        "int isinstance issubclass iter len list map max min next object ord pow range repr reversed round set slice sorted str "
-        "sum super tuple type zip"
-    ).split()
-)
+    for name in [
+        "abs", "all", "any", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate", "filter",
+        "float", "format", "frozenset", "getattr", "hasattr", "hash", "id", "int", "isinstance", "issubclass", "iter",
+        "len", "list", "map", "max", "min", "next", "object", "ord", "pow", "range", "repr", "reversed", "round",
+        "set", "slice", "sorted", "str", "sum", "super", "tuple", "type", "zip"
+    ]
+)  # fmt: skip
 _MODULES = frozenset(
     ["math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "collections", "_collections", "copy",
      "typing", "numbers", "fractions", "decimal", "_decimal", "statistics", "bisect", "_bisect", "dataclasses", "enum", "string"]
 )  # fmt: skip
-_READS = {
+_READS: dict[type, frozenset[str]] = {
     list: frozenset(["copy", "count", "index"]),
     dict: frozenset(["copy", "get", "items", "keys", "values"]),
     set: frozenset(["copy", "difference", "intersection", "issubset", "issuperset", "union"]),

@@ -28,7 +28,7 @@ class Recalled:
 def recall(
     graph: Graph, needed: Iterable[Value], given: Iterable[Value], invariant: Iterable[Value], once: set[Value]
 ) -> Recalled:
-    """Settle each of `needed`. `given` are the inputs that the reverse has at no cost, `invariant` those of them that never change.
+    """Settle each of `needed`; `given` are the inputs that the reverse has at no cost, `invariant` those that never change.
 
     `once` are values that are not to be computed again, so that their own cotangents add up in eager's order.
     """
@@ -57,9 +57,7 @@ def recall(
         elif maker[v] not in again:
             again.add(maker[v])
             waiting += reversed(maker[v].reads)
-    calls = [
-        Call(call.op, call.args, call.outs, call.site, True, True) for call in graph.calls if call in again
-    ]
+    calls = [Call(call.op, call.args, call.outs, call.site, True, True) for call in graph.calls if call in again]
     return Recalled(calls, list(read), list(kept))
 
 

@@ -103,8 +103,8 @@ def _replay(regions: Any, call: Call, space: dict[Value, Any]) -> None:
     result = dispatch.run(call.op, bound)
     if regions.expected is not None:
         raise Unkept(f"{call.op.path} could not be replayed", call.site)
-    results = (result,) if call.op.n_out == 1 else result
-    space.update(zip(call.outs, results, strict=True))
+    outcome = (result,) if call.op.n_out == 1 else result
+    space.update(zip(call.outs, outcome, strict=True))
 
 
 def needed_calls(calls: Sequence[Call], outputs: Iterable[Any]) -> list[Call]:

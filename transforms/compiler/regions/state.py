@@ -57,10 +57,12 @@ class Leaves:
         self.names: list[str] = []
         self.structures: list[Any] = []
         for k, (value, name) in enumerate(zip(state, names, strict=True)):
+            leaves: list[Any] = [value]
+            structure: Any = None
             if k in collected:
                 leaves, structure = last_of(value), GROWN
-            else:
-                leaves, structure = flatten(value) if type(value) in (list, tuple, dict) else ([value], None)
+            elif type(value) in (list, tuple, dict):
+                leaves, structure = flatten(value)
             self.structures.append((structure, len(leaves)))
             self.values += leaves
             self.names += [name] if structure is None else [f"{name}_{k}" for k in range(len(leaves))]
@@ -226,13 +228,19 @@ class Leaves:
                 if not _alike(_type(x), _type(y)):
                     for given, other in ((x, y), (y, x)):
                         if isinstance(given, Operand) and _type(given).kind == "python" and not _type(other).shape:
-                            words = f"gives `{name or 'its value'}` as {_type(x)} in one branch and {_type(y)} in the other"
+                            words = (
+                                f"gives `{name or 'its value'}` as {_type(x)} in one branch and {_type(y)} in the other"
+                            )
                             raise Retyped(words, getattr(given, "_ir", None), plain_sample(other))
-                    raise Unkept(f"gives `{name or 'its value'}` as {_type(x)} in one branch and {_type(y)} in the other")
+                    raise Unkept(
+                        f"gives `{name or 'its value'}` as {_type(x)} in one branch and {_type(y)} in the other"
+                    )
                 if isinstance(x, Operand) or isinstance(y, Operand) or x != y or type(x) is not type(y):
                     found.append((k, x, y))
             elif not (is_unbound(a) and is_unbound(b)) and not (type(a) is type(b) and a == b):
-                raise Unkept(f"gives `{name or 'its value'}` as a {_word(a)} in one branch and a {_word(b)} in the other")
+                raise Unkept(
+                    f"gives `{name or 'its value'}` as a {_word(a)} in one branch and a {_word(b)} in the other"
+                )
         return found
 
     def pair_names(self, pairs: Sequence[tuple[int, Any, Any]]) -> list[str | None]:
@@ -247,7 +255,9 @@ class Leaves:
         made.structures = arm.structures
         known = len(self.values) == len(arm.values)
         values = [
-            self.values[k] if known and isinstance(a, Operand) and isinstance(self.values[k], Operand) and _same(a, self.values[k]) else a
+            self.values[k]
+            if known and isinstance(a, Operand) and isinstance(self.values[k], Operand) and _same(a, self.values[k])
+            else a
             for k, a in enumerate(arm.values)
         ]
         for (k, _, _), new in zip(pairs, results, strict=True):
@@ -265,7 +275,7 @@ class Params:
     def __init__(self, state: tuple[Any, ...], tensors: list[Any]) -> None:
         self.state = state
         self.tensors = tensors
-        self.before = [getattr(t, "_ir", None) for t in tensors]  # the values that they are at first
+        self.before: list[Any] = [getattr(t, "_ir", None) for t in tensors]  # the values that they are at first
 
     def written(self, start: Leaves, found: Leaves) -> list[int]:
         """Which of the carried the region wrote into; raises Unkept where such an array is given up for another."""
@@ -305,7 +315,11 @@ def _changed(a: Leaves, b: Leaves) -> str:
 
 def _as(value: Any, other: Any) -> Any:
     """A number of Python's as the NumPy scalar that the other is, where both are the same number."""
-    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, (Operand, np.generic)) and _is_carried(other):
+    if (
+        isinstance(value, (bool, int, float, complex))
+        and not isinstance(value, (Operand, np.generic))
+        and _is_carried(other)
+    ):
         t = _type(other)
         if t.kind == "scalar" and np.result_type(t.dtype, value) == t.dtype and t.dtype.kind in "fcib":
             return t.dtype.type(value)
@@ -324,7 +338,11 @@ def _promoted(a: Any, b: Any, name: str) -> Any:
     before = _type(a)
     if _alike(before, t):
         return a
-    if before.shape != t.shape or not np.can_cast(before.dtype, t.dtype, "same_kind") or t.kind == "python" != before.kind:
+    if (
+        before.shape != t.shape
+        or not np.can_cast(before.dtype, t.dtype, "same_kind")
+        or t.kind == "python" != before.kind
+    ):
         raise Unkept(f"finds `{name}` {before}, and leaves it {t}")
     if not isinstance(a, Operand):
         if t.kind == "python":

@@ -182,7 +182,8 @@ class _Loop:
             return gast.While(test=test, body=[], orelse=[])
         if self.pops:
             body.statements += [(made, self.beside) for made in unpacked(emitter, body, xs, popped)]
-            return gast.While(test=emitter.tree(xs[0].given), body=[], orelse=[])
+            kept = next(x.given for x in xs if x.given in emitter.bundled)
+            return gast.While(test=emitter.tree(kept), body=[], orelse=[])
         if self.indexed:
             self.index = body.names.new(body.wishes.get(scan.place, "i"))
             self.trees[scan.place] = name_tree(self.index)

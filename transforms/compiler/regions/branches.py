@@ -1,0 +1,144 @@
+"""The branches of converted code while capturing: both arms traced, or left to Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....runtime.ir import Call, Value
+from ....runtime.ops import Op
+from ....runtime.regions import AND, NOT, OR, Branch
+from ....runtime.registry import require
+from ....runtime.rules.control import guard
+from ....tracer.modes import grad_mode
+from ....tracer.operand import Operand
+from .calls import Calls
+from .frames import refuse_impure
+from .state import Leaves
+from .state import plain_sample as samples_of
+from .unkept import Unkept
+
+__all__ = ["Branches"]
+
+
+class Branches(Calls):
+    """What converted code asks where it decides; NotImplemented where Python is to."""
+
+    def if_(
+        self, pred: Any, then: Any, orelse: Any, state: tuple[Any, ...], names: Sequence[str], line: int, **notes: Any
+    ) -> Any:
+        """The state after an `if`; NotImplemented where Python is to run it."""
+        if not self._decides_later(pred):
+            return NotImplemented
+
+        def run() -> Any:
+            refuse_impure(notes)
+            return self._branch(pred, then, orelse, state, names)
+
+        return self.attempt((then.__code__, line), run)
+
+    def _branch(self, pred: Any, then: Any, orelse: Any, state: tuple[Any, ...], names: Sequence[str]) -> Any:
+        if np.size(pred._value) != 1:
+            raise Unkept("decides by an array of several numbers")
+        start = Leaves(state, names[: len(state)])
+        frames, arms, params = [], [], []
+        for f in (then, orelse):
+            with self.frame() as frame, grad_mode(False):
+                own = start.aliases(frame)
+                found = f(*own.state)
+                arms.append(Leaves(found, names))
+            frames.append(frame)
+            params.append(own)
+        pairs = arms[0].paired(arms[1])
+        outputs = [[self.given(x) for _, x, _ in pairs], [self.given(y) for _, _, y in pairs]]
+        graphs = [frame.graph([], out)[0] for frame, out in zip(frames, outputs, strict=True)]
+        ins = list(dict.fromkeys([*graphs[0].inputs, *graphs[1].inputs]))
+        for graph in graphs:
+            graph.inputs[:] = ins
+        places = start.places
+        written = {places[j] for own, found in zip(params, arms, strict=True) for j in own.written(start, found)}
+        samples = [samples_of(y if x is None else x) for _, x, y in pairs]
+        results = self.cond(Branch(*graphs), pred, [self.tensor_of(v) for v in ins], samples, arms[0].pair_names(pairs))
+        self._keep()
+        return start.joined(arms[0], pairs, results, sorted(written))
+
+    def ifexp(self, pred: Any, then: Any, orelse: Any) -> Any:
+        """`then() if pred else orelse()`."""
+        if not self._decides_later(pred):
+            return NotImplemented
+
+        def run() -> Any:
+            return self._branch(pred, lambda: (then(),), lambda: (orelse(),), (), ("",))[0]
+
+        return self.attempt((then.__code__, 0), run)
+
+    def and_(self, x: Any, y: Any) -> Any:
+        """`x and y()`."""
+        return self._both(AND, x, y)
+
+    def or_(self, x: Any, y: Any) -> Any:
+        """`x or y()`."""
+        return self._both(OR, x, y)
+
+    def _both(self, op: Op, x: Any, y: Any) -> Any:
+        if not self._decides_later(x):
+            return NotImplemented
+
+        def run() -> Any:
+            with self.frame() as frame, grad_mode(False):
+                second = y()
+            if any(call.op.may_raise for call in frame.calls):
+                raise Unkept("has a condition whose second half may raise")
+            if not _is_truth(x) or not _is_truth(second):
+                raise Unkept("takes `and` or `or` of other values than truths")
+            self.capture.graph.calls.extend(frame.calls)
+            for call in frame.calls:
+                self.note(call, [self.samples[v] for v in call.outs])
+            return self.calculated(op, (x, second))
+
+        return self.attempt((y.__code__, 0), run)
+
+    def not_(self, x: Any) -> Any:
+        """`not x`."""
+        if not self._decides_later(x):
+            return NotImplemented
+        if np.size(x._value) != 1:
+            raise Unkept("takes the truth of an array of several numbers")
+        return self.calculated(NOT, (x,))
+
+    def assert_(self, test: Any, message: Any, line: int) -> Any:
+        """`assert test, message`: a guard that it holds, where the source is to find that out."""
+        ir = getattr(test, "_ir", None)
+        if self.frames or ir not in self.stand_ins or np.size(test._value) != 1:
+            return NotImplemented
+        capture = self.capture
+        backward = capture._in_backward
+        held = Call(require(guard), (ir, "bool", True), (Value(ir.type),), capture.site(), backward, bool(backward))
+        capture.graph.calls.append(held)
+        return None
+
+    def _least(self, f: Any) -> Any:
+        """`min` and `max` of two, which decide by comparing; None for other functions."""
+        if f is not min and f is not max:
+            return None
+
+        def chosen(*args: Any, **options: Any) -> Any:
+            if len(args) == 2 and not options:
+                x, y = args
+                takes_second = y < x if f is min else y > x
+                found = self.ifexp(takes_second, lambda: y, lambda: x)
+                if found is not NotImplemented:
+                    return found
+                return y if takes_second else x
+            return f(*args, **options)
+
+        return chosen
+
+
+def _is_truth(value: Any) -> bool:
+    found = value._value if isinstance(value, Operand) else value
+    return isinstance(found, (bool, np.bool_)) or (
+        isinstance(found, np.ndarray) and found.dtype == np.bool_ and found.size == 1
+    )

@@ -1,0 +1,232 @@
+"""The loops of converted code while capturing: traced once, or left to Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ....runtime.ir import Graph, Value
+from ....runtime.regions import Loop
+from ....tracer.modes import grad_mode
+from ....tracer.operand import Operand
+from .calls import Calls
+from .frames import FEW, NOTHING, Frame, refuse_impure
+from .lists import Collected, Listed
+from .numbers import is_number
+from .state import Leaves, Params
+from .state import plain_sample as samples_of
+from .steps import Backward, Counted, RangeSteps, Steps, Together, known, place_name, steps_of
+from .unkept import Retyped, Unkept
+
+__all__ = ["Loops"]
+
+
+class Loops(Calls):
+    """What converted code asks where it loops; NotImplemented where Python is to run it."""
+
+    def while_(
+        self, test: Any, body: Any, state: tuple[Any, ...], names: Sequence[str], line: int, **notes: Any
+    ) -> Any:
+        """The state after a `while`; NotImplemented where Python is to run it."""
+
+        def run() -> Any:
+            refuse_impure(notes)
+            return self._loop(lambda _, *s: body(*s), state, names, test=test, steps=None)
+
+        return self.attempt((body.__code__, line), run)
+
+    def for_(
+        self, iterable: Any, body: Any, state: tuple[Any, ...], names: Sequence[str], target: Any, test: Any, line: int,
+        **notes: Any,
+    ) -> Any:  # fmt: skip
+        """The state after a `for`; NotImplemented where Python is to run it."""
+        steps = self.steps_of(iterable)
+        if steps is None:
+            return NotImplemented
+
+        def run() -> Any:
+            refuse_impure(notes)
+            if known(steps.n) and int(steps.n) < FEW:
+                raise Unkept(f"has {steps.n} trips only")
+            return self._loop(body, state, names, test=test, steps=steps, target=target)
+
+        return self.attempt((body.__code__, line), run)
+
+    def _loop(
+        self,
+        body: Any,
+        state: tuple[Any, ...],
+        names: Sequence[str],
+        *,
+        test: Any,
+        steps: Steps | None,
+        target: Any = None,
+    ) -> Any:
+        """Trace a loop and write it down: the state after it."""
+        start = Leaves(state, names)
+        first: list[str] = []  # what the loop binds
+        peeled = False
+        for _ in range(8):
+            item: Callable[[Any], Any] = _itself if steps is None else steps.item
+            with self.frame() as frame:
+                index = self.param(0, place_name(steps, target), frame)
+                params = start.params(lambda value, name: self.param(value, name, frame))
+                try:
+                    with grad_mode(False):
+                        found = Leaves(body(item(index), *params.state), names, start.collected)
+                except Retyped as wish:
+                    again = start.retyped(wish, params.before)
+                    if again is None:
+                        raise
+                    start = again
+                    continue
+            growing = start.growing(found)
+            reason = start.fits(found)
+            if growing:
+                start = Leaves(start.state, names, start.collected | growing)
+            elif reason is not None and not peeled and start.may_peel(found):
+                peeled = True
+                state, steps = self._peel(body, state, test, steps)
+                start = Leaves(state, names, start.collected)
+            elif reason is not None:
+                raise Unkept(reason)
+            elif start.must_promote(found):
+                first += start.unbound_in(found)
+                start = start.promoted(found)
+            else:
+                break
+        else:
+            raise Unkept("has values of another type in each trip")
+        if first and not (steps is not None and known(steps.n) and test is None):
+            self._runs_once(first[0], state, test, steps)
+        return self._written(start, found, params, frame, index, test, None if steps is None else steps.n)
+
+    def _runs_once(self, name: str, state: Any, test: Any, steps: Steps | None) -> None:
+        """What the loop binds is bound behind it only if there was a trip: a guard, where one may stand."""
+        if self.frames or self.kept or test is None or (steps is not None and not known(steps.n)):
+            raise Unkept(f"binds `{name}`, which is not bound behind it where there is no trip")
+        if not test(*state):
+            raise Unkept("runs no trip at first")
+
+    def _peel(self, body: Any, state: Any, test: Any, steps: Steps | None) -> tuple[Any, Steps | None]:
+        """Run the first trip as Python does; what is left to run."""
+        if test is not None and not test(*state):
+            raise Unkept("runs no trip at first")
+        if steps is None:
+            return body(None, *state), None
+        if not known(steps.n):
+            raise Unkept("may run no trip")
+        return body(steps.item(0), *state), steps.rest()
+
+    def _written(
+        self, start: Leaves, found: Leaves, params: Params, frame: Frame, index: Any, test: Any, n: Any
+    ) -> Any:
+        capture = self.capture
+        outs = [self.given(v) for v in found.carried_as(start)]
+        items = found.items()
+        ys = [self.given(item) for item in items]
+        if not all(isinstance(y, Value) for y in ys):
+            raise Unkept("appends what it does not trace")
+        body, inv = frame.graph([index._ir, *params.before], [*outs, *ys])
+        outs_inside = [out.type for call in frame.calls for out in call.outs]
+        if all(t.kind == "python" and t.dtype.kind in "iub" for t in outs_inside):
+            raise Unkept(NOTHING)
+        if not inv and not any(isinstance(capture.operand(v), Value) for v in start.carried()):
+            raise Unkept(NOTHING)
+        condition = None if test is None else self._condition(start, test, params, body, inv, n)
+        written = params.written(start, found)
+        starts = [capture.operand(v) for v in start.carried()]
+        if any(starts[k] in body.inputs for k in written):
+            raise Unkept("writes into an array that it also reads under another name")
+        inv = body.inputs[1 + len(starts) :]
+        samples = [samples_of(v) for v in found.carried_as(start)]
+        results = self.scan(
+            Loop(body, condition), start.carried(), [], [self.tensor_of(v) for v in inv], n, samples, start.labels(),
+            [samples_of(item) for item in items],
+        )  # fmt: skip
+        self._keep()
+        count = int(n) if test is None and known(n) else None
+        lists = [
+            Listed(self, start.state[k], stack, count)
+            for k, stack in zip(sorted(start.collected), results[len(samples) :], strict=False)
+        ]
+        return start.after(found, results[: len(samples)], written, lists)
+
+    def _condition(
+        self, start: Leaves, test: Any, params: Params, body: Graph, inv: list[Value], n: Any
+    ) -> Graph | None:
+        """The graph of a loop's test; None where it always holds. Both graphs take the same invariants."""
+        with self.frame() as frame, grad_mode(False):
+            fresh = start.params(lambda value, name: self.param(value, name, frame))
+            tested = test(*fresh.state)
+            if not isinstance(tested, Operand):
+                if n is None or not tested:
+                    raise Unkept(
+                        "has a condition that is not traced" if tested else "has a condition that is false at once"
+                    )
+                return None
+            if np.size(tested._value) != 1:
+                raise Unkept("decides by an array of several numbers")
+            answer = self.capture.operand(tested)
+        if any(t._ir is not before for t, before in zip(fresh.tensors, fresh.before, strict=True)):
+            raise Unkept("writes into an array in its condition")
+        condition, free = frame.graph(list(fresh.before), [answer])
+        both = list(dict.fromkeys([*inv, *free]))
+        body.inputs[1 + len(params.tensors) :] = both
+        condition.inputs[len(params.tensors) :] = both
+        return condition
+
+    def steps_of(self, iterable: Any) -> Steps | None:
+        """The steps of what a loop runs over; None where each item must be asked for."""
+        _, found = self.sized.get(id(iterable), (None, NotImplemented))
+        return steps_of(iterable) if found is NotImplemented else found
+
+    def listcomp(self, iterable: Any, element: Any, line: int) -> Any:
+        """A list of one item for each of others."""
+        steps = self.steps_of(iterable)
+        if steps is None:
+            return NotImplemented
+
+        def body(item: Any, items: Any) -> Any:
+            new = element(item)
+            return (items.appended(new) if isinstance(items, Collected) else [*items, new],)
+
+        def run() -> Any:
+            if known(steps.n) and int(steps.n) < FEW:
+                raise Unkept(f"has {steps.n} trips only")
+            return self._loop(body, ([],), ("",), test=None, steps=steps)[0]
+
+        return self.attempt((element.__code__, line), run)
+
+    def range_(self, *args: Any) -> Any:
+        """`range(...)` of traced numbers."""
+        if any(map(is_number, args)):
+            return RangeSteps.of(args)
+        if any(isinstance(n, int) and type(n) not in (int, bool) for n in args):
+            made = range(*args)
+            self.sized[id(made)] = made, RangeSteps.of(args)
+            return made
+        return NotImplemented
+
+    def enumerate_(self, iterable: Any, start: Any = 0) -> Any:
+        """`enumerate(...)` of what is known without running it."""
+        steps = self.steps_of(iterable)
+        return NotImplemented if steps is None or type(start) is not int else Counted(steps, start)
+
+    def zip_(self, *iterables: Any, strict: bool = False) -> Any:
+        """`zip(...)`, likewise."""
+        steps = [self.steps_of(one) for one in iterables]
+        if strict or not steps or any(one is None or not known(one.n) for one in steps):
+            return NotImplemented
+        return Together([one for one in steps if one is not None])
+
+    def reversed_(self, iterable: Any) -> Any:
+        """`reversed(...)`, likewise."""
+        steps = self.steps_of(iterable)
+        return NotImplemented if steps is None else Backward(steps)
+
+
+def _itself(i: Any) -> Any:
+    return i
