@@ -247,6 +247,26 @@ def test_nested_loops_and_lists_of_lists() -> None:
     """)  # fmt: skip
 
 
+def test_parameters_that_are_called_as_builtins() -> None:
+    b = Builder()
+    x, n = b.arg(V, "reversed"), b.arg(3, "zip")
+    h, hs, _ = b.scan(lambda r, i, v: ([r(np.sin, v, name="h")], [v]), [x], n=n, names=["h"])
+    d, _ = b.scan(
+        lambda r, i, d, h: ([r(o.mul, d, h)], []), [b(np.ones_like, x)], [hs], n=n, reverse=True, names=["d", "h"]
+    )
+    printed(checked(b.graph(d), [V, 3], [V, 0]), """
+        h = reversed
+        hs = []
+        for _ in range(zip):
+            hs.append(h)
+            h = np.sin(h)
+        d = np.ones_like(reversed)
+        for i in range(zip - 1, -1, -1):
+            d = d * hs[i]
+        return d
+    """)  # fmt: skip
+
+
 def test_many_lists_for_one_reverse_are_one_list_of_tuples() -> None:
     def body(r: Any, i: Any, h: Any) -> Any:
         parts = [r(fn, h, name=name) for fn, name in ((np.sin, "s"), (np.cos, "c"), (np.exp, "e"), (np.tanh, "u"))]

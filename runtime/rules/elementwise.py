@@ -334,8 +334,8 @@ rule(np.fix, x=lambda g: np.zeros_like(g))
 
 for _whole in (np.floor, np.ceil):
     singular_at(_whole, x=lambda x, out: x == out)
-for _whole in (np.trunc, np.fix):
-    singular_at(_whole, x=lambda x, out: (x == out) & (x != 0))
+for _cut in (np.trunc, np.fix):
+    singular_at(_cut, x=lambda x, out: (x == out) & (x != 0))
 singular_at(np.rint, x=lambda x, out: abs(x - out) == 0.5)
 
 # Questions, and arithmetic on integers and truth values: no derivative at all.

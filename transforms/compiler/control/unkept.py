@@ -189,7 +189,7 @@ def swallows(s: Any) -> bool:
     if not isinstance(s, gast.With):
         return True
     calls = [item.context_expr for item in s.items]
-    names = [getattr(c.func, "attr", getattr(c.func, "id", None)) if isinstance(c, gast.Call) else None for c in calls]
+    names = [getattr(c.func, "id", getattr(c.func, "attr", None)) if isinstance(c, gast.Call) else None for c in calls]
     return not all(name in _PASSING_ON for name in names)
 
 

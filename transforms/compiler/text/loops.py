@@ -48,7 +48,10 @@ class _Loop:
         self.walks = bool(self.xs) and whole and not (place and scan.loop.reverse)
         bundled = any(x.given in emitter.bundled for x in self.xs)
         self.pops = bundled and self.walks and scan.loop.reverse and emptied(emitter, call, self.xs)
-        self.walks = self.walks and not bundled
+        self.hidden = {"enumerate", "reversed", "zip"}.intersection(
+            emitter.signature.parameters
+        )  # behind the user's names
+        self.walks = self.walks and not bundled and not self.hidden
         self.indexed = place or (bool(self.xs) and not self.walks and not self.pops)
         self.index: str | None = None  # the variable that is the place of a trip
         self.counter: str | None = None  # the variable that counts the trips, where the header does not
@@ -194,8 +197,13 @@ class _Loop:
             steps = emitter.tree(scan.xs[0].given)
         else:
             times = call_tree("len", emitter.tree(scan.xs[0].given)) if times is None else times
-            times = call_tree("range", _as_len(times, scan.n, emitter))
-            steps = self.turned(times) if self.index else times
+            times = _as_len(times, scan.n, emitter)
+            if self.index and scan.loop.reverse and "reversed" in self.hidden:
+                last = gast.BinOp(left=times, op=gast.Sub(), right=constant_tree(1))
+                steps = call_tree("range", last, constant_tree(-1), constant_tree(-1))
+            else:
+                steps = call_tree("range", times)
+                steps = self.turned(steps) if self.index else steps
         if scan.test is not None:
             test, statements = self.asked(body)
             body.statements += [*statements, self.leave(test)]
