@@ -113,6 +113,8 @@ def recurrent() -> None:
     same = value == expected and all(map(np.array_equal, gradients, by_hand))
     print(f"rnn: {steps} steps, {width} wide, batch {batch}: {lines(compiled.source(*args))} lines of source; ", end="")
     print(f"bit for bit what is written by hand: {'yes' if same else 'no'}")
+    times = [1e3 * capture(gs.value_and_grad(rnn, argnums=(0, 1, 2)), *args)[0] for _ in range(2 if is_tiny() else 10)]
+    print(f"rnn: captured in min {min(times):.1f} ms, median {statistics.median(times):.1f} ms")
     repeats, rounds = (1, 2) if is_tiny() else (3, 60)
     ours, theirs, others = interleaved(
         rounds,
@@ -124,9 +126,8 @@ def recurrent() -> None:
     report("rnn", ours, others, ("compiled", "by hand, all at once"))
 
 
-def capture(n: int) -> tuple[float, str]:
-    """Seconds from a function to the source of its gradient: without the plain run that gives the result, and the check."""
-    eager: Any = gs.grad(lambda x, n: np.sum(cheap(x, n)))
+def capture(eager: Any, *args: Any) -> tuple[float, str]:
+    """Seconds from a gradient to its source: without the plain run that gives the result, and the check."""
     others = []
 
     def timed(run: Any) -> Any:
@@ -140,21 +141,26 @@ def capture(n: int) -> tuple[float, str]:
         return wrapper
 
     eager._run = timed(eager._run)
-    compiled, x = gs.compile(eager), np.array([0.1, 0.2])
+    compiled = gs.compile(eager)
     check, Made.first_check = Made.first_check, timed(Made.first_check)  # type: ignore[method-assign]
     start = time.perf_counter()
-    compiled(x, n)
+    compiled(*args)
     seconds = time.perf_counter() - start - sum(others)
     Made.first_check = check  # type: ignore[method-assign]
     assert len(others) == 2
-    return seconds, compiled.source(x, n)
+    return seconds, compiled.source(*args)
 
 
 def captures() -> None:
     """What a capture costs, and how long the source is, by the number of steps."""
-    capture(10)  # which loads what a compiler needs
+
+    def gradient() -> Any:
+        return gs.grad(lambda x, n: np.sum(cheap(x, n)))
+
+    x = np.array([0.1, 0.2])
+    capture(gradient(), x, 10)  # which loads what a compiler needs
     for n in (10, 20) if is_tiny() else (10, 100, 1_000, 10_000, 100_000):
-        found = [capture(n) for _ in range(1 if is_tiny() else 5)]
+        found = [capture(gradient(), x, n) for _ in range(1 if is_tiny() else 5)]
         times = [1e3 * seconds for seconds, _ in found]
         print(
             f"capture of {n:>7,} steps: min {min(times):5.1f} ms, median {statistics.median(times):5.1f} ms; "

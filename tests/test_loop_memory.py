@@ -101,7 +101,12 @@ class Pairs(Random):
         stacks = [v for v in ends[len(carry) + 1 :] if b.now(v)]
 
         def backward(f: Regions, t: Value, params: Any, xs: Any, inv: Any) -> Any:
-            own = [*inv, *params, f.add(operator.mul, inv[-1], t, quiet=True), *[x for x in xs if x.type.kind != "python"]]
+            own = [
+                *inv,
+                *params,
+                f.add(operator.mul, inv[-1], t, quiet=True),
+                *[x for x in xs if x.type.kind != "python"],
+            ]
             self.calls(f, own, self.choose.randrange(2, 6), 1, quiet=True)
             return [self.flat(f, own) for _ in params], []
 

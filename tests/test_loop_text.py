@@ -250,7 +250,7 @@ def test_nested_loops_and_lists_of_lists() -> None:
 def test_parameters_that_are_called_as_builtins() -> None:
     b = Builder()
     x, n = b.arg(V, "reversed"), b.arg(3, "zip")
-    h, hs, _ = b.scan(lambda r, i, v: ([r(np.sin, v, name="h")], [v]), [x], n=n, names=["h"])
+    _, hs, _ = b.scan(lambda r, i, v: ([r(np.sin, v, name="h")], [v]), [x], n=n, names=["h"])
     d, _ = b.scan(
         lambda r, i, d, h: ([r(o.mul, d, h)], []), [b(np.ones_like, x)], [hs], n=n, reverse=True, names=["d", "h"]
     )

@@ -188,9 +188,10 @@ def swallows(s: Any) -> bool:
     """Whether a `try` or `with` may catch what is raised in it."""
     if not isinstance(s, gast.With):
         return True
-    calls = [item.context_expr for item in s.items]
-    names = [getattr(c.func, "id", getattr(c.func, "attr", None)) if isinstance(c, gast.Call) else None for c in calls]
-    return not all(name in _PASSING_ON for name in names)
+    made_by = [getattr(item.context_expr, "func", None) for item in s.items]
+    return not all(
+        getattr(f, "id", None) in _PASSING_ON or getattr(f, "attr", "open") in _PASSING_ON - {"open"} for f in made_by
+    )
 
 
 def _repeats(s: Any) -> bool:

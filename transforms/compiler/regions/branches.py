@@ -34,10 +34,37 @@ class Branches(Calls):
             return NotImplemented
 
         def run() -> Any:
+            if not self.frames and {reason for _, reason in notes.get("impure", ())} == {"raises"}:
+                return self._guarded(pred, then, orelse, state, names)
             refuse_impure(notes)
             return self._branch(pred, then, orelse, state, names)
 
         return self.attempt((then.__code__, line), run)
+
+    def _guarded(self, pred: Any, then: Any, orelse: Any, state: tuple[Any, ...], names: Sequence[str]) -> Any:
+        """The state behind an `if` of which one arm raises: a guard that the other is taken."""
+        messages = self.capture.messages
+        for arm, other, expect in ((then, orelse, False), (orelse, then, True)):
+            pending = list(messages.pending)
+            with self.frame() as frame, grad_mode(False):
+                try:
+                    arm(*Leaves(state, names[: len(state)]).aliases(frame).state)
+                except Exception:
+                    messages.pending[:] = pending  # of the error's own text
+                else:
+                    continue
+            self._guard(pred, expect)
+            return other(*state)
+        raise Unkept("raises in a branch")
+
+    def _guard(self, test: Any, expect: bool) -> None:
+        """A condition that comes out of a kept loop, as a guard: what it is, the source is to find out."""
+        capture = self.capture
+        backward = capture._in_backward
+        args = (test._ir, "bool", expect)
+        capture.graph.calls.append(
+            Call(require(guard), args, (Value(test._ir.type),), capture.site(), backward, bool(backward))
+        )
 
     def _branch(self, pred: Any, then: Any, orelse: Any, state: tuple[Any, ...], names: Sequence[str]) -> Any:
         if np.size(pred._value) != 1:
@@ -113,10 +140,7 @@ class Branches(Calls):
         ir = getattr(test, "_ir", None)
         if self.frames or ir not in self.stand_ins or np.size(test._value) != 1:
             return NotImplemented
-        capture = self.capture
-        backward = capture._in_backward
-        held = Call(require(guard), (ir, "bool", True), (Value(ir.type),), capture.site(), backward, bool(backward))
-        capture.graph.calls.append(held)
+        self._guard(test, True)
         return None
 
     def _least(self, f: Any) -> Any:

@@ -275,7 +275,7 @@ class Emitter:
         if user.quiet != call.quiet or user.backward != call.backward or user.op.path == "guard":
             return user.op.path == "guard" and not call.quiet and width(tree) < WIDTH // 2
         if is_region(user):
-            return is_read_once(out, user) and width(tree) + self.margin(user) <= WIDTH * 3 // 4
+            return is_read_once(out, user) and width(tree) + self.margin(user) <= WIDTH - len("while ")
         if user.op.inline and times_used(user, out) != 1:
             return False
         return width(tree) + width_around(out, user, self.trees) + self.margin(user) <= WIDTH
