@@ -118,8 +118,11 @@ COUNTS = [
         call=lambda x: np.ravel_multi_index((x, x), (4, 5)),
     ),
     question(np.unravel_index, (((3,),),), integer=True, domain=(0, 9), call=lambda x: np.unravel_index(x, (4, 5))),
-    question(np.diag_indices_from, (((3, 3),),)),
-    *[question(f, (((3, 4),),), kwargs=({}, {"k": 1})) for f in (np.tril_indices_from, np.triu_indices_from)],
+    question(np.diag_indices_from, (((3, 3),),), call=lambda x: np.diag_indices_from(x)[0]),
+    *[
+        question(f, (((3, 4),),), kwargs=({}, {"k": 1}), call=lambda x, f=f, **k: f(x, **k)[1])
+        for f in (np.tril_indices_from, np.triu_indices_from)
+    ],
     question(np.ix_, (((3,),),), integer=True, call=lambda x: np.ix_(x, x)),
     Sample(
         np.roots, (((4,),),), domain=(1.0, 2.0), call=lambda p: np.abs(np.roots(p)), order=1, finite=True, empty=False

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from trips import DERIVATIVES, captures, held
+from trips import DERIVATIVES, asserting, captures, held
 
 import gradscribe as gs
 
@@ -454,6 +454,17 @@ def test_a_million_trips() -> None:
     trips = round(math.log(2.0 - fall(1.0, step)) / math.log1p(step))  # x = 2 - (1 + step) ** trips
     assert trips == pytest.approx(1e6, abs=2)
     assert slope == pytest.approx(-trips * (1.0 + step) ** (trips - 1), rel=1e-9)
+
+
+def test_an_assert_behind_a_loop() -> None:
+    eager = gs.grad(asserting)
+    assert held(eager, [lambda k=k: (k * np.ones(3),) for k in (1.0, 0.01, 7.0)])[0] == 1
+    compiled = gs.compile(eager, verify="first calls")
+    compiled(np.ones(3))
+    for _ in range(2):
+        with pytest.raises(AssertionError, match="the sum is negative"):
+            compiled(-np.ones(3))
+    np.testing.assert_array_equal(compiled(0.3 * np.ones(3)), eager(0.3 * np.ones(3)))
 
 
 def grows(x: Array, n: int) -> Array:

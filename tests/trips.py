@@ -12,7 +12,7 @@ import gradscribe as gs
 from gradscribe.transforms.compiler.compiled import Compiled
 from gradscribe.transforms.compiler.difference import difference
 
-__all__ = ["DERIVATIVES", "captures", "held", "summed"]
+__all__ = ["DERIVATIVES", "asserting", "captures", "held", "summed"]
 
 
 def summed(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,6 +25,15 @@ def summed(function: Callable[..., Any]) -> Callable[..., Any]:
         )
 
     return scalar
+
+
+def asserting(x: Any) -> Any:
+    """A loop with an assertion behind it, here because pytest rewrites those of its own modules."""
+    y = x
+    while np.sum(np.abs(y)) < 9.0:
+        y = y * 2.0
+    assert np.sum(y) > 0.0, "the sum is negative"
+    return np.sum(y * y)
 
 
 # What is compiled of a function f(x, *constants).
