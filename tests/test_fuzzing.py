@@ -127,3 +127,13 @@ def test_products_of_vectors_are_not_elementwise() -> None:
     rng = np.random.default_rng(0)
     for _ in range(10):
         check(lambda v, a: np.sum(np.vecmat(np.tanh(v), a) * 0.3), rng.normal(size=(2, 3)), rng.normal(size=(3, 4)))
+
+
+def test_zeros_keep_their_sign_through_out() -> None:
+    def f(y: Any) -> Any:
+        v = y * 2.0
+        np.multiply(v, y, out=v)
+        return np.sum(v * np.array([0.0, 0.0, 3.0]))
+
+    gradient, y = gs.grad(f), np.array([-0.5, 1.0, -2.0])
+    assert gradient(y).tobytes() == gs.compile(gradient, verify="first calls")(y).tobytes()

@@ -79,13 +79,12 @@ def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if isinstance(out, tuple):
         (out,) = out
     where = words.pop("where", True)
-    if LOCAL.recorder is not None:
-        if where is True and not words and isinstance(out, Operand):
-            result = dispatch.apply(op, args, {})
-            if (np.shape(result._value), result.dtype) == (np.shape(out._value), out.dtype):
-                return _into(out, result)
-        if out is None:
-            LOCAL.recorder.fail("uses `where=` of a ufunc without `out=`, which leaves values undefined")
+    if LOCAL.depth and where is True and not words and isinstance(out, Operand):
+        result = dispatch.apply(op, args, {})
+        if (np.shape(result._value), result.dtype) == (np.shape(out._value), out.dtype):
+            return _into(out, result)
+    if LOCAL.recorder is not None and out is None:
+        LOCAL.recorder.fail("uses `where=` of a ufunc without `out=`, which leaves values undefined")
     if isinstance(out, Operand) and not LOCAL.depth and any(a is out for a in args):
         storage.may_write(out, f"{op.path}(..., out=x)", *args)
         before = storage.snapshot(out)
