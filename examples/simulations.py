@@ -24,7 +24,7 @@ def integrate(rate: Callable[[Array], Array], y: Array, end: Array, tolerance: f
     t, h = 0.0, 0.1
     k1 = rate(y)
     while t < end:
-        h = np.minimum(h, end - t)
+        h = min(h, end - t)
         k2 = rate(y + h / 2 * k1)
         k3 = rate(y + 3 * h / 4 * k2)
         new = y + h * (2 * k1 + 3 * k2 + 4 * k3) / 9

@@ -16,6 +16,7 @@ from ....tracer.modes import grad_mode
 from ....tracer.operand import Operand
 from .calls import Calls
 from .frames import refuse_impure
+from .numbers import is_number
 from .state import Leaves
 from .state import plain_sample as samples_of
 from .unkept import Unkept
@@ -152,6 +153,8 @@ class Branches(Calls):
             if len(args) == 2 and not options:
                 x, y = args
                 takes_second = y < x if f is min else y > x
+                if self._decides_later(takes_second):
+                    x, y = _both_of_numpy(x, y), _both_of_numpy(y, x)
                 found = self.ifexp(takes_second, lambda: y, lambda: x)
                 if found is not NotImplemented:
                     return found
@@ -166,3 +169,11 @@ def _is_truth(value: Any) -> bool:
     return isinstance(found, (bool, np.bool_)) or (
         isinstance(found, np.ndarray) and found.dtype == np.bool_ and found.size == 1
     )
+
+
+def _both_of_numpy(x: Any, other: Any) -> Any:
+    """A traced number of Python's as NumPy's, where the other is one of those."""
+    held = other._value if isinstance(other, Operand) else other
+    if is_number(x) and isinstance(held, np.floating) and type(x._value) is float:
+        return x * type(held)(1)
+    return x

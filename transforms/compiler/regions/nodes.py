@@ -262,14 +262,17 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
 def _adds_in_another_order(node: RegionNode, body: Graph, nc: int, ys: Collection[int]) -> bool:
     """Whether sums of more than two parts are not added up as eager does, trip by trip: the last digits may differ.
 
-    So it is where a carry starts as what every trip reads, too, and where a list that the loop fills holds a carry; and in
-    derivatives of derivatives.
+    So it may be where a trip reads a carry more than once: if that starts as a value whose cotangent is wanted, to which all
+    of the first trip's is added at once, and if it stands in a list that the loop fills. And so it is where a carry
+    starts as what every trip reads, too, and in derivatives of derivatives.
     """
-    starts = {id(edge) for k, edge in zip(node.slots, node.edges, strict=True) if k < nc}
-    rest = {id(edge) for k, edge in zip(node.slots, node.edges, strict=True) if k >= nc}
+    edges = dict(zip(node.slots, node.edges, strict=True))
+    starts = {id(edge) for k, edge in edges.items() if k < nc}
+    rest = {id(edge) for k, edge in edges.items() if k >= nc}
     reads = [v for call in body.calls for v in call.reads]
     listed = [body.outputs.index(body.outputs[k]) for k in ys]
-    return not starts.isdisjoint(rest) or any(k < nc and reads.count(body.inputs[1 + k]) > 1 for k in listed)
+    often = [k for k in range(nc) if reads.count(body.inputs[1 + k]) > 1]
+    return not starts.isdisjoint(rest) or any(k in edges or k in listed for k in often)
 
 
 def _carried_back(body: Graph, nc: int, kept: Sequence[Value]) -> list[int]:
