@@ -91,7 +91,7 @@ stats: Any = None  # scipy.stats, where it is installed
 
 
 @falls_back(
-    r"uses `scipy\.stats\.norm`, which may draw random numbers",
+    r"calls scipy\.stats\.norm\.rvs, which may draw random numbers",
     setup=lambda: globals().update(stats=pytest.importorskip("scipy.stats")),
 )
 def draws_with_scipy(x):

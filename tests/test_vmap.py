@@ -27,6 +27,9 @@ LOOPS = {
     "gradscribe.runtime.rules.counting.unique_part", "gradscribe.runtime.rules.counting.weighted_count", "np.bincount",
     "gradscribe.runtime.rules.least_squares.least_squares", "np.linalg.matrix_rank", "np.digitize", "np.isin", "np.lexsort",
     "np.packbits", "np.ravel_multi_index", "np.roots", "np.unpackbits", "np.unravel_index",
+    "gradscribe.runtime.rules.scipy_linalg.expm", "gradscribe.runtime.rules.scipy_linalg.solve_banded",
+    "gradscribe.runtime.rules.scipy_linalg.solve_sylvester", "gradscribe.runtime.rules.scipy_linalg.solve_triangular",
+    "gradscribe.runtime.rules.scipy_linalg.sqrtm", "gradscribe.runtime.rules.scipy_signal.convolved", "np.pad",
     "np.arange", "np.diag_indices_from", "np.ix_", "np.tril_indices_from", "np.triu_indices_from",
 }  # fmt: skip
 

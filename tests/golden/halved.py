@@ -23,6 +23,7 @@ def halved_value_and_grad(x):
 
     # backward
     with np.errstate(all="ignore"):
+        # golden_functions.py:276: for i in range(len(x)):
         d_x = np.zeros_like(x)
         for i in reversed(range(len(x))):
             d_y = 2.0 * ys[i]  # golden_functions.py:280

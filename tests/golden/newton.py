@@ -22,7 +22,7 @@ def newton_value_and_grad(a):
     with np.errstate(all="ignore"):
         d_x = np.float64(1.0)
         t = np.float64(-0.0)
-        for x_2, t_2 in zip(reversed(xs), reversed(ts)):
+        for x_2, t_2 in zip(reversed(xs), reversed(ts)):  # golden_functions.py:268
             # golden_functions.py:269: x = 0.5 * (x + a / x)
             t_3 = d_x * 0.5
             t = t + t_3 / x_2

@@ -8,7 +8,7 @@ def rk4_step_value_and_grad(state, rates, dt, target):
     rates: 4 times a Python number
     dt: a Python number
 
-    Returns out, d_rates_0, d_rates_1, d_rates_2, d_rates_3: float64; d_state_2: like
+    Returns out, d_rates_0, d_rates_1, d_rates_2, d_rates_3: float64; d_state: like
     state.
     """
     rates_0, rates_1, rates_2, rates_3 = rates
@@ -127,7 +127,6 @@ def rk4_step_value_and_grad(state, rates, dt, target):
         d_rates_0 = t_20 * prey_4 + t_24 * prey_3 + t_28 * prey_2 + t_32 * prey
         d_prey = d_t_2 * rates_2 + d_t * rates_1 + t_32 * rates_0
         # golden_functions.py:111: prey, predator = state
-        d_state_2 = np.array(d_state)
-        d_state_2[1] += d_predator
-        d_state_2[0] += d_prey
-    return out, (d_state_2, (d_rates_0, d_rates_1, d_rates_2, d_rates_3))
+        d_state[1] += d_predator
+        d_state[0] += d_prey
+    return out, (d_state, (d_rates_0, d_rates_1, d_rates_2, d_rates_3))

@@ -188,15 +188,16 @@ class Compiled(Transform):
             raise prune(error) from error.__cause__
         if made is None:
             return result
-        if self._varying and (isinstance(made, (Exception, Failure)) or (made.varied and made.number_guards)):
+        if self._varying and (isinstance(made, (_machinery().Unwritten, Failure)) or (made.varied and made.number_guards)):
             self._fix_numbers()  # and the next call is captured with their values
             return result
-        if isinstance(made, Exception):
+        if isinstance(made, _machinery().Unwritten):
             if self.verify:
-                raise made
-            if self._keeps:
+                raise made.error
+            if made.kept:
                 return self._unroll(result)
-            made = Failure(f"could not be written as source ({made!r}); please report it", definition(self.function))
+            why = f"could not be written as source ({made.error!r}); please report it"
+            made = Failure(why, definition(self.function))
         if isinstance(made, Failure):
             self._say(made, stays=True)
             return result
@@ -242,6 +243,10 @@ class Compiled(Transform):
     def _unroll(self, result: Any) -> Any:
         """The source with loops kept is not right: the next call is captured without."""
         self._keeps = False
+        self._entries.clear()
+        self._texts.clear()
+        self._families = None
+        self._remember(None)
         return result
 
     def _add(self, entry: Entry, key: Any) -> None:
@@ -293,6 +298,9 @@ class Compiled(Transform):
             self._fix_numbers()
             self._entries.clear()
             return result
+        if problem is not None and not self.verify and specialisation.loops():
+            specialisation.forget()
+            return self._unroll(result)
         if problem is not None:
             self._mismatch(problem, entry, before)
         specialisation.settle(ran)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.ir import Call, Graph
-from ...runtime.regions import all_calls
+from ...runtime.regions import all_calls, is_region
 from . import cache
 from .text.signature import Signature
 
@@ -88,6 +88,10 @@ class Specialisation:
     def doubts(self, ran: list[list[int]], digest: int) -> bool:
         """Whether a call that took the path of `ran` is to be checked against eager."""
         return True
+
+    def loops(self) -> bool:
+        """Whether loops or branches were kept."""
+        return any(is_region(call) for graph in self.straight() for call in graph.calls)
 
     def settle(self, ran: list[list[int]]) -> None:
         """A call gave what eager gave."""

@@ -10,13 +10,13 @@ from .capture.varying import NumberNeededError, changed_numbers
 from .capture.written import OverlapError, left_otherwise, wrote_nothing
 from .guards.free_sizes import Families
 from .guards.misses import missed
-from .specialise import Entry, Inputs, captured, difference
+from .specialise import Entry, Inputs, Unwritten, captured, difference
 from .statements import first_difference
 from .tracebacks import located
 from .tree import joined
 
 __all__ = [
-    "Entry", "Families", "Inputs", "NumberNeededError", "OverlapError", "captured", "changed_numbers", "difference",
+    "Entry", "Families", "Inputs", "NumberNeededError", "OverlapError", "Unwritten", "captured", "changed_numbers", "difference",
     "first_difference", "joined", "left_otherwise", "located", "missed", "passes_of", "wrote_nothing",
 ]  # fmt: skip
 

@@ -37,7 +37,7 @@ from .text.docstrings import specialised_to
 from .text.naming import Names
 from .text.signature import Signature, children, printable
 
-__all__ = ["Entry", "Inputs", "Specialisation", "captured", "difference", "unwrapped"]
+__all__ = ["Entry", "Inputs", "Specialisation", "Unwritten", "captured", "difference", "unwrapped"]
 
 
 class Entry:
@@ -154,10 +154,17 @@ class Made(NamedTuple):
         )
 
 
+class Unwritten(NamedTuple):
+    """Why a captured function has no source: an error of ours; and whether loops or branches were kept."""
+
+    error: Exception
+    kept: bool
+
+
 def captured(
     function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None = None, varying: Collection[Path] = (),
     families: Families | None = None, keeps: bool = True,
-) -> tuple[Any, Made | Failure | Exception | None]:  # fmt: skip
+) -> tuple[Any, Made | Failure | Unwritten | None]:  # fmt: skip
     """Run `function` once, eagerly, under a recorder; its result, and the specialisation or why there is none.
 
     Where `families` knows the text of other sizes to serve this one, it is taken, and nothing is written. Where loops
@@ -180,7 +187,7 @@ def captured(
 def _captured(
     function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None, varying: Collection[Path],
     families: Families | None, capture: Capture,
-) -> tuple[Any, Made | Failure | Exception | None]:  # fmt: skip
+) -> tuple[Any, Made | Failure | Unwritten | None]:  # fmt: skip
     copies = inputs.copied()
     owned: list[Any] = []
     tensors: list[Any] = []
@@ -236,6 +243,9 @@ def _captured(
             capture.settle()
         leaves, structure = flatten_row(raw)
         outputs = [_output(capture, leaf) for leaf in leaves]
+        if capture.kept and capture.regions is not None and any(map(capture.regions.is_loose, outputs)):
+            capture.abandoned = True
+            raise Unkept("gives a number that is Python's or NumPy's, as its loop goes")
     if capture.kept:
         result = function(*inputs.args, **inputs.kwargs)
     else:
@@ -247,7 +257,7 @@ def _captured(
     try:
         return result, _made(function, inputs, capture, outputs, (static, structure, raw), copies, optimised, families)
     except Exception as error:  # of ours: the user's run is over
-        return result, error
+        return result, Unwritten(error, capture.kept)
 
 
 def _made(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -48,11 +48,8 @@ class Written:
         others = [v._caller for v in (*LOCAL.arguments, *capture.outside) if v is not base]
         arrays = [v for v in others if isinstance(v, np.ndarray)]
         if _overlaps_itself(array) or any(np.may_share_memory(v, array) for v in arrays):
-            why = "writes into memory that several of its arguments share"
-            if any(call.op.path == "print" for call in capture.graph.calls):  # which is not to happen twice
-                capture.fail(why)
-                return
-            self._leave(why)
+            self._leave("writes into memory that several of its arguments share")
+            return
         self.bases.append(base)
         self.inputs.append(base._ir)
         self.before[id(array)] = array.copy(order="K")
@@ -65,8 +62,11 @@ class Written:
         ):
             self._leave("prints, with arguments that share memory")
 
-    def _leave(self, why: str) -> NoReturn:
-        """Undo what the run drew, and leave it to the plain function."""
+    def _leave(self, why: str) -> None:
+        """Undo what the run drew, and leave it to the plain function; where it has printed, the capture fails, and goes on."""
+        if any(call.op.path == "print" for call in self.capture.graph.calls):  # which is not to happen twice
+            self.capture.fail(why)
+            return
         self.capture.generators.take_back()
         self.capture.abandoned = True
         raise OverlapError(why)

@@ -224,7 +224,7 @@ class _Statements:
             s.body, s.orelse = self._block(s.body), self._block(s.orelse)
             return [s]
         state = self._state(s, [(s.body, s.gs_head | s.gs_live)])
-        notes = self._notes([s.test, *s.body], state)
+        notes = self._notes([s.test, *s.body], state) | self._dead(s, state)
         given, names = self._given(s, state), constant(tuple(state), s)
         test = self._test(s.test, state)
         body = self._function("body", state, s.body, state, s)
@@ -240,7 +240,7 @@ class _Statements:
             s.body, s.orelse = self._block(s.body), self._block(s.orelse)
             return [s]
         state = self._state(s, [([s.target, *s.body], s.gs_head | s.gs_live)])
-        notes = self._notes([s.target, *s.body], state)
+        notes = self._notes([s.target, *s.body], state) | self._dead(s, state)
         given, names = self._given(s, state), constant(tuple(state), s)
         test = constant(None, s) if s.gs_test is None else self._test(s.gs_test, state)
         body, item = s.body, _target(s.target)
@@ -278,6 +278,11 @@ class _Statements:
                 order[node.id] = None
         names = [*order, *sorted(found - order.keys())]
         return sorted(names, key=self.jumps.own.__contains__)  # ours come last
+
+    def _dead(self, s: Any, state: list[str]) -> dict[str, Any]:
+        """The names of the state that nobody reads behind the loop."""
+        names = tuple(name for name in state if name not in s.gs_live | self.jumps.own)
+        return {"dead": names} if names else {}
 
     def _given(self, s: Any, state: list[str]) -> Any:
         """The state before it: what nobody reads there is not bound."""

@@ -70,7 +70,8 @@ def while_(
 ) -> State:
     """`while test: body`, where `test` and `body` take the state, the values of `names`, and `body` gives it.
 
-    `notes` are: `impure`, lines and reasons for which no region may hold the body; `stores`, the names that it writes by
+    `notes` are: `dead`, the names that nobody reads behind the loop;
+    `impure`, lines and reasons for which no region may hold the body; `stores`, the names that it writes by
     subscript; and `flags`, which of `names` the conversion made for break, continue and return.
     """
     if (regions := _regions()) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....runtime.ir import Call, Graph
-from .rewrite import Region, key_of, may_be_view, rewrite, seen_from_outside
+from .rewrite import Region, is_number, key_of, may_be_view, rewrite, seen_from_outside
 
 __all__ = ["common_subexpressions"]
 
@@ -20,7 +20,7 @@ def common_subexpressions(graph: Graph) -> Graph:
             return None
         key = (call.op, *[key_of(a) for a in call.args])
         first = known.setdefault(key, call)
-        if first is not call and any(v in outside for v in call.outs):
+        if first is not call and any(v in outside and not is_number(v) for v in call.outs):
             if may_be_view(call) or any(v in outside for v in first.outs):
                 return None
             outside.update(first.outs)  # what others only read becomes the caller's

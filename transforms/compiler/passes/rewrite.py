@@ -10,7 +10,7 @@ import numpy as np
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
 from ....runtime.regions import Branch, Loop, is_region
 
-__all__ = ["Region", "is_elementwise", "key_of", "may_be_view", "rewrite", "seen_from_outside"]
+__all__ = ["Region", "is_elementwise", "is_number", "key_of", "may_be_view", "rewrite", "seen_from_outside"]
 
 
 class Region(Graph):
@@ -98,14 +98,22 @@ def seen_from_outside(graph: Graph, outputs: Any = None) -> set[Value]:
     """The outputs, and what they may be views of: values whose memory the caller gets to see."""
     found: set[Value] = set(values_in(graph.outputs if outputs is None else outputs))
     for call in reversed(graph.calls):
-        if any(v in found for v in call.outs) and may_be_view(call):
-            found.update(call.reads)
+        passed = [v for v in call.outs if v in found]
+        if passed and may_be_view(call):
+            lists = any(v.element is not None for v in passed)
+            found.update(v for v in call.reads if not is_number(v) and (lists or not is_number(v.element)))
     return found
+
+
+def is_number(v: Value | None) -> bool:
+    """Whether a value is a number, which has no memory that another could be a view of."""
+    return v is not None and v.type.kind in ("python", "scalar") and v.type.dtype != object
 
 
 _NEW = frozenset(  # of our own ops: zeros, or a copy, that is written into
     [
         "place",
+        "add_place",
         "place_diagonal",
         "place_main_diagonal",
         "scatter",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....runtime.ir import Call, Graph, Value
+from ....runtime.ir import Call, Graph, Value, values_in
 from ....runtime.ops import Kind
+from ....runtime.regions import SCAN
 from ....runtime.registry import require
 from ....runtime.rules.control import count_of
 from ..text.naming import name_values
@@ -24,9 +25,10 @@ def shapes(graph: Graph) -> Graph:
     if not any(call.op.path in _READING for call in graph.calls):
         return graph
     named = set(name_values(graph, dict.fromkeys(graph.inputs, "")))
+    starts = _starts(graph)
 
     def root(v: Value) -> Value:
-        best = v
+        best = v = starts.get(v, v)
         call = maker.get(v)
         while call is not None and (is_elementwise(call) or (call.op.kind is Kind.elementwise and call.op.n_out == 1)):
             like = [a for a in call.reads if a.type.kind == "array" and a.type.shape == call.outs[0].type.shape]
@@ -58,6 +60,20 @@ def shapes(graph: Graph) -> Graph:
         return None
 
     return rewrite(graph, step)
+
+
+def _starts(graph: Graph) -> dict[Value, Value]:
+    """Of loops of which nobody asks more than shapes: for what they leave, what it starts from, which has the same."""
+    asked = {v for call in graph.calls if call.op.path not in _READING for v in call.reads} | set(
+        values_in(graph.outputs)
+    )
+    found: dict[Value, Value] = {}
+    for call in graph.calls:
+        if call.op is SCAN and asked.isdisjoint(call.outs):
+            for start, out in zip(call.args[1], call.outs, strict=False):
+                if isinstance(start, Value) and start.type.shape == out.type.shape:
+                    found[out] = start
+    return found
 
 
 def _count(call: Call, v: Value) -> Call:

@@ -81,16 +81,26 @@ class Branches(Calls):
             params.append(own)
         pairs = arms[0].paired(arms[1])
         outputs = [[self.given(x) for _, x, _ in pairs], [self.given(y) for _, _, y in pairs]]
+        if not pairs:  # kept for what may raise in it: its one result is of nothing
+            outputs = [[None], [None]]
         graphs = [frame.graph([], out)[0] for frame, out in zip(frames, outputs, strict=True)]
         ins = list(dict.fromkeys([*graphs[0].inputs, *graphs[1].inputs]))
         for graph in graphs:
             graph.inputs[:] = ins
         places = start.places
         written = {places[j] for own, found in zip(params, arms, strict=True) for j in own.written(start, found)}
-        samples = [samples_of(y if x is None else x) for _, x, y in pairs]
-        results = self.cond(Branch(*graphs), pred, [self.tensor_of(v) for v in ins], samples, arms[0].pair_names(pairs))
+        samples = [samples_of(y if x is None else x) for _, x, y in pairs] or [False]
+        called = arms[0].pair_names(pairs) or [None]
+        results = self.cond(Branch(*graphs), pred, [self.tensor_of(v) for v in ins], samples, called)
+        for r, (k, *given) in zip(results, pairs, strict=False):
+            own = [arm.values[k] for arm in arms]
+            if any(
+                x is not None and (x is not v or self.is_loose(getattr(x, "_ir", None)))
+                for x, v in zip(given, own, strict=True)
+            ):
+                self.loose.add(r._ir)
         self._keep()
-        return start.joined(arms[0], pairs, results, sorted(written))
+        return start.joined(arms[0], pairs, results[: len(pairs)], sorted(written))
 
     def ifexp(self, pred: Any, then: Any, orelse: Any) -> Any:
         """`then() if pred else orelse()`."""
@@ -153,12 +163,15 @@ class Branches(Calls):
             if len(args) == 2 and not options:
                 x, y = args
                 takes_second = y < x if f is min else y > x
-                if self._decides_later(takes_second):
-                    x, y = _both_of_numpy(x, y), _both_of_numpy(y, x)
-                found = self.ifexp(takes_second, lambda: y, lambda: x)
-                if found is not NotImplemented:
-                    return found
-                return y if takes_second else x
+                if not self._decides_later(takes_second):
+                    return y if takes_second else x
+                a, b = _both_of_numpy(x, y), _both_of_numpy(y, x)
+                found = self.ifexp(takes_second, lambda: b, lambda: a)
+                if found is NotImplemented:
+                    return y if takes_second else x
+                if a is not x or b is not y:
+                    self.loose.add(found._ir)
+                return found
             return f(*args, **options)
 
         return chosen

@@ -64,6 +64,7 @@ class Frames:
         self.refused: dict[Any, str] = {}  # why a loop or a branch was not kept, by its code
         self.seen: dict[Value, Any] = {}  # Tensors that regions read from around them
         self.sized: dict[int, tuple[range, Any]] = {}  # ranges whose ends are sizes
+        self.loose: set[Value] = set()  # numbers of NumPy's that eager may leave Python's, as the loop goes
         self.expected: Any = None  # while a region is replayed: the op, the results and the site of its next call
 
     def note(self, call: Call, values: Sequence[Any]) -> None:
@@ -124,6 +125,10 @@ class Frames:
     def is_open(self, ir: Value) -> bool:
         """Whether nothing can be decided by a value: it is one of many trips."""
         return ir in self.stand_ins or any(ir in frame.made for frame in self.frames)
+
+    def is_loose(self, output: Any) -> bool:
+        """Whether eager may give a number of Python's where the source gives NumPy's."""
+        return isinstance(output, Value) and output in self.loose
 
     def root(self) -> list[Call]:
         """The calls outside of all regions."""

@@ -17,7 +17,7 @@ from .lists import Collected, Listed
 from .numbers import is_number
 from .state import Leaves, Params
 from .state import plain_sample as samples_of
-from .steps import Backward, Counted, RangeSteps, Steps, Together, known, place_name, steps_of
+from .steps import Backward, Counted, RangeSteps, Steps, Together, known, named, place_name, steps_of
 from .unkept import Retyped, Unkept
 
 __all__ = ["Loops"]
@@ -33,7 +33,7 @@ class Loops(Calls):
 
         def run() -> Any:
             refuse_impure(notes)
-            return self._loop(lambda _, *s: body(*s), state, names, test=test, steps=None)
+            return self._loop(lambda _, *s: body(*s), state, names, test=test, steps=None, dead=notes.get("dead", ()))
 
         return self.attempt((body.__code__, line), run)
 
@@ -50,7 +50,7 @@ class Loops(Calls):
             refuse_impure(notes)
             if known(steps.n) and int(steps.n) < FEW:
                 raise Unkept(f"has {steps.n} trips only")
-            return self._loop(body, state, names, test=test, steps=steps, target=target)
+            return self._loop(body, state, names, test=test, steps=steps, target=target, dead=notes.get("dead", ()))
 
         return self.attempt((body.__code__, line), run)
 
@@ -63,25 +63,30 @@ class Loops(Calls):
         test: Any,
         steps: Steps | None,
         target: Any = None,
+        dead: Sequence[str] = (),
     ) -> Any:
         """Trace a loop and write it down: the state after it."""
         start = Leaves(state, names)
         first: list[str] = []  # what the loop binds
-        peeled = False
+        peeled, promoted = False, set[str]()  # the variables that start as another type
+        loose = set[str]()  # of those, the ones that eager may leave as they are
         for _ in range(8):
             item: Callable[[Any], Any] = _itself if steps is None else steps.item
             with self.frame() as frame:
                 index = self.param(0, place_name(steps, target), frame)
                 params = start.params(lambda value, name: self.param(value, name, frame))
+                wish: Retyped | None = None
                 try:
                     with grad_mode(False):
-                        found = Leaves(body(item(index), *params.state), names, start.collected)
-                except Retyped as wish:
-                    again = start.retyped(wish, params.before)
-                    if again is None:
-                        raise
-                    start = again
-                    continue
+                        given = named(steps, target, item(index))
+                        found = Leaves(body(given, *params.state), names, start.collected)
+                except Retyped as why:
+                    wish = why
+            if wish is not None:
+                before, start = start, start.retyped(wish, params.before)
+                promoted |= before.unlike(start)
+                loose |= before.unlike(start)
+                continue
             growing = start.growing(found)
             reason = start.fits(found)
             if growing:
@@ -94,14 +99,25 @@ class Loops(Calls):
                 raise Unkept(reason)
             elif start.must_promote(found):
                 first += start.unbound_in(found)
-                start = start.promoted(found)
+                before, start = start, start.promoted(found)
+                promoted |= before.unlike(start)
             else:
                 break
         else:
             raise Unkept("has values of another type in each trip")
-        if first and not (steps is not None and known(steps.n) and test is None):
+        n = None if steps is None else steps.n
+        first = [name for name in first if name not in dead]
+        if first and (test is not None or not known(n)):
             self._runs_once(first[0], state, test, steps)
-        return self._written(start, found, params, frame, index, test, None if steps is None else steps.n)
+        elif self._leaves_as_found(promoted - set(dead), test) and not test(*state):
+            raise Unkept("runs no trip at first")
+        if self.strict and (test is not None or not known(n)):
+            loose |= promoted
+        return self._written(start, found, params, frame, index, test, n, loose - set(dead))
+
+    def _leaves_as_found(self, promoted: set[str], test: Any) -> bool:
+        """Whether a loop without a trip would leave numbers of Python's, where the kept one leaves NumPy's."""
+        return bool(promoted) and not self.strict and test is not None
 
     def _runs_once(self, name: str, state: Any, test: Any, steps: Steps | None) -> None:
         """What the loop binds is bound behind it only if there was a trip: a guard, where one may stand."""
@@ -121,7 +137,7 @@ class Loops(Calls):
         return body(steps.item(0), *state), steps.rest()
 
     def _written(
-        self, start: Leaves, found: Leaves, params: Params, frame: Frame, index: Any, test: Any, n: Any
+        self, start: Leaves, found: Leaves, params: Params, frame: Frame, index: Any, test: Any, n: Any, loose: set[str]
     ) -> Any:
         capture = self.capture
         outs = [self.given(v) for v in found.carried_as(start)]
@@ -146,6 +162,10 @@ class Loops(Calls):
             Loop(body, condition), start.carried(), [], [self.tensor_of(v) for v in inv], n, samples, start.labels(),
             [samples_of(item) for item in items],
         )  # fmt: skip
+        places = zip(start.places, found.carried_as(start), results, strict=False)
+        for k, v, r in places:
+            if start.names[k] in loose or v is not found.values[k] or self.is_loose(getattr(v, "_ir", None)):
+                self.loose.add(r._ir)
         self._keep()
         count = int(n) if test is None and known(n) else None
         lists = [

@@ -9,10 +9,10 @@ import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, type_of
 from ....runtime.ops import Plan
-from ....runtime.regions import COND, ITEMS, ROWS, SCAN, STACK, Branch, Loop
+from ....runtime.regions import COND, ITEMS, ROWS, SCAN, STACK, Branch, Loop, is_region
 from ....runtime.registry import require
 from ....tracer.dispatch import apply
-from ....tracer.graph import Node, Pick, meta_of, next_sequence
+from ....tracer.graph import AccumulateGrad, Node, Pick, meta_of, next_sequence
 from ....tracer.modes import LOCAL
 from ....tracer.operand import wrap
 from .residuals import keep, recall
@@ -150,7 +150,7 @@ def _empty_sum(sample: Any, like: Any, adds_at: bool) -> Any:
     if type(sample) is not np.ndarray:
         return -np.result_type(sample).type(0)
     if adds_at:
-        return _zeros(sample, like)
+        return apply(require(np.zeros_like), (like,), {} if like._value.flags.c_contiguous else {"order": "C"})
     return apply(require(np.full_like), (like, -0.0), _order(sample, like))
 
 
@@ -178,6 +178,21 @@ def _as_kind(value: Any, sample: Any) -> Any:
     if type(sample) is np.ndarray:
         return apply(require(np.full), ((), value, sample.dtype), {})
     return value[()]
+
+
+def _owned(start: Any, others: Sequence[Any], node: RegionNode, k: int, after: Any, calls: Sequence[Call]) -> Any:
+    """Where a cotangent starts that may end as it starts, in memory of its own if it is an argument's gradient.
+
+    `after` is what `calls`, of a trip, make of it; `others` start beside it.
+    """
+    held = getattr(start, "_value", None)
+    if type(held) is not np.ndarray or type(node.edges[node.slots.index(k)]) is not AccumulateGrad:
+        return start
+    if held.flags.writeable and all(getattr(other, "_value", None) is not held for other in others):
+        return start
+    runs = node.call.args[0].test is None and isinstance(node.call.args[4], int)
+    changes = any(after in call.outs for call in calls if not is_region(call))
+    return start if runs and changes else np.copy(start)
 
 
 def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict[int, Any]:
@@ -234,13 +249,15 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     starts: list[Any] = []
     for k in carried:
         start = _called(_zeros(samples[k], node.out(k)), body.inputs[1 + k]) if g[k] is None else g[k]
+        if k in node.slots:
+            start = _owned(start, starts, node, k, outs[len(starts)], calls)
         starts.append(_as_kind(start, samples[k]))
     for k in summed:
         total = sums[k]
         if total is None:
             adds = _adds_at(calls, params[k]._ir)
             total = _called(_empty_sum(samples[k], node.input(k), adds), body.inputs[1 + k])
-        starts.append(_as_kind(total, samples[k]))
+        starts.append(_as_kind(_owned(total, starts, node, k, outs[len(starts)], calls), samples[k]))
     n = len(starts)
     after = [body.outputs[k] for k in back]
     outs[n:n] = [body.inputs[1 + k] for k in back]

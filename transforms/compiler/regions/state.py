@@ -42,6 +42,13 @@ def _type(value: Any) -> Type:
     return type_of(plain_sample(value))
 
 
+def _said(t: Type) -> str:
+    """A type in words: `a float of Python's`, `a scalar float64 of NumPy's`, `an array float64[3]`."""
+    if t.kind == "python":
+        return f"a {t.dtype.name.rstrip('0123456789')} of Python's"
+    return f"a {t} of NumPy's" if t.kind == "scalar" else f"an array {t}"
+
+
 def _alike(a: Type, b: Type) -> bool:
     return a.kind == b.kind and a.dtype == b.dtype and a.shape == b.shape
 
@@ -178,15 +185,19 @@ class Leaves:
         ]
         return made
 
-    def retyped(self, wish: Retyped, irs: Sequence[Any]) -> Leaves | None:
-        """The state in which one variable starts as another type, if it is one of these; `irs` are the values of the carried."""
+    def retyped(self, wish: Retyped, irs: Sequence[Any]) -> Leaves:
+        """The state in which one variable starts as another type; raises `wish` if it is not one of `irs`, the carried values."""
         if wish.ir not in irs:
-            return None
+            raise wish
         k = self.places[irs.index(wish.ir)]
         found = Leaves((), ())
         found.values = list(self.values)
         found.values[k] = wish.sample
         return self.promoted(found)
+
+    def unlike(self, other: Leaves) -> set[str]:
+        """The variables that start as another value there."""
+        return {name for a, b, name in zip(self.values, other.values, self.names, strict=True) if a is not b}
 
     def unbound_in(self, found: Leaves) -> list[str]:
         """The variables of the user's that the region binds for the first time."""
@@ -226,15 +237,12 @@ class Leaves:
             elif _is_carried(a) and _is_carried(b):
                 x, y = _as(a, b), _as(b, a)
                 if not _alike(_type(x), _type(y)):
+                    sides = f"{_said(_type(x))} in one branch and {_said(_type(y))} in the other"
+                    words = f"gives `{name or 'its value'}` as {sides}"
                     for given, other in ((x, y), (y, x)):
                         if isinstance(given, Operand) and _type(given).kind == "python" and not _type(other).shape:
-                            words = (
-                                f"gives `{name or 'its value'}` as {_type(x)} in one branch and {_type(y)} in the other"
-                            )
                             raise Retyped(words, getattr(given, "_ir", None), plain_sample(other))
-                    raise Unkept(
-                        f"gives `{name or 'its value'}` as {_type(x)} in one branch and {_type(y)} in the other"
-                    )
+                    raise Unkept(words)
                 if isinstance(x, Operand) or isinstance(y, Operand) or x != y or type(x) is not type(y):
                     found.append((k, x, y))
             elif not (is_unbound(a) and is_unbound(b)) and not (type(a) is type(b) and a == b):

@@ -8,7 +8,7 @@ from typing import Any
 from ....tracer.operand import Operand
 from .lists import Listed
 
-__all__ = ["Backward", "Counted", "RangeSteps", "Steps", "Together", "known", "place_name", "steps_of"]
+__all__ = ["Backward", "Counted", "RangeSteps", "Steps", "Together", "known", "named", "place_name", "steps_of"]
 
 
 class Steps:
@@ -114,9 +114,19 @@ def place_name(steps: Steps | None, target: Any) -> str | None:
     """What a loop with such a target calls the place of a trip; None where it has no name for it."""
     if isinstance(steps, Counted) and steps.start == 0 and isinstance(target, tuple):
         target = target[0]
-    elif not (isinstance(steps, RangeSteps) and isinstance(steps.start, int) and (steps.start, steps.step) == (0, 1)):
+    elif not isinstance(steps, RangeSteps):
         return None
+    elif not (isinstance(steps.start, int) and (steps.start, steps.step) == (0, 1)):
+        return "trip"
     return target if isinstance(target, str) else None
+
+
+def named(steps: Steps | None, target: Any, item: Any) -> Any:
+    """The item that a trip is given; a number that follows from the place is called what the loop calls it."""
+    made = getattr(item, "_ir", None)
+    if isinstance(steps, RangeSteps) and isinstance(target, str) and made is not None and made.name is None:
+        made.name = target
+    return item
 
 
 def known(n: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ....runtime.ir import Call, Graph, Value, values_in
 from ....runtime.regions import COND, SCAN
 from ..passes.scans import Carry, Scan
-from .reuse import is_fresh
+from .reuse import is_apart, is_fresh, last_writers
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -26,12 +26,14 @@ def own_carry(emitter: Emitter, call: Call) -> tuple[bool, set[Value]]:
     scan = Scan(call)
     steady = emitter.steady and all(map(_is_steady, scan.carry))
     steady = steady and all(x.given.element is None or x.given.element.type == x.param.type for x in scan.xs)
-    return steady, _kept_own(scan, lambda v: is_own(emitter, v), steady)
+    return steady, _kept_own(scan, lambda v: is_own(emitter, v, call), steady)
 
 
-def is_own(emitter: Emitter, v: Any) -> bool:
-    """Whether a value is in fresh memory, and read but once."""
-    if not isinstance(v, Value) or v.type.kind != "array" or emitter.uses.get(v) != 1 or v in emitter.kept:
+def is_own(emitter: Emitter, v: Any, reader: Call | None = None) -> bool:
+    """Whether a value is in fresh memory, and read but once, or by `reader` last."""
+    if not isinstance(v, Value) or v.type.kind != "array" or v in emitter.kept:
+        return False
+    if emitter.uses.get(v) != 1 and (reader is None or not emitter.is_last(v, reader)):
         return False
     if v not in emitter.maker:
         return v in emitter.own
@@ -62,14 +64,15 @@ def _kept_own(scan: Scan, begins: Callable[[Value], bool], steady: bool) -> set[
 def _is_own(graph: Graph, v: Any, given: Callable[[Value], bool], steady: bool) -> bool:
     """Whether an output of a graph is in memory that nothing else sees, where that is so of the inputs that are `given`."""
     outputs = list(values_in(graph.outputs))
-    if not isinstance(v, Value) or outputs.count(v) != 1 or any(v in call.reads for call in graph.calls):
+    if not isinstance(v, Value) or outputs.count(v) != 1 or not all(is_apart(call) for call in graph.calls if v in call.reads):
         return False
     if v in graph.inputs:
         return given(v)
     makers = {u: call for call in graph.calls for u in call.outs}
+    written = last_writers(graph)
 
     def passed(u: Value) -> bool:
-        if u in outputs or sum(call.reads.count(u) for call in graph.calls) != 1:
+        if u in outputs or (u not in written and sum(call.reads.count(u) for call in graph.calls) != 1):
             return False
         return _gives_own(makers[u], u, passed, steady) if u in makers else given(u)
 

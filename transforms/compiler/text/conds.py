@@ -36,7 +36,7 @@ def write_cond(emitter: Emitter, call: Call) -> None:
     for graph in branch:
         given = dict(zip(graph.inputs, ins, strict=True))
         names = {v: emitter.wishes.get(x) for v, x in given.items() if isinstance(x, Value)}
-        arm = inner(emitter, graph, names, own={v for v, x in given.items() if is_own(emitter, x)})
+        arm = inner(emitter, graph, names, own={v for v, x in given.items() if is_own(emitter, x, call)})
         arm.trees = {v: emitter.tree(x) for v, x in given.items()}
         arm.lengths = {v: emitter.lengths[x] for v, x in given.items() if x in emitter.lengths}
         arm.foreign = {name for tree in arm.trees.values() for name in mentions(tree)}

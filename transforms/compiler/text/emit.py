@@ -24,7 +24,7 @@ from .naming import Cotangents, Names, name_values
 from .printer import note, to_source
 from .region import changed, is_deferred, is_read_once, put_on_stacks, variables_for
 from .release import released
-from .reuse import reused
+from .reuse import is_fresh, last_writers, reads_first, reused
 from .sections import in_sections
 from .signature import Signature
 from .signs import with_sign
@@ -100,6 +100,7 @@ class Emitter:
         self.lengths: dict[Value, Any] = {}
         self.items: dict[Value, Any] = {}
         self.bundled: dict[Value, Any] = {}
+        graph = reads_first(graph)
         graph, self.tiles = tiled(graph, self.wishes) if steady else (graph, {})
         self.graph = graph
         self.kept = {v for tiles in self.tiles.values() for v in tiles.given} | stored_late(graph)
@@ -121,6 +122,7 @@ class Emitter:
         over = reused(graph, written_early(graph), own).items()
         self.over = {call: v for call, v in over if call not in self.tiles and (steady or v in own)}
         self.buffers = set(self.over.values())
+        self.written = last_writers(graph)
         self.statements: list[tuple[Any, Call]] = []
         self.outputs = set(values_in(graph.outputs))
         self.at_end = self.outputs  # what is read when all calls are written
@@ -271,6 +273,8 @@ class Emitter:
             return False
         if not self.buffers.isdisjoint(call.reads):  # it must be computed before its argument is written over
             return False
+        if any(v in self.written and self.outlives(out, self.written[v]) for v in call.reads):
+            return False
         user = self.user[out]
         if user.quiet != call.quiet or user.backward != call.backward or user.op.path == "guard":
             return user.op.path == "guard" and not call.quiet and width(tree) < WIDTH // 2
@@ -340,7 +344,7 @@ class Emitter:
     def spelled_out(self, call: Call) -> None:
         """An op of ours of several statements: its body, in place where its first argument is a buffer of its own."""
         first = call.args[0]
-        if call.op.consuming is not None and isinstance(first, Value) and self.owned(first):
+        if call.op.consuming is not None and isinstance(first, Value) and self.owned(first, call):
             self.trees[call.outs[0]] = self.trees[first]
             for statement in body_of(call, consuming=True)[:-1]:
                 made = self.inlined(statement, call, {})
@@ -354,16 +358,34 @@ class Emitter:
         for statement in body[:-1]:
             self.add(self.inlined(statement, call, names), call)
 
-    def owned(self, v: Value) -> bool:
-        """Whether a value lies in a buffer that nobody else sees and nobody reads again."""
+    def owned(self, v: Value, call: Call) -> bool:
+        """Whether a value lies in a buffer that nobody else sees, and nobody reads behind `call`."""
         maker = self.maker.get(v)
-        if self.uses.get(v) != 1 or v in self.outputs or v.type.kind != "array":
+        if v in self.outputs or v.type.kind != "array" or not isinstance(self.trees.get(v), gast.Name):
             return False
-        if not isinstance(self.trees.get(v), gast.Name):
+        if self.uses.get(v) != 1 and not self.is_last(v, call):
             return False
         if maker is None:
             return v in self.own
-        return maker.op.inline or maker.op.kind.value in _FRESH
+        return maker.op.inline or maker.op.kind.value in _FRESH or is_fresh(maker)
+
+    def is_last(self, v: Value, call: Call) -> bool:
+        """Whether a call is the last to read an array, in the graph and in the text, and nothing shares its memory."""
+        named = isinstance(self.trees.get(v), gast.Name)
+        return named and v not in self.kept and self.written.get(v) is call and self.free(self.trees[v].id, call)
+
+    def outlives(self, v: Value, write: Call) -> bool:
+        """Whether what is written within the expressions that read it could come to stand behind a call."""
+        while v in self.user:
+            user = self.user[v]
+            if user is write or self.place[user] > self.place[write]:
+                return user is not write
+            if len(user.outs) != 1 or user.outs[0] in self.outputs:
+                return True
+            (v,) = user.outs
+            if v in self.wishes or self.uses.get(v) != 1:  # a statement of its own, where it is computed
+                return False
+        return v in self.outputs
 
     def guard(self, call: Call) -> None:
         """`if not x > 0: return NotImplemented`: another specialisation is wanted."""

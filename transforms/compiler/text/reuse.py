@@ -10,8 +10,10 @@ import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, values_in
 from ....runtime.ops import Op
+from ....runtime.regions import SCAN, is_region
+from ..passes.rewrite import key_of
 
-__all__ = ["reused", "ufunc_of"]
+__all__ = ["is_apart", "is_fresh", "last_writers", "reads_first", "reused", "ufunc_of"]
 
 LARGE = 1 << 16  # bytes; below, a new array costs less than the keyword `out=`
 
@@ -53,6 +55,51 @@ def reused(graph: Graph, given: Collection[Value] = (), own: Collection[Value] =
     return found
 
 
+def reads_first(graph: Graph) -> Graph:
+    """The graph in which `x[i]` is read before another value is put at that place, so that this may happen in `x`."""
+    calls = list(graph.calls)
+    for call in graph.calls:
+        if call.op.name != "index_set" or not isinstance(call.args[0], Value):
+            continue
+        for read in calls[calls.index(call) + 1 :]:
+            alike = (read.quiet, read.backward) == (call.quiet, call.backward) and _is_number_of(read)
+            if alike and all(key_of(a) == key_of(b) for a, b in zip(read.args, call.args, strict=False)):
+                calls.remove(read)
+                calls.insert(calls.index(call), read)
+    return graph if calls == graph.calls else Graph(graph.inputs, calls, graph.outputs)
+
+
+def last_writers(graph: Graph) -> dict[Value, Call]:
+    """Of arrays that are read several times: the last reader, if it may write over one, and no other shares its memory.
+
+    The backward part writes over nothing of the forward part: a cotangent has a name of its own.
+    """
+    forward = {v for call in graph.calls if not call.backward for v in call.outs}
+    readers: dict[Value, list[Call]] = {}
+    for call in graph.calls:
+        for v in dict.fromkeys(call.reads):
+            readers.setdefault(v, []).append(call)
+    shown = set(values_in(graph.outputs))
+    found: dict[Value, Call] = {}
+    for v, (*others, last) in readers.items():
+        if not others or v.type.kind != "array" or v in shown or (last.backward and v in forward):
+            continue
+        into = last.args[1 if last.op is SCAN else 2] if is_region(last) else last.args[:1] * bool(last.op.consuming)
+        if v in values_in(into) and last.reads.count(v) == 1 and all(map(is_apart, others)):
+            found[v] = last
+    return found
+
+
+def is_apart(call: Call) -> bool:
+    """Whether the results of a call stay what they are when its arguments are written over."""
+    return _is_number_of(call) or call.op.path in _OF_SHAPES or makes_new_memory(call)
+
+
+def _is_number_of(call: Call) -> bool:
+    """Whether a call reads one element of an array."""
+    return call.op.path == "operator.getitem" and call.outs[0].type.kind == "scalar"
+
+
 def ufunc_of(op: Op) -> np.ufunc | None:
     """The element-by-element ufunc that an op is, by name or by sign; `**` is not one, since it has short cuts."""
     fn: Any = op.fn
@@ -72,7 +119,7 @@ def makes_new_memory(call: Call) -> bool:
 _MAY_BE_VIEWS = frozenset(["np.einsum", "np.nan_to_num"])
 _OF_SHAPES = frozenset(["shape", "size", "count"])
 _FILLED = frozenset(["np.zeros", "np.ones", "np.full", "np.empty", "np.zeros_like", "np.ones_like", "np.full_like"])
-_WRITTEN = frozenset(["place", "scatter", "index_set", "index_add", "index_add_at"])
+_WRITTEN = frozenset(["place", "add_place", "scatter", "index_set", "index_add", "index_add_at"])
 
 
 def is_fresh(call: Call) -> bool:

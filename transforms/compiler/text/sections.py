@@ -33,9 +33,10 @@ def in_sections(
     printed = _printed(statements, inside) | (known or set())
     quiet: Any = None
     noted: tuple[bool, Any] = (within is not None, _line(within))
-    for key, members in groups:
+    for place, (key, members) in enumerate(groups):
         part, site = key[0], key[2]
         first, call = members[0]
+        begins = site is not None and any(_is_loop_of(site, group) for group in groups[place + 1 : place + 2])
         if isinstance(first, Loop):
             part = "forward and backward" if first.mixed else part
             first = first.before[0]
@@ -50,14 +51,13 @@ def in_sections(
             quiet, into = None, body
         if labelled and part != before:
             section(quiet if into is not body and not into else first, part)
+            noted = (within is not None, _line(within))
         before = part
         forked = isinstance(members[0][0], (Fork, Block))
         if site is not None and not ((forked or noted[0]) and site == noted[1]):  # the arms of one line have one note
             text = line_text(site.site)
-            if (
-                len(members) == 1 and "".join(text.split()) in printed
-            ):  # the statement, or its forward twin, is the user's line
-                note(first, str(site))
+            if not begins and len(members) == 1 and "".join(text.split()) in printed:
+                note(first, str(site))  # the statement, or its forward twin, is the user's line
             else:
                 note(first, f"{site}: {text}" if text else str(site), above=True)
         noted = noted if site is None else (forked, site)
@@ -78,6 +78,12 @@ def in_sections(
             else:
                 into.append(statement)
     return body
+
+
+def _is_loop_of(site: Any, group: tuple[Any, list[tuple[Any, Call]]]) -> bool:
+    """Whether a group is a loop or a branch that stands under the note of what is before it."""
+    key, members = group
+    return bool(key[2] == site) and isinstance(members[0][0], (Fork, Block))
 
 
 def _printed(statements: list[tuple[Any, Call]], inside: Loop | None) -> set[str]:
