@@ -101,4 +101,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})  # not in __all__: SciPy is optional, and `numpy` a name of the user's
+    # not in __all__: SciPy is optional, and `numpy` a name of the user's
+    return sorted({*globals(), *__all__, *_MODULES})

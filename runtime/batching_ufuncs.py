@@ -31,7 +31,11 @@ def pieces(call: Call) -> Any:
 def spread(call: Call) -> Any:
     """Pieces along an axis that is one further back."""
     shape = call["shape"]
-    return call.run(axis=shifted(call["axis"], len(shape)), shape=(call.size, *shape)) if call.only("g") else NotImplemented
+    return (
+        call.run(axis=shifted(call["axis"], len(shape)), shape=(call.size, *shape))
+        if call.only("g")
+        else NotImplemented
+    )
 
 
 @batching(np.unwrap)

@@ -166,4 +166,6 @@ def copied(graph: Graph, value: Callable[[Value], Value]) -> Graph:
         args = tuple([map_values(a, value) for a in args])
         return Call(call.op, args, tuple(map(value, call.outs)), call.site, call.backward, call.quiet)
 
-    return Graph(list(map(value, graph.inputs)), list(map(copy, graph.calls)), [map_values(v, value) for v in graph.outputs])
+    return Graph(
+        list(map(value, graph.inputs)), list(map(copy, graph.calls)), [map_values(v, value) for v in graph.outputs]
+    )

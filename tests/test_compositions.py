@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from composed_cases import MORE
 
 import gradscribe as gs
-
-from composed_cases import MORE
 
 RNG = np.random.default_rng(3)
 V, W, M, N = (

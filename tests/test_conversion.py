@@ -324,7 +324,13 @@ def test_what_a_while_asks() -> None:
         """
     )
     xs = [0, 0, 0]
-    assert asked(f, 2, xs)[0] == ("while_", (2, xs, 0), ("n", "xs", "total"), 4, {"stores": ("xs",), "dead": ("n", "xs")})
+    assert asked(f, 2, xs)[0] == (
+        "while_",
+        (2, xs, 0),
+        ("n", "xs", "total"),
+        4,
+        {"stores": ("xs",), "dead": ("n", "xs")},
+    )
 
 
 def test_what_a_for_asks() -> None:

@@ -87,7 +87,9 @@ def kinds_of(page: str) -> dict[str, str]:
 def test_the_page_says_what_the_program_says() -> None:
     page, made = PAGE.read_text(encoding="utf-8"), coverage.markdown(ENTRIES)
     if f"NumPy {np.__version__}, SciPy {scipy.__version__})" in page:
-        assert page.strip() == made.strip(), "write it anew: python -m gradscribe coverage --markdown > docs/coverage.md"
+        assert page.strip() == made.strip(), (
+            "write it anew: python -m gradscribe coverage --markdown > docs/coverage.md"
+        )
     old, new = kinds_of(page), kinds_of(made)
     both = old.keys() & new.keys()
     assert len(both) > 700
@@ -97,5 +99,10 @@ def test_the_page_says_what_the_program_says() -> None:
 def test_the_command_prints_a_line_for_each_function(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(gs.__version__, ["coverage"]) == 0
     printed = capsys.readouterr().out
-    for line in (r"numpy\.exp +rule +protocol", r"numpy\.argsort +no gradient by nature", r"numpy\.c_ +rule +scope", "all +\\d+"):
+    for line in (
+        r"numpy\.exp +rule +protocol",
+        r"numpy\.argsort +no gradient by nature",
+        r"numpy\.c_ +rule +scope",
+        "all +\\d+",
+    ):
         assert re.search(f"^{line}", printed, re.MULTILINE), line

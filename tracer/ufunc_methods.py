@@ -59,7 +59,9 @@ def _reduce(
     ufunc: Any, x: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False, initial: Any = np._NoValue, where: Any = True
 ) -> Any:  # fmt: skip
     words = {"initial": 1} if is_given(initial) else {}
-    ufunc.reduce(_probe(x), axis, dtype, **words, **({} if where is True else {"where": np.ones(np.shape(where), bool)}))
+    ufunc.reduce(
+        _probe(x), axis, dtype, **words, **({} if where is True else {"where": np.ones(np.shape(where), bool)})
+    )
     axes = normal_axes(axis, np.ndim(x))
     order = (*axes, *[k for k in range(np.ndim(x)) if k not in axes])
     count = math.prod([np.shape(x)[a] for a in axes])

@@ -142,12 +142,8 @@ def explain(function: Any) -> Explanation:
         if tree is not None:
             name += f", path {tree.paths.index(specialisation) + 1} of {len(tree.paths)}"
         text = (tree or specialisation).text
-        specialisations.append(
-            Specialised(
-                name, tuple(signatures), tuple(assumed), hits, text, specialisation.unrolled,
-                effect_words(specialisation.raw),
-            )  # fmt: skip
-        )
+        told = specialisation.unrolled, effect_words(specialisation.raw)
+        specialisations.append(Specialised(name, tuple(signatures), tuple(assumed), hits, text, *told))
     eager = [Eager(why.reason, why.site, calls, instead(why)) for why, calls in function._said.items()]
     fastmath = bool(function.options.get("fastmath"))
     return Explanation(function._label(), specialisations, list(function._misses), eager, function.limit, fastmath)

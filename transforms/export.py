@@ -45,7 +45,7 @@ def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label:
     """Generated source of `function`, checked against eager; CompileError where it has none."""
     from .compiler.capture.written import OverlapError
     from .compiler.failure import Failure
-    from .compiler.specialise import Inputs, captured  # the compiler stands on gast, which is slow to load
+    from .compiler.specialise import Inputs, Unwritten, captured  # the compiler stands on gast, which is slow to load
 
     inputs = Inputs(function, args, kwargs)
     inputs = inputs if inputs.refused is not None else inputs.again()  # which the function may write into
@@ -57,8 +57,8 @@ def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label:
         result, made = captured(function, inputs)
     if made is None or isinstance(made, Failure):
         raise CompileError(f"gs.export: `{label}` cannot be exported, because it runs eagerly: {made}.")
-    if isinstance(made, Exception):
-        raise CompileError(f"gs.export: `{label}` could not be written as source ({made!r}).") from made
+    if isinstance(made, Unwritten):
+        raise CompileError(f"gs.export: `{label}` could not be written as source ({made.error!r}).") from made.error
     problem = made.first_check(result)
     if problem is not None:
         raise VerifyError(f"gs.export: `{label}` differs from eager ({problem}). Please report it.")
@@ -85,7 +85,9 @@ def differentiated(function: Any, argnums: Any) -> tuple[Any, Any]:
         if function.has_aux:
             raise TypeError("gs.export and gs.load take functions with one output: has_aux is not exported")
         if function.convention != "torch":
-            raise TypeError("gs.export and gs.load write gradients in PyTorch's convention: leave convention='jax' away")
+            raise TypeError(
+                "gs.export and gs.load write gradients in PyTorch's convention: leave convention='jax' away"
+            )
         return differentiated(function.function, function.argnums)[0], function.argnums
     return function, argnums
 

@@ -130,7 +130,9 @@ def _decorator(function: Any, argnums: Any, has_aux: bool, with_value: bool, con
     if isinstance(argnums, (tuple, list)) and not argnums:
         raise AutogradError("argnums is empty: name at least one argument to differentiate")
     if convention not in ("torch", "jax"):
-        raise ValueError(f"convention is 'torch' (dL/da + i dL/db, for z = a + ib) or 'jax' (its conjugate), not {convention!r}")
+        raise ValueError(
+            f"convention is 'torch' (dL/da + i dL/db, for z = a + ib) or 'jax' (its conjugate), not {convention!r}"
+        )
     options = {"argnums": argnums, "has_aux": has_aux, "with_value": with_value, "convention": convention}
     if function is None:
         return functools.partial(GradFunction, options=options)

@@ -25,7 +25,18 @@ from .drop_in import Namespace
 from .globals_rewrite import through_module
 from .namespaces import ScopedModule, makes_generators, op_of_the_user, replacement
 
-__all__ = ["ABSENT", "Path", "Scope", "Witness", "as_it_runs", "is_user_class", "is_user_function", "member", "scope", "watched"]
+__all__ = [
+    "ABSENT",
+    "Path",
+    "Scope",
+    "Witness",
+    "as_it_runs",
+    "is_user_class",
+    "is_user_function",
+    "member",
+    "scope",
+    "watched",
+]
 
 _LIBRARIES = frozenset(["numpy", "scipy", "gradscribe", "optree", "gast", "astunparse", __name__.split(".")[0]])
 _NAMESPACES = frozenset(["numpy", "scipy", "math", "random"])

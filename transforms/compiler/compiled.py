@@ -188,7 +188,9 @@ class Compiled(Transform):
             raise prune(error) from error.__cause__
         if made is None:
             return result
-        if self._varying and (isinstance(made, (_machinery().Unwritten, Failure)) or (made.varied and made.number_guards)):
+        if self._varying and (
+            isinstance(made, (_machinery().Unwritten, Failure)) or (made.varied and made.number_guards)
+        ):
             self._fix_numbers()  # and the next call is captured with their values
             return result
         if isinstance(made, _machinery().Unwritten):

@@ -93,10 +93,10 @@ class Branches(Calls):
         called = arms[0].pair_names(pairs) or [None]
         results = self.cond(Branch(*graphs), pred, [self.tensor_of(v) for v in ins], samples, called)
         for r, (k, *given) in zip(results, pairs, strict=False):
-            own = [arm.values[k] for arm in arms]
+            made = [arm.values[k] for arm in arms]
             if any(
                 x is not None and (x is not v or self.is_loose(getattr(x, "_ir", None)))
-                for x, v in zip(given, own, strict=True)
+                for x, v in zip(given, made, strict=True)
             ):
                 self.loose.add(r._ir)
         self._keep()

@@ -64,7 +64,11 @@ def _kept_own(scan: Scan, begins: Callable[[Value], bool], steady: bool) -> set[
 def _is_own(graph: Graph, v: Any, given: Callable[[Value], bool], steady: bool) -> bool:
     """Whether an output of a graph is in memory that nothing else sees, where that is so of the inputs that are `given`."""
     outputs = list(values_in(graph.outputs))
-    if not isinstance(v, Value) or outputs.count(v) != 1 or not all(is_apart(call) for call in graph.calls if v in call.reads):
+    if (
+        not isinstance(v, Value)
+        or outputs.count(v) != 1
+        or not all(is_apart(call) for call in graph.calls if v in call.reads)
+    ):
         return False
     if v in graph.inputs:
         return given(v)
