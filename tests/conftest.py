@@ -12,6 +12,29 @@ import pytest
 os.environ["GRADSCRIBE_CACHE"] = "off"  # also for the processes that tests start: the user's own cache is left alone
 
 
+TABLE = 100  # a module with more tests than this goes through a table
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--part 2/3`: of the tests that go through tables of ops every third, beginning with the second; all others."""
+    parser.addoption("--part", default="1/1", help="of modules with many tests, the n-th part of m (n/m)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the other parts out: .ci/run gives each of the other Pythons one."""
+    part, parts = map(int, config.getoption("--part").split("/"))
+    by_module: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        by_module.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    left_out = {
+        item for found in by_module.values() if len(found) > TABLE
+        for k, item in enumerate(found) if k % parts != part - 1
+    }  # fmt: skip
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """Random numbers that depend on the test's name alone, so that any order and any selection repeats them."""

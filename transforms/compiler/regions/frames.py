@@ -183,8 +183,14 @@ class Frames:
             self._refuse(key, f"raises {type(error).__name__}: {error}")
         return NotImplemented
 
+    def attempt_loop(self, key: Any, run: Callable[[], Any]) -> Any:
+        """`attempt`, with a word on loops that are not tried, in forward mode and of batches."""
+        if LOCAL.levels:
+            self._refuse((*key, True), "stands under gs.vmap or gs.jvp, which go through it trip by trip")
+        return self.attempt(key, run)
+
     def _refuse(self, key: Any, reason: str) -> None:
-        code, line = key
+        code, line, *_ = key
         self.refused[key] = f"{Site(code, 0, line or code.co_firstlineno)}: it {reason}"
 
     def _keep(self) -> None:

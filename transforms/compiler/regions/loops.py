@@ -35,7 +35,7 @@ class Loops(Calls):
             refuse_impure(notes)
             return self._loop(lambda _, *s: body(*s), state, names, test=test, steps=None, dead=notes.get("dead", ()))
 
-        return self.attempt((body.__code__, line), run)
+        return self.attempt_loop((body.__code__, line), run)
 
     def for_(
         self, iterable: Any, body: Any, state: tuple[Any, ...], names: Sequence[str], target: Any, test: Any, line: int,
@@ -52,7 +52,8 @@ class Loops(Calls):
                 raise Unkept(f"has {steps.n} trips only")
             return self._loop(body, state, names, test=test, steps=steps, target=target, dead=notes.get("dead", ()))
 
-        return self.attempt((body.__code__, line), run)
+        few = known(steps.n) and int(steps.n) < FEW
+        return self.attempt((body.__code__, line), run) if few else self.attempt_loop((body.__code__, line), run)
 
     def _loop(
         self,
@@ -101,6 +102,7 @@ class Loops(Calls):
                 first += start.unbound_in(found)
                 before, start = start, start.promoted(found)
                 promoted |= before.unlike(start)
+                loose |= self._loose_in(found)
             else:
                 break
         else:
@@ -112,8 +114,11 @@ class Loops(Calls):
         elif self._leaves_as_found(promoted - set(dead), test) and not test(*state):
             raise Unkept("runs no trip at first")
         if self.strict and (test is not None or not known(n)):
-            loose |= promoted
+            loose |= promoted | self._loose_in(start)
         return self._written(start, found, params, frame, index, test, n, loose - set(dead))
+
+    def _loose_in(self, state: Leaves) -> set[str]:
+        return {name for name, v in zip(state.names, state.values, strict=True) if self.is_loose(getattr(v, "_ir", None))}
 
     def _leaves_as_found(self, promoted: set[str], test: Any) -> bool:
         """Whether a loop without a trip would leave numbers of Python's, where the kept one leaves NumPy's."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -326,8 +326,24 @@ def _differs(a: Any, b: Any) -> bool:
 
 def _adds_at(calls: Sequence[Call], total: Value) -> bool:
     """Whether a sum grows by adding at places alone."""
-    users = [call for call in calls if total in call.reads]
-    return bool(users) and all(call.op.name.startswith("index_add") for call in users)
+    return set(_added(calls, total)) == {True}
+
+
+def _added(calls: Sequence[Call], total: Value) -> Iterator[bool]:
+    """Of each way in which a sum is read: whether it is added to at a place."""
+    for call in calls:
+        if call.op in (SCAN, COND):
+            held = call.args[1] if call.op is SCAN else call.args[2]
+            graphs = (call.args[0].body,) if call.op is SCAN else call.args[0]
+            for graph in graphs:
+                params = graph.inputs[1:] if call.op is SCAN else graph.inputs
+                for v, param in zip(held, params, strict=False):
+                    if v is total:
+                        yield from _added(graph.calls, param)
+            if sum(v is total for v in call.reads) > sum(v is total for v in held):
+                yield False
+        elif total in call.reads:
+            yield call.op.name.startswith("index_add")
 
 
 def _branch_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict[int, Any]:
