@@ -93,8 +93,8 @@ class Branches(Calls):
         called = arms[0].pair_names(pairs) or [None]
         results = self.cond(Branch(*graphs), pred, [self.tensor_of(v) for v in ins], samples, called)
         for r, (k, *given) in zip(results, pairs, strict=False):
-            own = [(x, arm.values[k]) for x, arm in zip(given, arms, strict=True) if x is not None]
-            if any(x is not v or self.is_loose(getattr(x, "_ir", None)) for x, v in own):
+            both = [(x, arm.values[k]) for x, arm in zip(given, arms, strict=True) if x is not None]
+            if any(x is not v or self.is_loose(getattr(x, "_ir", None)) for x, v in both):
                 self.loose.add(r._ir)
         self._keep()
         return start.joined(arms[0], pairs, results[: len(pairs)], sorted(written))

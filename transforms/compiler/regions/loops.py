@@ -113,7 +113,7 @@ class Loops(Calls):
             self._runs_once(first[0], state, test, steps)
         elif self._leaves_as_found(promoted - set(dead), test) and not test(*state):
             raise Unkept("runs no trip at first")
-        if self.strict and (test is not None or not known(n)):
+        if self.strict and test is not None:  # one over a range is taken to run
             loose |= promoted | self._loose_in(start)
         return self._written(start, found, params, frame, index, test, n, loose - set(dead))
 

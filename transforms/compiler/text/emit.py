@@ -367,6 +367,8 @@ class Emitter:
             return False
         if maker is None:
             return v in self.own
+        if not maker.op.inline and call.outs[0].type != v.type:
+            return False  # a copy would lie in memory in another order
         return maker.op.inline or maker.op.kind.value in _FRESH or is_fresh(maker)
 
     def is_last(self, v: Value, call: Call) -> bool:
