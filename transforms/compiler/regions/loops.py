@@ -118,7 +118,9 @@ class Loops(Calls):
         return self._written(start, found, params, frame, index, test, n, loose - set(dead))
 
     def _loose_in(self, state: Leaves) -> set[str]:
-        return {name for name, v in zip(state.names, state.values, strict=True) if self.is_loose(getattr(v, "_ir", None))}
+        return {
+            name for name, v in zip(state.names, state.values, strict=True) if self.is_loose(getattr(v, "_ir", None))
+        }
 
     def _leaves_as_found(self, promoted: set[str], test: Any) -> bool:
         """Whether a loop without a trip would leave numbers of Python's, where the kept one leaves NumPy's."""
