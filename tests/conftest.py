@@ -12,7 +12,7 @@ import pytest
 os.environ["GRADSCRIBE_CACHE"] = "off"  # also for the processes that tests start: the user's own cache is left alone
 
 
-TABLE = 100  # a module with more tests than this goes through a table
+TABLE = 40  # a module with more tests than this goes through a table
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -142,4 +142,4 @@ def test_random_functions() -> None:
 
 @pytest.mark.slow
 def test_many_random_functions() -> None:
-    assert sum(_compare_random(seed) for seed in range(1000, 5000)) > 3000
+    assert sum(_compare_random(seed) for seed in range(1000, 2500)) > 1100
