@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import operator
 import types
 from collections.abc import Callable
@@ -208,10 +209,9 @@ def delete(value: Any, name: str, line: int) -> Undefined:
 
 def bound(read: Callable[[], Any], name: str, line: int, inner: bool = False) -> Any:
     """The value of a name that closures share, read from within a region's function."""
-    try:
+    with contextlib.suppress(NameError):  # whose error would be the context of the one that is raised
         return read()
-    except NameError:
-        _unbound(name, inner)
+    _unbound(name, inner)
 
 
 def _unbound(name: str, inner: bool = False) -> NoReturn:
