@@ -117,8 +117,8 @@ def test_compiled_eigenvalues_are_real_or_complex_as_numpys_are() -> None:
     for x in (turning, plain, plain + 1.0, turning * 2):
         assert unlike(compiled(x), gs.value_and_grad(spread)(x)) is None
     values = gs.compile(np.linalg.eigvals)
-    for x, kind in ((turning, "c"), (plain, "f"), (turning, "c")):
-        assert values(x).dtype.kind == kind
+    for x in (turning, plain, turning):  # from NumPy 2.5 on they are always complex
+        assert values(x).dtype == np.linalg.eigvals(x).dtype
         assert unlike(values(x), np.linalg.eigvals(x)) is None
 
 
