@@ -125,12 +125,20 @@ COUNTS = [
     ],
     question(np.ix_, (((3,),),), integer=True, call=lambda x: np.ix_(x, x)),
     Sample(
-        np.roots, (((4,),),), domain=(1.0, 2.0), call=lambda p: np.abs(np.roots(p)), order=1, finite=True, empty=False
+        np.roots,
+        (((4,),),),
+        domain=(1.0, 2.0),
+        call=lambda p: np.abs(np.roots(p)),
+        order=1,
+        finite=True,
+        empty=False,
+        eager="real or complex by its values",
     ),
     Sample(
         np.roots,
         (((3,),),),
         call=lambda x: np.roots(np.concatenate([[1.0, -6.0], 11.0 + 0.1 * x[:1], -6.0 + 0.1 * x[1:2]])),
+        eager="real or complex by its values",
     ),
 ]
 
