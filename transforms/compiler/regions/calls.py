@@ -13,7 +13,6 @@ from ....runtime.regions import COND, ITEMS, ROWS, SCAN, Branch, Loop, stack_val
 from ....tracer.operand import Operand
 from .frames import Frame, Frames
 from .nodes import attach
-from .numbers import number
 from .reverse import tensor_for
 from .stacks import stacked
 from .state import plain_sample as samples_of
@@ -28,7 +27,7 @@ class Calls(Frames):
         """An operation of Python's on Python's numbers."""
         value = op.fn(*[v._value if isinstance(v, Operand) else v for v in operands])
         out = Value(type_of(value))
-        result = number(value, out)
+        result = tensor_for(out, value)
         capture = self.capture
         bound = tuple([capture.operand(v) for v in operands])
         bound += tuple([p.default for p in op.params[len(bound) :]])
@@ -55,7 +54,7 @@ class Calls(Frames):
         call = Call(SCAN, args, (*outs, trips), capture.site(), capture._in_backward, bool(capture._in_backward))
         results = [tensor_for(out, value) for out, value in zip(outs[:k], samples, strict=True)]
         results += [stacked(value, out) for out, value in zip(outs[k:], element_samples, strict=True)]
-        results.append(number(1, trips))
+        results.append(tensor_for(trips, 1))
         self._enter(call, results)
         attach(self, call, (*carry, *xs, *inv), results)
         return results

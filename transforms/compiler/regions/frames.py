@@ -16,7 +16,6 @@ from ....tracer.modes import LOCAL
 from ....tracer.operand import Operand, wrap
 from ....tracer.site import Site
 from ..control.functions import conversion, has_control_flow
-from .numbers import number
 from .reverse import tensor_for
 from .unkept import Retyped, Unkept
 
@@ -160,7 +159,7 @@ class Frames:
         """A Tensor for an input of a region, of which `value` is a sample."""
         ir = Value(type_of(value), name)
         self.samples[ir] = value
-        made = number(value, ir) if ir.type.kind == "python" else wrap(value)
+        made = wrap(value)
         made._ir = ir
         if frame is not None:
             frame.made.add(ir)

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....tracer.operand import Operand, wrap
+from ....tracer.operand import Operand
 
-__all__ = ["is_number", "number"]
-
-
-def number(value: Any, ir: Any) -> Any:
-    """A number of Python's that stands for a value of a region."""
-    made = wrap(value)
-    made._ir = ir
-    return made
+__all__ = ["is_number"]
 
 
 def is_number(value: Any) -> bool:

@@ -61,11 +61,7 @@ def impure(f: Any, capture: Any) -> str | None:
         return None if f.kind != "custom_vjp" else "calls what has a derivative of its own"
     module = getattr(f, "__module__", None) or ""
     name = getattr(f, "__name__", type(f).__name__)
-    if module.partition(".")[0] in _MODULES or (_is_numpy(module) and name not in _WRITERS):
-        return None
-    if watched(f) is not None and is_user_function(getattr(type(watched(f)), "__call__", None)):  # noqa: B004
-        return None
-    if callable(getattr(f, "_gradscribe_drawing", None)):
+    if _computes(module, name) or is_user_function(getattr(type(watched(f)), "__call__", None)):  # noqa: B004
         return None
     return f"calls `{name}`, which it cannot look into"
 
@@ -90,6 +86,11 @@ def _is_numpy(module: str) -> bool:
     return (top == "numpy" and not rest.startswith("random")) or (top == "scipy" and rest.startswith("special"))
 
 
+def _computes(module: str, name: str) -> bool:
+    """Whether what a library calls by this name only computes."""
+    return module.partition(".")[0] in _MODULES or (_is_numpy(module) and name not in _WRITERS)
+
+
 def _of_function(f: types.FunctionType, capture: Any) -> str | None:
     if f.__code__ in capture.codes or is_user_function(f):
         if capture.regions.frames and stores_around(f.__code__):
@@ -100,7 +101,7 @@ def _of_function(f: types.FunctionType, capture: Any) -> str | None:
     module = f.__module__ or ""
     if module.startswith(__name__.partition(".")[0]):  # ours: what has effects asks the recorder itself
         return None
-    if module.partition(".")[0] in _MODULES or (_is_numpy(module) and f.__name__ not in _WRITERS):
+    if _computes(module, f.__name__):
         return None
     wrapped = getattr(f, "__wrapped__", None)
     if wrapped is not None and isinstance(getattr(wrapped, "__self__", None), np.random.Generator):

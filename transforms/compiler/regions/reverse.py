@@ -12,7 +12,6 @@ from ....tracer.engine import run_backward
 from ....tracer.graph import AccumulateGrad
 from ....tracer.modes import grad_mode
 from ....tracer.operand import wrap
-from .numbers import number
 from .stacks import META, stacked
 from .unkept import Unkept
 
@@ -72,7 +71,7 @@ def tensor_for(ir: Value, sample: Any) -> Any:
     """A Tensor that stands for a value of a region."""
     if ir.type.kind == STACK:
         return stacked(sample[0], ir)
-    made = number(sample, ir) if ir.type.kind == "python" else wrap(sample)
+    made = wrap(sample)
     made._ir = ir
     return made
 
