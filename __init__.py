@@ -69,6 +69,8 @@ __all__ = [
 
 sys.modules[f"{__name__}.autograd"] = autograd  # so that `import gradscribe.autograd` works
 sys.meta_path.insert(0, Alias(f"{__name__}.autograd", autograd.__name__))  # and `import gradscribe.autograd.functional`
+_LEARN = ("functional", "nn", "optim")
+sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.learn.{name}") for name in _LEARN]
 sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "scipy")]
 
 # Loaded on first use, so that importing gradscribe stays quick.
@@ -87,8 +89,8 @@ _LATER = {
     "stop_gradient": "transforms.stop_gradient", "testing": "transforms.testing", "vjp": "transforms.vjp",
     "vmap": "transforms.vmap",
 }  # fmt: skip
-_MODULES = frozenset(["compat", "numpy", "scipy", "testing"])
-_LATER |= {"compat": "compat", "numpy": "numpy", "scipy": "scipy"}
+_MODULES = frozenset(["compat", "numpy", "scipy", "testing", *_LEARN])
+_LATER |= {"compat": "compat", "numpy": "numpy", "scipy": "scipy", **{name: f"learn.{name}" for name in _LEARN}}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,14 +10,14 @@ __all__ = ["Alias"]
 
 
 class Alias:
-    """A finder on `sys.meta_path`: the module `name.x` is `package.x`."""
+    """A finder on `sys.meta_path`: the module `name` is `package`, and `name.x` is `package.x`."""
 
     def __init__(self, name: str, package: str) -> None:
         self.name, self.package = name, package
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """The spec of a module under the second name; None for every other."""
-        return ModuleSpec(fullname, self) if fullname.startswith(self.name + ".") else None  # type: ignore[arg-type]
+        return ModuleSpec(fullname, self) if f"{fullname}.".startswith(self.name + ".") else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> Any:
         """The module itself."""

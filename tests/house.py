@@ -18,6 +18,7 @@ LAYERS: dict[str, set[str]] = {
     "transforms": {"runtime", "tracer"},
     "explorer": {"runtime", "tracer", "transforms"},
     "compat": {"runtime", "tracer", "transforms"},
+    "learn": {"runtime", "tracer", "transforms"},
 }
 LAYERS[FACE] = set(LAYERS)
 

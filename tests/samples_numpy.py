@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradscribe.runtime.rules import counting, creation, ufuncs
+from gradscribe.runtime.rules import counting, creation, polynomials, ufuncs
 
 from samples import RANKS, Sample, binary, question, reduction, running, unary
 
@@ -125,20 +125,18 @@ COUNTS = [
     ],
     question(np.ix_, (((3,),),), integer=True, call=lambda x: np.ix_(x, x)),
     Sample(
-        np.roots,
+        polynomials.complex_roots,
         (((4,),),),
         domain=(1.0, 2.0),
         call=lambda p: np.abs(np.roots(p)),
         order=1,
         finite=True,
         empty=False,
-        eager="real or complex by its values",
     ),
     Sample(
-        np.roots,
+        polynomials.complex_roots,
         (((3,),),),
         call=lambda x: np.roots(np.concatenate([[1.0, -6.0], 11.0 + 0.1 * x[:1], -6.0 + 0.1 * x[1:2]])),
-        eager="real or complex by its values",
     ),
 ]
 

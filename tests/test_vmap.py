@@ -26,7 +26,7 @@ LOOPS = {
     "gradscribe.runtime.rules.counting.counted", "gradscribe.runtime.rules.counting.of_bin",
     "gradscribe.runtime.rules.counting.unique_part", "gradscribe.runtime.rules.counting.weighted_count", "np.bincount",
     "gradscribe.runtime.rules.least_squares.least_squares", "np.linalg.matrix_rank", "np.digitize", "np.isin", "np.lexsort",
-    "np.packbits", "np.ravel_multi_index", "np.roots", "np.unpackbits", "np.unravel_index",
+    "np.packbits", "gradscribe.runtime.rules.polynomials.complex_roots", "np.ravel_multi_index", "np.unpackbits", "np.unravel_index",
     "gradscribe.runtime.rules.scipy_linalg.expm", "gradscribe.runtime.rules.scipy_linalg.solve_banded",
     "gradscribe.runtime.rules.scipy_linalg.solve_sylvester", "gradscribe.runtime.rules.scipy_linalg.solve_triangular",
     "gradscribe.runtime.rules.scipy_linalg.sqrtm", "gradscribe.runtime.rules.scipy_signal.convolved", "np.pad",

@@ -7,11 +7,19 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import composed, op, rule
+from ..registry import composed, primitive, rule
 from .support import happens, literal
 
-op(np.roots, "p", Kind.opaque)
-rule(np.roots, p=lambda g, p, out, p_shape: unrooted(g, p, out, p_shape[0]))
+
+@primitive("p", Kind.opaque, may_raise=True)
+def complex_roots(p: Any) -> Any:
+    """The roots of a polynomial, complex also where all are real."""
+    z = np.roots(p)
+    z = z.astype(np.result_type(z, np.complex64))
+    return z
+
+
+rule(complex_roots, p=lambda g, p, out, p_shape: unrooted(g, p, out, p_shape[0]))
 
 
 def unrooted(g: Any, p: Any, out: Any, n: int) -> Any:
@@ -23,6 +31,18 @@ def unrooted(g: Any, p: Any, out: Any, n: int) -> Any:
     for _ in range(n - 1):
         powers.append(powers[-1] * out)
     return -np.stack(powers[::-1]) @ g
+
+
+@composed(np.roots)
+def roots(p: Any) -> Any:
+    """The roots, real where NumPy's are; there are as many as the degree, which zeros in front make less."""
+    p, first = np.atleast_1d(p), 0
+    if np.ndim(p) != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    while first < np.size(p) and not happens(p[first] != 0):
+        first += 1
+    found = complex_roots(p)
+    return found if p.dtype.kind == "c" or happens(np.imag(found) != 0) else np.copy(np.real(found))
 
 
 def line(a: Any, *beside: Any) -> Any:

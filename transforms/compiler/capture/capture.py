@@ -23,7 +23,7 @@ from ..failure import Failure, definition, read_at, reading
 from ..regions.hooks import Regions
 from ..regions.unkept import Unkept
 from ..text.naming import assigned_names
-from .exits import TYPED_BY_VALUE, guard_sizes, left, sized_by_value
+from .exits import guard_sizes, left, sized_by_value
 from .generators import GENERATOR, Generators, is_generator
 from .identities import Identities
 from .instances import AS_THEY_ARE, Instances
@@ -117,9 +117,6 @@ class Capture:
         args = tuple([self.operand(b) for b in bound])
         if len(self.graph.calls) >= MANY_CALLS:
             self.fail(f"unrolls a loop into more than {MANY_CALLS:,} operations")
-            return None
-        if op.path in TYPED_BY_VALUE:
-            self.fail(f"calls {op.path}, whose result is real or complex by its values")
             return None
         if op.may_raise and self._catching:
             self.fail(f"calls {op.path}, which can raise, beside code that catches errors")

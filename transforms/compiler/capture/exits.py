@@ -14,9 +14,7 @@ from ..regions.unkept import Unkept
 if TYPE_CHECKING:
     from .capture import Capture
 
-__all__ = ["TYPED_BY_VALUE", "guard_sizes", "left", "sized_by_value"]
-
-TYPED_BY_VALUE = frozenset(["np.roots"])
+__all__ = ["guard_sizes", "left", "sized_by_value"]
 
 MANY_TRIPS = 1_000  # of a loop that is unrolled, by decisions: each takes about 5 ms to write down
 _VALUE_EXITS = frozenset(["bool", "int", "float", "complex", "index", "item"])

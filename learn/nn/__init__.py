@@ -1,0 +1,1 @@
+"""The losses as objects, by the names of torch.nn."""
