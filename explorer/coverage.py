@@ -42,10 +42,13 @@ class Entry(NamedTuple):
 def public(module: str) -> Iterator[tuple[str, Any]]:
     """The public functions of a module, or what an ndarray has, by name."""
     if module == "numpy.ndarray":
-        yield from [(name, getattr(np.ndarray, name)) for name in dir(np.ndarray) if not name.startswith("_")]
+        mine = [
+            name for name in dir(np.ndarray) if not name.startswith("_") and hasattr(np.eye(1), name)
+        ]  # not what raises since NumPy 2.0
+        yield from [(name, getattr(np.ndarray, name)) for name in mine]
         return
     home = importlib.import_module(module)
-    for name in sorted(set(home.__all__)):
+    for name in sorted({name for name in home.__all__ if not name.startswith("_")}):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             value = getattr(home, name, None)

@@ -29,7 +29,8 @@ ABOUT: dict[str, str] = {
     **_each("shapes", "broadcast_shapes mask_indices iterable isscalar einsum_path isfortran nested_iters"),
     **_each(
         MEMORY,
-        "base may_share_memory shares_memory byteswap ctypes data device getfield setfield setflags to_device tobytes",
+        """base may_share_memory shares_memory byteswap ctypes data device getfield setfield setflags
+        to_device tobytes tostring""",
     ),
     **_each(WHOLE, "bernoulli euler factorial factorial2 factorialk perm stirling2"),
     **_each(
@@ -84,5 +85,6 @@ REASONS: dict[str, str] = {
         "mathieu_a mathieu_b besselpoly ellip_harm ellip_harm_2 ellip_normal",
     ),
     **_each("SciPy has no function for its slope", "kolmogi kolmogorov smirnov smirnovi zetac elliprj"),
+    **_each("deprecated, and gone from later versions of its library", "in1d trapz clpmn lpmn lpn sph_harm"),
     "voigt_profile": "docs/adding-an-op.md adds it",
 }  # fmt: skip

@@ -136,7 +136,7 @@ COUNTS = [
     Sample(
         polynomials.complex_roots,
         (((3,),),),
-        call=lambda x: np.roots(np.concatenate([[1.0, -6.0], 11.0 + 0.1 * x[:1], -6.0 + 0.1 * x[1:2]])),
+        call=lambda x: np.roots(np.concatenate([[1.0, -6.0], 11.0 + 0.01 * x[:1], -6.0 + 0.01 * x[1:2]])),
     ),
 ]
 
