@@ -33,7 +33,26 @@ from .transforms.drop_in import DropIn
 
 if TYPE_CHECKING:
     from .tracer.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+    from .tracer.autograd.stochastic import bernoulli, multinomial
     from .tracer.checkpoint import checkpoint
+    from .tracer.constructors import (
+        arange,
+        as_tensor,
+        empty,
+        empty_like,
+        eye,
+        from_numpy,
+        full,
+        full_like,
+        linspace,
+        logspace,
+        ones,
+        ones_like,
+        zeros,
+        zeros_like,
+    )
+    from .tracer.generator import manual_seed
+    from .tracer.samplers import normal, rand, rand_like, randint, randn, randn_like, randperm
     from .transforms import testing
     from .transforms.check_grads import check_grads
     from .transforms.check_rule import check_rule
@@ -54,23 +73,28 @@ if TYPE_CHECKING:
     from .transforms.stop_gradient import stop_gradient
     from .transforms.vjp import vjp
     from .transforms.vmap import vmap
+    from .transforms.why import why
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AutogradError", "CompileError", "ConvergenceError", "DtypeError", "EagerWarning", "GradientLossError", "Kind",
-    "NoRuleError", "ShapeError", "SingularPointError", "Tensor", "VerifyError", "autograd", "check_grads",
-    "check_rule", "checkpoint", "compare", "compile", "converted", "custom_jvp", "custom_vjp", "enable_grad",
-    "explain", "export", "fixed_point", "from_dlpack", "grad", "hessian", "hvp", "inference_mode",
+    "NoRuleError", "ShapeError", "SingularPointError", "Tensor", "VerifyError", "arange", "as_tensor", "autograd",
+    "bernoulli", "check_grads", "check_rule", "checkpoint", "compare", "compile", "converted", "custom_jvp",
+    "custom_vjp", "default_generator", "empty", "empty_like", "enable_grad", "explain", "export", "eye", "fixed_point",
+    "from_dlpack", "from_numpy", "full", "full_like", "grad", "hessian", "hvp", "inference_mode",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "jacfwd",
-    "jacobian", "jacrev", "jvp", "linearize", "load", "no_grad", "op", "rule", "set_grad_enabled",
-    "singular", "source", "stop_gradient", "tensor", "testing", "value_and_grad", "vjp", "vmap",
+    "jacobian", "jacrev", "jvp", "linearize", "linspace", "load", "logspace", "manual_seed", "multinomial", "no_grad",
+    "normal", "ones", "ones_like", "op", "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "rule",
+    "set_grad_enabled", "singular", "source", "stop_gradient", "tensor", "testing", "value_and_grad", "vjp", "vmap",
+    "why", "zeros", "zeros_like",
 ]  # fmt: skip
 
 sys.modules[f"{__name__}.autograd"] = autograd  # so that `import gradscribe.autograd` works
 sys.meta_path.insert(0, Alias(f"{__name__}.autograd", autograd.__name__))  # and `import gradscribe.autograd.functional`
 _LEARN = ("functional", "nn", "optim")
 sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.learn.{name}") for name in _LEARN]
+sys.meta_path.insert(0, Alias(f"{__name__}.nn.functional", f"{__name__}.learn.functional"))  # PyTorch's place of it
 sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "scipy")]
 
 # Loaded on first use, so that importing gradscribe stays quick.
@@ -81,14 +105,22 @@ _LATER = {
     "custom_jvp": "transforms.custom_jvp",
     "custom_vjp": "transforms.custom_vjp", "explain": "transforms.explain", "export": "transforms.export",
     "fixed_point": "transforms.fixed_point", "load": "transforms.load",
+    "bernoulli": "tracer.autograd.stochastic", "multinomial": "tracer.autograd.stochastic",
+    "default_generator": "tracer.generator", "manual_seed": "tracer.generator",
     "is_anomaly_check_nan_enabled": "tracer.autograd.anomaly_mode",
     "is_anomaly_enabled": "tracer.autograd.anomaly_mode",
     "hessian": "transforms.second_order", "hvp": "transforms.second_order",
     "jacfwd": "transforms.jacobian", "jacobian": "transforms.jacobian", "jacrev": "transforms.jacobian",
     "jvp": "transforms.forward", "linearize": "transforms.linearize", "source": "transforms.source",
     "stop_gradient": "transforms.stop_gradient", "testing": "transforms.testing", "vjp": "transforms.vjp",
-    "vmap": "transforms.vmap",
+    "vmap": "transforms.vmap", "why": "transforms.why",
 }  # fmt: skip
+_CONSTRUCTORS = (
+    "arange", "as_tensor", "empty", "empty_like", "eye", "from_numpy", "full", "full_like", "linspace", "logspace", "ones",
+    "ones_like", "zeros", "zeros_like",
+)  # fmt: skip
+_SAMPLERS = ("normal", "rand", "rand_like", "randint", "randn", "randn_like", "randperm")
+_LATER |= dict.fromkeys(_CONSTRUCTORS, "tracer.constructors") | dict.fromkeys(_SAMPLERS, "tracer.samplers")
 _MODULES = frozenset(["compat", "numpy", "scipy", "testing", *_LEARN])
 _LATER |= {"compat": "compat", "numpy": "numpy", "scipy": "scipy", **{name: f"learn.{name}" for name in _LEARN}}
 
@@ -97,6 +129,8 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f".{_LATER[name]}", __name__)
+    if name == "default_generator":
+        return module.generator()  # while capturing it is another
     found = module if name in _MODULES else getattr(module, name)
     globals()[name] = found
     return found

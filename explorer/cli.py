@@ -34,6 +34,10 @@ def main(version: str, arguments: Sequence[str] | None = None) -> int:
         allow_abbrev=False,
     )
     covered.add_argument("--markdown", action="store_true", help="as the page docs/coverage.md")
+    methods = commands.add_parser(
+        "methods", help="what each method of torch.Tensor means of a Tensor, or why it is not here", allow_abbrev=False
+    )
+    methods.add_argument("--markdown", action="store_true", help="as the page docs/tensor-methods.md")
     chosen = parser.parse_args(arguments)  # leaves with status 2, and says why, where it does not understand
     if chosen.command is None:
         parser.print_help()
@@ -46,6 +50,11 @@ def main(version: str, arguments: Sequence[str] | None = None) -> int:
 
             entries = coverage.coverage()
             print(coverage.markdown(entries) if chosen.markdown else coverage.text(entries))
+            return 0
+        if chosen.command == "methods":
+            from . import tensor_methods
+
+            print(tensor_methods.markdown() if chosen.markdown else tensor_methods.text())
             return 0
         from .demo import demo
 

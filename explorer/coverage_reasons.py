@@ -50,12 +50,13 @@ PASSING: dict[str, str] = {"row_stack": "is np.vstack", "fromfunction": "calls a
 INVERSE = "the inverse of a distribution in a parameter: its slope has no closed form"
 NONCENTRAL = "a noncentral distribution: its slope has no closed form in SciPy's functions"
 SPHEROIDAL = "gives its value and slope in x, and has none in its parameters"
-SEQUENCES = "gives all orders at once, by an object or a table; use the ufunc of one order"
+SEQUENCES = "gives all orders at once, in a table; use the function of one order"
+CHOOSING = "an object that chooses among ufuncs, and gives its slopes itself where it is asked for (diff_n=1)"
 
 # Why what calculates has no rule.
 REASONS: dict[str, str] = {
     **_each("matrices of the class np.matrix, which Tensors are not; use arrays", "asmatrix bmat"),
-    **_each("counts in several dimensions; use np.histogram, or np.bincount of positions", "histogram2d histogramdd"),
+    "histogramdd": "counts in more than two dimensions; use np.histogram2d, or np.bincount of positions",
     "frompyfunc": "its arrays hold objects of Python; use np.vectorize",
     "fromiter": "takes numbers one by one; use np.stack of a list",
     "from_dlpack": "takes another library's array without its gradient; use gs.from_dlpack",
@@ -71,9 +72,12 @@ REASONS: dict[str, str] = {
         sh_jacobi sh_legendre""",
     ),
     **_each(
-        SEQUENCES,
+        CHOOSING,
         """assoc_legendre_p assoc_legendre_p_all legendre_p legendre_p_all sph_legendre_p sph_legendre_p_all sph_harm_y
-        sph_harm_y_all lmbda lqmn lqn pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn obl_cv_seq pro_cv_seq""",
+        sph_harm_y_all""",
+    ),
+    **_each(
+        SEQUENCES, "lmbda lqmn lqn pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn obl_cv_seq pro_cv_seq",
     ),
     **_each(
         SPHEROIDAL,

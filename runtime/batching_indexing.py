@@ -262,3 +262,23 @@ def undeleted(call: Call) -> Any:
         if call.only("g")
         else NotImplemented
     )
+
+
+@batching("gradscribe.runtime.rules.tables.rows")
+def rows(call: Call) -> Any:
+    """Rows of one table, or of one for each example."""
+    x, index = call["x"], call["index"]
+    if not call.is_mapped("x"):
+        return call.run()
+    if not call.is_mapped("index"):
+        return x[:, index]
+    return x[np.reshape(call.apply(np.arange, call.size), (-1, *(1,) * call.ndim("index"))), index]
+
+
+@batching("gradscribe.runtime.rules.tables.added_rows")
+def added_rows(call: Call) -> Any:
+    """Added to the rows of one long table, which holds those of all examples."""
+    (n, m), index = call["shape"], call.spread("index")
+    first = np.reshape(call.apply(np.arange, call.size), (-1, *(1,) * call.ndim("index"))) * n
+    found = call.run(g=call.spread("g"), index=index + first, shape=(call.size * n, m))
+    return np.reshape(found, (call.size, n, m))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,9 @@ from . import registry
 from .ops import Kind, Op
 from .registry import lookup
 
-__all__ = ["op", "rule", "takes_tensors", "taking_tensors"]
+__all__ = ["USERS", "home_of", "op", "rule", "takes_tensors", "taking_tensors", "text_name"]
+
+USERS: dict[str, Callable[..., Any]] = {}  # functions of users that are ops and no ufuncs, by their paths
 
 _EXAMPLE = 'state it: gs.op({name}, "x, y, axis=None"), then gs.rule({name}, x=lambda g, x, y: ...)'
 
@@ -38,9 +41,28 @@ def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None =
         kind = Kind.elementwise if isinstance(fn, np.ufunc) and fn.signature is None else Kind.opaque
     if not isinstance(fn, np.ufunc) and not is_numpys(fn):
         options.setdefault("path", ".".join(filter(None, [getattr(fn, "__module__", None), fn.__name__])))
+        options.setdefault("may_raise", True)
     made = registry.op(fn, signature_of(fn) if signature is None else signature, kind, **options)
     made.params  # noqa: B018  # a signature that cannot be read is said here
+    if not isinstance(fn, np.ufunc) and not is_numpys(fn):
+        USERS[made.path] = fn
     return made
+
+
+def home_of(path: str) -> str | None:
+    """The module from which generated source imports a function of the user's; None where it is not found under its name."""
+    fn: Any = USERS[path]
+    home = getattr(fn, "__module__", None) or ""
+    found = getattr(sys.modules.get(home), fn.__name__, None)
+    named = all(map(str.isidentifier, [*home.split("."), fn.__name__]))
+    return home if named and fn in (found, getattr(found, "__wrapped__", None)) else None
+
+
+def text_name(path: str) -> str:
+    """What generated source calls a function of the user's: no variable is likely to be called that."""
+    name = USERS[path].__name__
+    alone = [fn.__name__ for fn in USERS.values()].count(name) == 1
+    return f"{name if alone else path.replace('.', '_')}_op"
 
 
 def is_numpys(fn: Any) -> bool:

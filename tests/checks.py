@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from samples_linalg import SAMPLES_LINALG
+from samples_networks import SAMPLES_NETWORKS
 from samples_numpy import SAMPLES_NUMPY
 from samples_special import SAMPLES_SPECIAL
 
@@ -21,7 +22,7 @@ from samples_arrays import SAMPLES_ARRAYS
 from samples_scipy import SAMPLES_SCIPY
 
 TABLE: dict[Any, list[Sample]] = by_function(
-    [*ROWS, *SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NUMPY, *SAMPLES_SCIPY, *SAMPLES_SPECIAL]
+    [*ROWS, *SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NETWORKS, *SAMPLES_NUMPY, *SAMPLES_SCIPY, *SAMPLES_SPECIAL]
 )
 STEP = 3e-4  # of finite differences of fourth order
 EDGES = (np.inf, -np.inf, np.nan, -0.0, 0.0, 5e-324, -1e-310, 1.0, -1.0, 1e300)

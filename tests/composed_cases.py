@@ -59,6 +59,8 @@ MORE: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "bincount": (lambda w: np.bincount([0, 2, 1, 0, 2], w), (V,)),
     "histogram weights": (lambda x, w: np.histogram(x, [-2.0, -0.5, 0.5, 2.0], weights=w)[0], (V, W)),
     "histogram density": (lambda x: np.histogram(x, 4, density=True), (M,)),
+    "histogram2d weights": (lambda x, w: np.histogram2d(x, x[::-1], (3, [-2.0, 0.0, 2.0]), weights=w)[0], (V, W)),
+    "histogram2d density": (lambda x: np.histogram2d(x, x**2, 3, density=True), (V,)),
     "histogram_bin_edges": (lambda x: np.histogram_bin_edges(x, 4), (M,)),
     "unique": (lambda x: np.unique(x), (M,)),
     "unique inverse": (lambda x: np.unique(x, return_inverse=True)[0], (M,)),

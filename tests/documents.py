@@ -24,6 +24,7 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n*^```text\n(?P<output>.*?)^```\n)?", re.M | re.S)
 VARIES = [
     (re.compile(r"\d[\d.]* (s|ms|µs)\b"), "TIME"),
+    (re.compile(r"\d+\.\d\d%"), "SHARE"),
     (re.compile(r"\d[\d.]* times as fast"), "RATIO times as fast"),
     (re.compile(r"(peak memory of one gradient:).*"), r"\1 BYTES"),
     (re.compile(r"\d\.\de-\d\d"), "FIGURE"),

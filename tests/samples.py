@@ -14,7 +14,7 @@ from gradscribe.runtime import lookup, ops
 from gradscribe.runtime.ops import shape_of
 from gradscribe.runtime.rules import fft
 from gradscribe.runtime.rules.control import count_of, guard, size_of
-from gradscribe.runtime.rules.elementwise import astype, logistic, sigmoid
+from gradscribe.runtime.rules.elementwise import astype, logistic, real_sigmoid
 from gradscribe.runtime.rules.special import polygamma, zeta
 from gradscribe.runtime.rules.support import recurrence
 from gradscribe.tracer.dispatch import apply, has_tensor
@@ -209,7 +209,7 @@ TRIGONOMETRY = [
     unary(np.sinh, complex=True),
     unary(np.cosh, complex=True),
     unary(np.tanh, complex=True),
-    unary(sigmoid, complex=True),
+    unary(real_sigmoid),
     unary(logistic),
     unary(np.arcsinh, complex=True),
     unary(np.arccosh, (1.2, 3.0), complex=True, edge=(1.0,)),

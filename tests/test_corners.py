@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from test_rules import every, fail_on
 
 import gradscribe as gs
+from gradscribe.runtime import Kind, lookup
 
 from checks import TABLE, Case, cases, gradient_problem, spaced, thinned, weights_for
 from samples import Sample
@@ -70,7 +72,7 @@ def laid(case: Case) -> Iterator[tuple[str, Callable[..., Any], list[Any], Any, 
 def unlike(found: list[Any], expected: list[Any], ys: list[Any], tolerance: float) -> str | None:
     """How gradients differ from what they should be."""
     for k, (g, e, y) in enumerate(zip(found, expected, ys, strict=True)):
-        if np.shape(g) != np.shape(e) or np.asarray(g).dtype.newbyteorder("=") != y.dtype.newbyteorder("="):
+        if np.shape(g) != np.shape(e) or np.asarray(g).dtype != y.dtype:
             return f"argument {k}: a gradient {np.asarray(g).dtype}{np.shape(g)} of {y.dtype}{y.shape}"
         size = max(float(np.max(np.abs(e), initial=0)), 0.1 if y.dtype == np.float16 else 1e-3)  # what cancels is lost
         if not np.allclose(np.asarray(g, complex), e, rtol=tolerance, atol=tolerance * size, equal_nan=True):
@@ -105,6 +107,46 @@ def test_another_byte_order_runs_eagerly_and_says_so() -> None:
     with pytest.warns(gs.EagerWarning, match="dtype"):
         found = gs.compile(gs.grad(lambda x: np.sum(np.sin(x) * x)))(x)
     np.testing.assert_allclose(found, np.cos(x) * x + np.sin(x))
+
+
+NARROW = (np.uint8, np.int8, np.uint32, np.float16)
+
+
+def narrowed(case: Case) -> Iterator[tuple[str, int, list[Any], list[Any]]]:
+    """A case with one argument of few bits, and with the same numbers in a float64: the dtype, its place, both."""
+    xs = case.sample.draw(case.generator("narrow"), case.shapes)
+    domain: Any = case.sample.domain
+    domains = [domain] * len(xs) if isinstance(domain[0], (int, float)) else domain
+    for k, x in enumerate(xs):
+        for dtype, least in itertools.product(NARROW, (0, 1, 2)):
+            low, high = domains[k]
+            few = np.asarray(np.clip(np.round(np.abs(x)) + least, np.ceil(low), np.floor(high)), dtype)
+            pair = [[y if j == k else z.copy() for j, z in enumerate(xs)] for y in (few, few.astype(float))]
+            same = [plain(case.function(), p) for p in pair]
+            if None not in [s if s is None else True for s in same] and (same[0].dtype, same[0].shape) == (
+                same[1].dtype, same[1].shape,
+            ) and np.allclose(*same, rtol=1e-12) and np.all(np.isfinite(same[1])):  # fmt: skip
+                yield np.dtype(dtype).name, k, *pair
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@every(
+    [s for s in SMOOTH if s.shapes and len(s.shapes[0]) > 1 and getattr(lookup(s.fn), "kind", None) is Kind.elementwise]
+)
+def test_a_constant_of_few_bits_costs_no_digits(samples: list[Sample]) -> None:
+    """A ufunc computes in the dtype of its result; so must the rule, where NumPy has the logarithm of a byte in halves."""
+    for case in thinned([c for c in cases(samples) if c.shapes], part=12):
+        for name, k, few, wide in narrowed(case):
+            out = case.function()(*[x.copy() for x in wide])
+            loss, w = case.loss(np.asarray(out).dtype.kind == "c"), weights_for(case.generator(), out)
+            others = tuple([j for j in range(len(wide)) if j != k])
+            gradient = gs.grad(loss, argnums=others)
+            for g, e in zip(gradient(*few, w), gradient(*wide, w), strict=True):
+                size = float(np.max(np.abs(e), initial=0))
+                if np.all(np.isfinite(e)):
+                    assert np.allclose(g, e, rtol=1e-9, atol=1e-12 * size), (
+                        f"{case.label}, argument {k} of {name}: {g}, not {e}"
+                    )
 
 
 # Axes of length one, and of none.

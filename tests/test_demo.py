@@ -115,6 +115,14 @@ def test_digits_trains_to_over_95_percent(tmp_path):
     assert ratio == pytest.approx(eager / compiled, rel=0.1)
 
 
+@pytest.mark.slow
+def test_digits_conv_trains_to_over_98_percent_within_two_minutes(tmp_path):
+    done = run(str(EXAMPLES / "digits_conv.py"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert float(re.findall(r"test accuracy: ([\d.]+)% of 359 scans", done.stdout)[0]) > 98
+    assert float(re.findall(r"time: ([\d.]+) s for 690 steps", done.stdout)[0]) < 120
+
+
 def test_digits_says_what_it_needs(tmp_path):
     code = f"import sys, runpy; sys.modules['tqdm'] = None; runpy.run_path({str(EXAMPLES / 'digits.py')!r})"
     done = run("-c", code, cwd=tmp_path)

@@ -179,7 +179,9 @@ NO_EXIT = {
     "shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "requires_grad", "requires_grad_",
     "is_leaf", "is_inference",
     "grad_fn", "grad", "backward", "detach", "retains_grad", "retain_grad", "register_hook", "dim", "numel", "fill",
-    "sort",
+    "sort", "element_size", "nelement", "ndimension", "stride", "is_contiguous", "is_floating_point", "is_complex",
+    "is_signed", "is_same_size", "is_cpu", "is_cuda", "is_sparse", "get_device", "type",
+    "volatile", "reinforce",  # which warn, and give no elements
     "__annotations__", "__firstlineno__", "__static_attributes__",  # the last two from Python 3.13
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from samples_linalg import SAMPLES_LINALG
+from samples_networks import SAMPLES_NETWORKS
 from samples_numpy import SAMPLES_NUMPY
 from samples_special import SAMPLES_SPECIAL
 
@@ -18,7 +19,7 @@ import samples
 from samples_arrays import SAMPLES_ARRAYS
 from samples_scipy import SAMPLES_SCIPY
 
-ARRAYS = [*SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NUMPY, *SAMPLES_SCIPY, *SAMPLES_SPECIAL]
+ARRAYS = [*SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NETWORKS, *SAMPLES_NUMPY, *SAMPLES_SCIPY, *SAMPLES_SPECIAL]
 
 
 def leaves(tree: Any) -> list[Any]:

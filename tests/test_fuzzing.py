@@ -137,3 +137,27 @@ def test_zeros_keep_their_sign_through_out() -> None:
 
     gradient, y = gs.grad(f), np.array([-0.5, 1.0, -2.0])
     assert gradient(y).tobytes() == gs.compile(gradient, verify="first calls")(y).tobytes()
+
+
+def test_a_copy_of_a_partly_spread_cotangent_lies_as_eagers() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(2, 3, (2, 1)), rng.normal(size=(2, 1, 3))
+    check(lambda x, y: np.sum(x * y[-1]) + np.sum(y.sum(axis=0) * 1.3), x, y)
+
+
+@pytest.mark.parametrize("p", [3.0, 2.0, 1.5, 0.5, -1.0, np.float64(0.7)])
+def test_an_exponent_that_is_an_input(p: Any) -> None:
+    """The rule looked at its value in eager mode alone: other bits, float64 in a float32 program."""
+    gradient = gs.grad(lambda x, p: np.sum(x**p))
+    compiled = gs.compile(gradient, verify="first calls")
+    for seed in range(10):
+        x = np.random.default_rng(seed).uniform(0.1, 2.0, 7)
+        for given in (x, x.astype(np.float32), x[0], np.float32(x[0])):
+            assert compiled(given, p).tobytes() == gradient(given, p).tobytes()
+
+
+def test_a_power_of_numbers() -> None:
+    gradient = gs.grad(lambda x: np.power(x**2 + 0.5, np.tanh(x)))
+    compiled = gs.compile(gradient, verify="first calls")
+    for x in np.random.default_rng(0).normal(size=200):
+        assert compiled(x).tobytes() == gradient(x).tobytes()

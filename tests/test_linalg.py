@@ -189,3 +189,24 @@ def test_einsum_writes_into_out() -> None:
 def test_the_source_of_lists_is_text() -> None:
     text = str(gs.source(lambda x, y: np.einsum(x, [0, 1], y, [1, 2]), EYE, EYE))
     assert 'np.einsum("ab,bc", x, y)' in text
+
+
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("a", "b", "options"),
+    [
+        ((2,), (2,), {}), ((2,), (3,), {}), ((4, 3), (2,), {}), ((2, 4), (4, 3), {"axisa": 0}), ((2, 4), (2, 4), {"axis": 0}),
+        ((5, 1, 2), (4, 2), {}), ((4, 3), (2, 4), {"axisb": 0, "axisc": 0}),
+    ],
+)  # fmt: skip
+def test_cross_products_in_the_plane(a: Any, b: Any, options: dict[str, int], rng: np.random.Generator) -> None:
+    x, y = rng.normal(size=a), rng.normal(size=b)
+    try:
+        np.cross(x, y, **options)
+    except ValueError:
+        pytest.skip("NumPy takes no vectors of two elements any more")
+    f = lambda x, y: np.sum(np.sin(np.cross(x, y, **options)))
+    gs.check_grads(f, x, y)
+    gradient = gs.grad(f, argnums=(0, 1))
+    for found, expected in zip(gs.compile(gradient, verify="first calls")(x, y), gradient(x, y), strict=True):
+        assert unlike(found, expected) is None

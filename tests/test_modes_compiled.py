@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
+from gradscribe import no_grad
 
 X = np.array([0.5, -1.25, 2.0])
 
@@ -57,6 +58,12 @@ def switched_exp(x: Any) -> Any:
     return np.exp(x)
 
 
+def with_imported_name(x: Any) -> Any:
+    with no_grad():
+        w = np.exp(x)
+    return np.sum(w * x)
+
+
 def with_decorators(x: Any) -> Any:
     return np.sum(quiet_exp(x) * x)
 
@@ -71,7 +78,7 @@ def with_decorated_switch(x: Any) -> Any:
 
 FUNCTIONS: list[Callable[[Any], Any]] = [
     with_no_grad, with_inference_mode, with_set_grad_enabled, with_decorators, with_decorated_inference,
-    with_decorated_switch,
+    with_decorated_switch, with_imported_name,
 ]  # fmt: skip
 
 
@@ -96,8 +103,8 @@ def test_compiled_it_is_the_same(f: Callable[[Any], Any]) -> None:
         assert "test_modes_compiled.py:" in str(w.message)
 
 
-@pytest.mark.parametrize("f", [with_no_grad, with_inference_mode, with_set_grad_enabled], ids=lambda f: f.__name__)
-def test_blocks_are_modelled(f: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_modes_are_modelled(f: Callable[[Any], Any]) -> None:
     assert "np.exp" in gs.source(gs.grad(f), X)
 
 

@@ -49,6 +49,20 @@ def test_a_number_that_does_not_change_is_a_literal() -> None:
     assert "a * 0.5" in f.specialisation(x()).text
 
 
+def test_a_power_of_another_number_does_not_matter() -> None:
+    """As in Adam's bias correction: the step is an argument, the rate changes outside."""
+    s = Schedule(0.5)
+
+    def f(a: Any, step: float) -> Any:
+        return np.sum(a * (s.rate / (1 - 0.9**step)))
+
+    compiled = gs.compile(f, verify="first calls")
+    for k in range(1, 12):
+        s.rate = 1 / k
+        assert compiled(x(), float(k)) == f(x(), float(k))
+    assert len(compiled._texts) == 2
+
+
 def test_the_input_has_the_name_that_the_user_gave() -> None:
     s = Schedule(0.5)
     f = gs.compile(lambda a: np.sum(a * s.rate))

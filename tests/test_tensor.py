@@ -46,7 +46,8 @@ def test_attributes() -> None:
     t = leaf(A)
     assert (t.shape, t.ndim, t.size, t.dtype) == ((2, 3), 2, 6, np.float64)
     assert (t.itemsize, t.nbytes, t.strides) == (8, 48, (24, 8))
-    assert type(t.size) is int  # NumPy's meaning, not PyTorch's method
+    assert isinstance(t.size, int)  # NumPy's meaning
+    assert t.size() == (2, 3)  # and PyTorch's method
     assert t.flags.c_contiguous
     assert len(t) == 2
     assert t.is_leaf

@@ -1,6 +1,6 @@
 """The eager engine: Tensor, the dynamic graph behind it, and the walk backward."""
 
-from . import autograd, inplace, methods  # the last two give Tensor its methods
+from . import autograd, inplace, methods, older  # the last three give Tensor its methods
 from .backward import backward, grad
 from .graph import AccumulateGrad, Node
 from .hooks import RemovableHandle
@@ -20,5 +20,6 @@ __all__ = [
     "is_grad_enabled",
     "methods",
     "no_grad",
+    "older",
     "tensor",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from .exits import warn_at_user
 from .graph import AccumulateGrad, GradientEdge, Node, edge_of
 from .modes import LOCAL, grad_mode
 from .operand import Operand, alias, levels_of, plain_shape, wrap
+from .run import reached_from
 from .site import blame
 
 __all__ = ["backward", "grad", "may_be_grad"]
@@ -49,10 +50,12 @@ def seed_of(output: Any, gradient: Any, k: int = 0) -> Any:
         raise blame(
             AutogradError(
                 f"element {k} of tensors does not require grad and does not have a grad_fn: no argument it was computed "
-                "from requires grad. Make one with gs.tensor(..., requires_grad=True)."
+                "from requires grad. Make one with gs.tensor(..., requires_grad=True); gs.why(tensor) says where a path was cut."
             )
         )
     shape = node.shape
+    if gradient is None and node.draws:
+        return np.zeros(shape, node.dtype) if shape else node.dtype.type(0)
     if gradient is None:
         if math.prod(shape) != 1:
             raise blame(
@@ -106,13 +109,29 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...], tensors: bool) 
     return roots
 
 
+def _renamed(older: str, given: Any, name: str, value: Any) -> Any:
+    """What was passed under the older name of an argument, or under its name of today."""
+    if given is None:
+        return value
+    warn_at_user(f"`{older}` is deprecated: its name is `{name}` now.", DeprecationWarning)
+    if value is not None:
+        raise blame(
+            AutogradError(
+                f"`{name}` and `{older}` (deprecated) arguments both passed to `backward()`, and they are one argument: "
+                f"keep {name}."
+            )
+        )
+    return given
+
+
 def backward(
-    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-    grad_variables: Any = None, inputs: Any = None,
+    tensors: Any = None, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+    grad_variables: Any = None, inputs: Any = None, *, variables: Any = None, retain_variables: bool | None = None,
 ) -> None:  # fmt: skip
     """Add the gradients of `tensors` into `.grad` of the leaves (or of `inputs`) they were computed from.
 
-    `grad_tensors` holds a gradient (or None) for each; `grad_variables` is its old name. Raises AutogradError (a
+    `grad_tensors` holds a gradient (or None) for each; a stochastic node needs none. `variables`, `grad_variables` and
+    `retain_variables` are older names, with a DeprecationWarning. Raises AutogradError (a
     RuntimeError) where a tensor does not require grad or its graph has been freed, ShapeError where a tensor that is not
     a scalar comes without its gradient, and TypeError for a gradient that is no Tensor.
 
@@ -122,16 +141,11 @@ def backward(
     >>> x.grad
     tensor(8.)
     """
-    if grad_variables is not None:
-        warn_at_user("`grad_variables` is deprecated: its name is `grad_tensors` now.", FutureWarning)
-        if grad_tensors is not None:
-            raise blame(
-                AutogradError(
-                    "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`, and they are "
-                    "one argument: keep grad_tensors."
-                )
-            )
-        grad_tensors = grad_variables
+    tensors = _renamed("variables", variables, "tensors", tensors)
+    grad_tensors = _renamed("grad_variables", grad_variables, "grad_tensors", grad_tensors)
+    retain_graph = _renamed("retain_variables", retain_variables, "retain_graph", retain_graph)
+    if tensors is None:
+        raise blame(TypeError("backward() missing 1 required argument: 'tensors', what to differentiate"))
     chosen = None if inputs is None else _as_tuple(inputs)
     if chosen is not None and not chosen:
         raise blame(
@@ -167,7 +181,8 @@ def grad(
     A tuple, or a dict where `inputs` is one. With `is_grads_batched=True` the first axis of every gradient in
     `grad_outputs` counts gradients, one run of backward each, and so does that of the results. Raises AutogradError (a
     RuntimeError) where an input was not used, unless `allow_unused=True` (its gradient is then None) or
-    `materialize_grads=True` (then zeros). `only_inputs` is ignored, with a warning.
+    `materialize_grads=True` (then zeros). With `only_inputs=False`, which is deprecated, the gradients of all other leaves
+    are added into their `.grad`.
 
     >>> import gradscribe as gs
     >>> x = gs.tensor(3.0, requires_grad=True)
@@ -185,9 +200,9 @@ def grad(
         allow_unused = True
     if not only_inputs:
         warn_at_user(
-            "only_inputs argument is deprecated and is ignored now: gradients go to the inputs alone. "
-            "Use gs.autograd.backward to fill .grad of the leaves.",
-            FutureWarning,
+            "only_inputs argument is deprecated: with only_inputs=False the gradients of the other leaves are added into their "
+            ".grad. Use gs.autograd.backward(outputs, inputs=[...]) to fill .grad of the leaves.",
+            DeprecationWarning,
         )
     outs, ins = _as_tuple(outputs), _as_tuple(inputs)
     gradients = _gradients(grad_outputs, len(outs))
@@ -199,16 +214,16 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         rows = _rows(outs, gradients)
-        runs = [_grads(outs, ins, g, keep or k < len(rows) - 1, create_graph) for k, g in enumerate(rows)]
+        runs = [_grads(outs, ins, g, keep or k < len(rows) - 1, create_graph, only_inputs) for k, g in enumerate(rows)]
         found = [None if column[0] is None else _stacked(column) for column in zip(*runs, strict=True)]
     else:
-        found = _grads(outs, ins, gradients, keep, create_graph)
+        found = _grads(outs, ins, gradients, keep, create_graph, only_inputs)
     for k, t in enumerate(ins):
         if found[k] is None and not allow_unused:
             raise blame(
                 AutogradError(
                     f"One of the differentiated Tensors (inputs[{k}]) appears to not have been used in the graph. "
-                    "Set allow_unused=True if this is the desired behavior."
+                    "Set allow_unused=True if this is the desired behavior; gs.why says where its path was cut."
                 )
             )
         if found[k] is None and materialize_grads:
@@ -217,11 +232,16 @@ def grad(
 
 
 def _grads(
-    outs: tuple[Any, ...], ins: tuple[Any, ...], gradients: tuple[Any, ...], retain_graph: bool, create_graph: bool
-) -> list[Any]:
+    outs: tuple[Any, ...], ins: tuple[Any, ...], gradients: tuple[Any, ...], retain_graph: bool, create_graph: bool,
+    only_inputs: bool,
+) -> list[Any]:  # fmt: skip
     """One run of backward: the gradient of each input as a Tensor, None where it was not used."""
     roots = _roots(outs, gradients, create_graph or LOCAL.recorder is not None)
-    found = run_backward(roots, {edge_of(t): None for t in ins}, retain_graph=retain_graph, create_graph=create_graph)
+    wanted: dict[Any, Any] = {edge_of(t): None for t in ins}
+    if not only_inputs:
+        others = [n for n in reached_from([node for node, _ in roots]) if type(n) is AccumulateGrad and n not in wanted]
+        wanted.update(dict.fromkeys(others, True))
+    found = run_backward(roots, wanted, retain_graph=retain_graph, create_graph=create_graph)
     results: list[Any] = []
     given = {id(g._value if isinstance(g, Operand) else g) for _, g in roots}  # arrays that are spoken for
     for t in ins:

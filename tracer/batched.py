@@ -18,7 +18,9 @@ from ..runtime import (  # noqa: F401  # the table
     batching_making,
     batching_products,
     batching_shaping,
+    batching_softmaxes,
     batching_ufuncs,
+    batching_windows,
 )
 from ..runtime.batching import batched
 from ..runtime.errors import AutogradError

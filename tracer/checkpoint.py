@@ -14,7 +14,7 @@ from ..runtime.errors import AutogradError
 from .graph import AccumulateGrad, meta_of, next_sequence
 from .levels import under
 from .modes import LOCAL, grad_mode, recording
-from .operand import Operand, alias, follow, wrap
+from .operand import Operand, alias, follow, is_volatile, made_volatile, wrap
 from .randomness import GENERATORS, as_drawn, random_states
 from .saved import saved_tensors_hooks
 from .site import blame
@@ -184,10 +184,11 @@ class _Frame:
 class _Argument:
     """A Tensor among the arguments, saved as a node saves one: by the hooks of a checkpoint around this one, if any."""
 
-    __slots__ = ("node", "saved", "stamp", "unpack")
+    __slots__ = ("node", "saved", "stamp", "unpack", "volatile")
 
     def __init__(self, tensor: Any) -> None:
         self.node = tensor._node
+        self.volatile = is_volatile(tensor)
         self.saved = alias(tensor)
         self.stamp = next_sequence()
         self.unpack: Any = None
@@ -205,7 +206,7 @@ class _Argument:
         else:
             made = wrap(found._value, self.node)
         follow(made, found)
-        return made
+        return made_volatile(made) if self.volatile else made
 
 
 def _check_unwritten(value: Any, stamp: int, name: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from ..runtime.errors import AutogradError
 from ..runtime.ops import Saved
 from .custom import CustomNode
+from .exits import warn_at_user
 from .graph import AccumulateGrad, Pick
 from .modes import LOCAL
 from .operand import Operand, alias, cover, is_inference, levels_of, wrap
@@ -75,6 +76,12 @@ class FunctionCtx:
                 )
             )
         return tuple([None if entry is None else entry.tensor(node) for entry in self._kept])
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The older name of `saved_tensors`."""
+        warn_at_user("'saved_variables' is deprecated: its name is 'saved_tensors' now.", DeprecationWarning)
+        return FunctionCtx.saved_tensors.fget(self)  # type: ignore[attr-defined,no-any-return]
 
     def keep(self, stands: list[tuple[Any, Any, int]], records: bool, on_tensors: bool) -> None:
         """Take over what was saved, once forward is done: `stands` are the inputs and outputs, each with its node and place."""

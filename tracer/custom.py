@@ -10,12 +10,13 @@ import numpy as np
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from ..runtime.ops import Plan
 from ..runtime.registry import require
+from . import operand, volatile
 from .cotangents import outward
 from .dispatch import apply
 from .graph import NUMBER, Node, Pick, meta_of, next_sequence
 from .levels import under
 from .modes import LOCAL, cuts
-from .operand import Operand, levels_of, plain_shape, wrap
+from .operand import Operand, levels_of, made_volatile, plain_shape, wrap
 from .site import blame, user_site
 
 __all__ = ["CustomNode"]
@@ -36,6 +37,7 @@ class CustomNode(Node):
     count: int  # of all inputs
     outputs: tuple[Any, ...]  # the shape and dtype of each output, None for what is no Tensor
     inside = False  # whether it was made inside a transform
+    volatile = False  # whether an input is volatile
     under: tuple[Any, ...] = ()  # the vmaps that it was called under
     hides: tuple[Any, ...] = ()  # of each of `places`, and of each output, what it hides of them
     before: tuple[Any, ...] = ()  # the values of the Tensors among the inputs, until `written` is asked
@@ -48,6 +50,7 @@ class CustomNode(Node):
         self.places = tuple([(k, x._node) for k, x in enumerate(inputs) if isinstance(x, Operand)])
         self.edges = tuple([edge for _, edge in self.places if edge is not None])
         self.inside = LOCAL.depth > 0
+        self.volatile = bool(operand.volatile_class) and volatile.among(inputs)
         if self.inside:
             self.before = tuple([inputs[k]._value for k, _ in self.places])
         if LOCAL.levels:
@@ -59,8 +62,9 @@ class CustomNode(Node):
         self.extra = None
         self.ir = None
         self.seq = next_sequence()
-        if LOCAL.anomaly is not None:
-            LOCAL.anomaly.note(self)
+        for mode in (LOCAL.anomaly, LOCAL.watch):
+            if mode is not None:
+                mode.note(self)
 
     def written(self, inputs: tuple[Any, ...]) -> list[int]:
         """Which inputs in a graph the user's code wrote into since `begin`, inside a transform (a write gives another value)."""
@@ -71,7 +75,7 @@ class CustomNode(Node):
     @property
     def records(self) -> bool:
         """Whether the call takes part in a graph."""
-        return LOCAL.grad and bool(self.edges)
+        return LOCAL.grad and bool(self.edges) and not self.volatile
 
     def make(self, outputs: tuple[Any, ...], several: bool, constant: Iterable[Any] = ()) -> list[Any]:
         """The node behind each output: None behind a constant (an integer, one of `constant`, what is no Tensor)."""
@@ -82,10 +86,14 @@ class CustomNode(Node):
         self.plural = len(outputs) if several else 0
         if several:
             self.meta = self.outputs
+        if LOCAL.watch is not None:
+            LOCAL.watch.custom(self, outputs)
         constant = {id(c) for c in constant}
         site = None if LOCAL.recorder is None else user_site()
         nodes: list[Any] = []
         for k, (output, meta) in enumerate(zip(outputs, self.outputs, strict=True)):
+            if self.volatile and meta is not None:
+                made_volatile(output)
             if meta is None or not self.records or id(output) in constant or meta[1].kind not in "fc":
                 nodes.append(None)
                 continue

@@ -13,7 +13,8 @@ import numpy as np
 from ..runtime.errors import NoRuleError
 from ..runtime.ops import Kind, Op, Plan
 from ..runtime.registry import require
-from . import masked, operand, saved, versions, views
+from . import masked, operand, saved, versions, views, volatile
+from .count import Count
 from .foreign import Foreign, base_of, defers, is_masked
 from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
 from .levels import refuse_leaked
@@ -59,7 +60,7 @@ def apply1(op: Op, x: Any) -> Any:
     made._value = value
     if node is None:
         made._node = None
-        return made
+        return made if not operand.volatile_class else _as_volatile(x, made)
     plan = op.plans.get(1) or op.plan(1)
     if not plan.slots:
         made._node = None
@@ -73,6 +74,10 @@ def apply1(op: Op, x: Any) -> Any:
     new.seq = next_sequence()
     new.extra = None
     return made
+
+
+def _as_volatile(x: Any, made: Any) -> Any:
+    return operand.made_volatile(made) if operand.is_volatile(x) else made
 
 
 def apply2(op: Op, x: Any, y: Any) -> Any:
@@ -136,6 +141,8 @@ def admit(value: Any) -> Any:
     """A plain operand as NumPy takes it; what NumPy would make an object array of is refused."""
     if type(value) in _PLAIN and not (type(value) is np.ndarray and value.dtype.hasobject):
         return value
+    if type(value) is Count:
+        return int(value)
     if isinstance(value, (int, float, complex)):  # a size, for one
         return value
     if defers(value) or is_masked(value) or type(value) is np.matrix:  # whose products are others
@@ -227,10 +234,13 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def run(op: Op, bound: tuple[Any, ...]) -> Any:
     """Run an op on arguments in the order of its parameters."""
+    no_history = operand.volatile_class and volatile.among(bound)
     if LOCAL.levels:
         found = run_batched(op, bound)
         if found is not NotImplemented:
             return found
+    if LOCAL.profiler is not None and (found := LOCAL.profiler.op(op, bound, run)) is not NotImplemented:
+        return found
     if op.kind is Kind.shaping and isinstance(bound[0], Operand) and not LOCAL.depth:
         versions.own_array(bound[0])  # so that a view of a number shares memory with it
     values = tuple([unwrap(b) for b in bound])
@@ -251,13 +261,15 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     for r in results:
         if type(r) is np.ndarray and r.dtype.hasobject:
             raise blame(TypeError(f"{op.path} would make an object array of {[type(v).__name__ for v in values]}"))
-    node = node_of(op, bound, values, results, several) if LOCAL.grad else None
+    node = node_of(op, bound, values, results, several) if LOCAL.grad and not no_history else None
     if node is None:
         tensors = tuple([wrap(r) for r in results])
     elif several:
         tensors = tuple([wrap(r, Pick(node, j) if r.dtype.kind in "fc" else None) for j, r in enumerate(results)])
     else:
         tensors = (wrap(result, node),)
+    if LOCAL.watch is not None:
+        LOCAL.watch.operation(op, bound, values, tensors, node)
     recorder = LOCAL.recorder
     if recorder is not None:
         ir = recorder.call(op, bound, tensors)
@@ -278,6 +290,9 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
         for t in tensors:
             if getattr(t, "_view", None) is None:
                 operand.made_in_inference(t)
+    if no_history:
+        for t in tensors:
+            operand.made_volatile(t)
     if not several:
         return tensors[0]
     if hasattr(result, "_fields"):  # a namedtuple such as EighResult
@@ -342,6 +357,8 @@ def node_of(
         saved.pack_saved(node, bound)
     if LOCAL.anomaly is not None:
         LOCAL.anomaly.note(node)
+    if LOCAL.watch is not None:
+        LOCAL.watch.note(node)
     return node
 
 

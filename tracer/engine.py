@@ -66,9 +66,13 @@ def run_backward(
     """
     recorder = LOCAL.recorder
     outer, LOCAL.run = LOCAL.run, Run([node for node, _ in roots], wanted)
-    anomaly = LOCAL.anomaly
+    anomaly, watch = LOCAL.anomaly, LOCAL.watch
     if anomaly is not None:
         outer_node, anomaly.node = anomaly.node, None
+    profiler = LOCAL.profiler
+    profiled = None if profiler is None else profiler.run_begins()
+    if watch is not None:
+        outer_watched, watch.node = watch.node, None
     try:
         with np.errstate(all="ignore"), grad_mode(create_graph):
             if recorder is None:
@@ -85,8 +89,12 @@ def run_backward(
         raise
     finally:
         LOCAL.run = outer
+        if profiler is not None:
+            profiler.end(profiled)
         if anomaly is not None:
             anomaly.node = outer_node
+        if watch is not None:
+            watch.node = outer_watched
 
 
 def _run(
@@ -103,7 +111,10 @@ def _run(
     heap: list[tuple[float, Any]] = []
     recorder: Any = LOCAL.recorder
     anomaly: Any = LOCAL.anomaly
-    watched = not (recorder is None and anomaly is None and wanted is None)
+    watch: Any = LOCAL.watch
+    profiler: Any = LOCAL.profiler
+    watched = not (recorder is anomaly is watch is profiler is wanted is None)
+    grads: tuple[Any, ...] = ()  # what the last node gave
     undefined = UNDEFINED
     for node, g in roots:
         if node in totals:
@@ -128,6 +139,9 @@ def _run(
             if anomaly is not None:
                 anomaly.node = node
                 extra = extra or PLAIN
+            if watch is not None:
+                watch.arrives(node, g)
+                extra = extra or PLAIN
             if running is not None and wanted is not None:
                 if node not in running:
                     if node in wanted:
@@ -135,6 +149,9 @@ def _run(
                     continue
                 if node in wanted:  # known as it came, before hooks: so does PyTorch
                     results[node] = g
+            if profiler is not None:
+                profiler.node(node, g, grads)
+                grads = ()
         kind = type(node)
         if kind is Pick or kind is AccumulateGrad:
             if kind is Pick:
@@ -164,6 +181,8 @@ def _run(
                 anomaly.check(node, grads)
             if extra is not None and extra.posthooks:
                 grads = after(node, extra, grads, g, needed, tensors)
+            if watch is not None:
+                watch.gives(node, g, grads)
         elif plan.any_sum:
             sums = _sums(plan, edges, totals, owned)
             grads = plan.backward(tuple(g) if type(g) is list else g, saved, sums)
@@ -193,6 +212,8 @@ def _run(
                 total = totals[edge] = total + gx
                 if type(total) is np.ndarray:
                     owned.add(edge)
+    if profiler is not None:
+        profiler.node_ends(grads)
     return {node: g for node, g in results.items() if g is not UNDEFINED}
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime.registry import require
 from .array_api import namespace
+from .dispatch import apply
 from .exits import leave
 from .operand import Operand, wrap
 
-__all__ = ["Exchange", "from_dlpack"]
+__all__ = ["Exchange", "from_dlpack", "literal"]
 
 
 class Exchange(Operand):
@@ -49,6 +51,13 @@ class Exchange(Operand):
                 f"a Tensor lies on the device 'cpu', not on {device!r}{'' if stream is None else ' in a stream'}"
             )
         return self
+
+
+def literal(data: Any, array: np.ndarray[Any, Any]) -> Any:
+    """The Tensor of numbers that stand in the code, while it is captured: where they are from is known."""
+    if isinstance(data, np.ndarray):
+        return wrap(array)
+    return apply(require(np.array), (data,), {"dtype": array.dtype})
 
 
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Any:

@@ -18,6 +18,7 @@ from .versions import own_array
 __all__ = ["leave", "warn_at_user"]
 
 _NUMBERS = frozenset(["float", "int", "complex", "index"])
+_OUT = _NUMBERS | {"bool", "item", "tolist", "numpy", "array", "dlpack", "pickle"}  # by which a gradient can be lost
 
 
 def leave(tensor: Operand, how: str, spec: str = "") -> Any:
@@ -30,6 +31,8 @@ def leave(tensor: Operand, how: str, spec: str = "") -> Any:
     recorder = LOCAL.recorder
     if recorder is not None:
         recorder.leave(tensor, how, spec)
+    if LOCAL.watch is not None and how in _OUT:
+        LOCAL.watch.leaves(tensor, how)
     value = tensor._value
     if tensor._node is not None:
         if how in _NUMBERS:
@@ -64,8 +67,8 @@ def warn_at_user(message: str, category: type[Warning]) -> None:
     if frame is None:
         warnings.warn(message, category, stacklevel=2)
         return
+    space = getattr(frame.f_globals, "real", frame.f_globals)  # a transform's stand before the real ones
     warnings.warn_explicit(
         message, category, frame.f_code.co_filename, frame.f_lineno,
-        module=frame.f_globals.get("__name__", "<unknown>"),
-        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+        module=space.get("__name__", "<unknown>"), registry=space.setdefault("__warningregistry__", {}),
     )  # fmt: skip

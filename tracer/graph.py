@@ -57,6 +57,7 @@ class Edge:
     __slots__ = ("meta",)
 
     meta: tuple[tuple[int, ...], Any]
+    draws = False  # whether it drew its result by chance: a reward then takes the place of the gradient
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -181,7 +182,9 @@ def edge_of(given: Any) -> Any:
     """Where a Tensor or a GradientEdge stands in the graph; None for what stands nowhere."""
     if isinstance(given, GradientEdge):
         return Pick(given.node, given.output_nr) if getattr(given.node, "plural", 0) else given.node
-    return given._node if isinstance(given, Operand) else None
+    if not isinstance(given, Operand):
+        return None
+    return given._node if given._node is not None else getattr(given, "_drawn", None)
 
 
 def public_edge(edge: Any) -> tuple[Any, int]:

@@ -7,53 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.ops import Kind
 from ..runtime.registry import ops
-from . import storage
+from . import storage, torch_methods
 from .operand import Operand
 from .tensor import Tensor
 
 __all__: list[str] = []
 
 
-def _scaled(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn(x, y)` with a factor `alpha` of y."""
+def _by_name(name: str) -> Callable[..., Any]:
+    """The method that gives a new tensor."""
 
-    def compute(x: Any, other: Any, *, alpha: Any = 1) -> Any:
-        return fn(x, other if alpha == 1 else other * alpha)
+    def compute(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(x, name)(*args, **kwargs)
 
     return compute
-
-
-def _clamp(x: Any, min: Any = None, max: Any = None) -> Any:
-    return np.clip(x, min, max)
-
-
-def _sigmoid(x: Any) -> Any:
-    return x.sigmoid()
-
-
-_COMPUTED: dict[str, Callable[..., Any]] = {
-    "add": _scaled(np.add),
-    "sub": _scaled(np.subtract),
-    "mul": lambda x, other: np.multiply(x, other),
-    "div": lambda x, other: np.true_divide(x, other),
-    "pow": lambda x, exponent: np.power(x, exponent),
-    "remainder": lambda x, other: np.remainder(x, other),
-    "floor_divide": lambda x, other: np.floor_divide(x, other),
-    "neg": lambda x: np.negative(x),
-    "abs": lambda x: np.absolute(x),
-    "sigmoid": _sigmoid,
-    "clamp": _clamp,
-    "clip": _clamp,
-    "clamp_min": lambda x, min: np.maximum(x, min),
-    "clamp_max": lambda x, max: np.minimum(x, max),
-    "round": lambda x, *, decimals=0: np.round(x, decimals),
-    "lerp": lambda x, end, weight: x + weight * (end - x),
-    "addcmul": lambda x, tensor1, tensor2, *, value=1: x + tensor1 * tensor2 * value,
-    "addcdiv": lambda x, tensor1, tensor2, *, value=1: x + np.true_divide(tensor1, tensor2) * value,
-    "masked_fill": lambda x, mask, value: np.where(mask, value, x),
-}
 
 
 def _in_place(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,10 +53,8 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 
 def _install() -> None:
-    computed = dict(_COMPUTED)
-    for op in ops():
-        if op.kind is Kind.elementwise and op.signature == "x" and isinstance(op.fn, np.ufunc):
-            computed.setdefault(op.name, op.fn)
+    computed: dict[str, Callable[..., Any]] = {name: _by_name(name) for name in torch_methods.IN_PLACE.split()}
+    computed |= {op.name: op.fn for op in ops() if op.signature == "x" and isinstance(op.fn, np.ufunc) and op.vjps}
     for name, compute in computed.items():
         setattr(Tensor, f"{name}_", _in_place(f"{name}_", compute))
     for write in (zero_, fill_, copy_):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
-from .steps import ASYNC_GENERATOR, COROUTINE, GENERATOR, Awaited, kind_of, later, stepwise
+from .steps import within
 
 __all__ = [
     "LOCAL",
@@ -58,7 +57,10 @@ class _Local(threading.local):
     inference = False  # results are inference tensors
     anomaly: Any = None  # anomaly mode, where it is on
     singular = ""  # what singular points give, if not the convention: "nan" or "raise"
-    watched = False  # one of these two is on: compiled functions run eagerly
+    watch: Any = None  # what is told of every operation and cotangent, for gs.why
+    eagerly = False  # one of these three is on: compiled functions run eagerly
+    profiler: Any = None  # what takes a profile, where one is taken
+    watched = False  # one of these four is on
     packing: tuple[Any, ...] = ()  # the saved-tensor hooks in force, the innermost last
     packing_refused: str | None = None  # why there may be none
     mutation: Any = None  # what keeps saved values through writes in place, where it is on
@@ -87,7 +89,8 @@ LOCAL = _Local()
 
 def refresh() -> None:
     """Set `LOCAL.slow` after a change of any mode: whether `apply1` and `apply2` must hand over to `apply`."""
-    LOCAL.watched = LOCAL.anomaly is not None or LOCAL.singular != ""
+    LOCAL.eagerly = LOCAL.anomaly is not None or LOCAL.singular != "" or LOCAL.watch is not None
+    LOCAL.watched = LOCAL.eagerly or LOCAL.profiler is not None
     LOCAL.slow = (
         not LOCAL.grad
         or LOCAL.recorder is not None
@@ -255,23 +258,7 @@ class _Mode:
                 FutureWarning,
                 stacklevel=2,
             )
-        kind = kind_of(function)
-
-        def within(*args: Any, **kwargs: Any) -> Any:
-            with held():
-                return function(*args, **kwargs)
-
-        def generating(*args: Any, **kwargs: Any) -> Any:
-            return (yield from stepwise(function(*args, **kwargs), held))
-
-        async def awaiting(*args: Any, **kwargs: Any) -> Any:
-            return await Awaited(function(*args, **kwargs), held)
-
-        def generating_later(*args: Any, **kwargs: Any) -> Any:
-            return later(function(*args, **kwargs), held)
-
-        made = {GENERATOR: generating, COROUTINE: awaiting, ASYNC_GENERATOR: generating_later}.get(kind, within)
-        return functools.wraps(function)(made)  # type: ignore[return-value]
+        return within(function, held)
 
 
 class _GradMode(_Mode):

@@ -8,8 +8,8 @@ from ..runtime.errors import AutogradError
 from .site import blame
 
 __all__ = [
-    "Operand", "alias", "cover", "follow", "install", "install_batched", "is_inference", "levels_of", "made_in_inference",
-    "may_be_saved", "plain_shape", "tensor_class", "wrap",
+    "Operand", "alias", "cover", "follow", "install", "install_batched", "is_inference", "is_volatile", "levels_of",
+    "made_in_inference", "made_volatile", "may_be_saved", "plain_shape", "tensor_class", "wrap",
 ]  # fmt: skip
 
 _new = object.__new__
@@ -33,10 +33,11 @@ tensor_class: Any = Operand
 
 def install(cls: type[Operand]) -> None:
     """Make `cls` the class of every Tensor (its module stands above this one)."""
-    global tensor_class, inference_class
+    global tensor_class, inference_class, _volatile
     tensor_class = cls
     members = {"__slots__": (), "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
     inference_class = type(cls.__name__, (cls,), members)
+    _volatile = type(cls.__name__, (cls,), {**members, "_node": property(lambda tensor: None, _refused)})
 
 
 # The class of the Tensors that inference mode makes: no other is looked at twice, since the plain path knows its class.
@@ -61,6 +62,36 @@ def may_be_saved(tensor: Any) -> None:
             AutogradError(
                 "Inference tensors cannot be saved for backward, and this operation needs one there: it was made in "
                 "gs.inference_mode(). Use x.clone(), made outside, or gs.no_grad() in place of inference mode."
+            )
+        )
+
+
+# The class of volatile Tensors (of the older API), once there are any: what is computed from one is volatile, too. None of
+# them has a node.
+volatile_class: Any = ()
+_volatile: Any = ()
+
+
+def is_volatile(value: Any) -> bool:
+    """Whether a value is a Tensor from which no history comes: `Variable(..., volatile=True)`."""
+    return isinstance(value, volatile_class)
+
+
+def made_volatile(tensor: Any) -> Any:
+    """A Tensor, made volatile."""
+    global volatile_class
+    volatile_class = _volatile
+    tensor._node = None
+    tensor.__class__ = volatile_class
+    return tensor
+
+
+def _refused(tensor: Any, node: Any) -> None:
+    if node is not None:
+        raise blame(
+            ValueError(
+                "Variable can't be volatile and require_grad at the same time! Leave volatile=True away, which gs.no_grad() took "
+                "the place of."
             )
         )
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .generator import current
+
 __all__ = ["GENERATORS", "as_drawn", "random_states"]
 
 GENERATORS: Any = (np.random.Generator, np.random.RandomState, random.Random)
@@ -30,7 +32,7 @@ def as_drawn(states: list[tuple[Any, Any]]) -> Iterator[None]:
 
 def random_states(function: Any, given: list[Any]) -> list[tuple[Any, Any]]:
     """The states of the global generators, of those `given` and of what the function reads: each as ((get, set), state)."""
-    given = [value for value in (*given, *_read_by(function)) if isinstance(value, GENERATORS)]
+    given = [value for value in (current(), *given, *_read_by(function)) if isinstance(value, GENERATORS)]
     sources: list[tuple[Any, Any]] = [
         (np.random.get_state, np.random.set_state), (random.getstate, random.setstate)
     ]  # fmt: skip

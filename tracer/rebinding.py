@@ -85,11 +85,13 @@ def rebind(target: Any, new: Any) -> None:
     for seen in live_views(base):
         if seen._view.made.startswith(CUSTOM):
             raise blame(AutogradError(custom_view(seen._view, " its base or another view of its base")))
-        fresh = replay(seen._view)
+        fresh, before = replay(seen._view), seen._value
         seen._value = fresh._value
         follow(seen, fresh)
         if goes_on and not seen._view.made:  # else it stays the constant that it is
             seen._node = fresh._node
+        elif LOCAL.watch is not None:
+            LOCAL.watch.renewed(seen, before)
         _recorded_as(seen, fresh)
 
 

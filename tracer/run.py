@@ -52,8 +52,11 @@ def reached_from(roots: list[Any]) -> dict[Any, None]:
 
 
 def needed_of(reached: dict[Any, None], wanted: dict[Any, Any], accumulate: bool) -> tuple[set[Any], set[Any]]:
-    """The nodes on a path to something wanted, and those of them that run: not what is only to be known."""
-    needed, running = set(wanted), set(wanted) if accumulate else set()
+    """The nodes on a path to something wanted, and those of them that run: not what is only to be known.
+
+    Leaves run, and add their gradients up, with `accumulate`, or where `wanted` says True.
+    """
+    needed, running = set(wanted), {node for node, adds in wanted.items() if accumulate or adds is True}
     for node in sorted(reached, key=sequence):  # what a node depends on was created before it
         if type(node) is AccumulateGrad:
             continue

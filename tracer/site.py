@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 __all__ = ["Site", "blame", "calls_to", "is_ours", "prune", "saved_at", "user_site", "user_stack"]
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_HOUSES = tuple(
-    ROOT + part for part in ("runtime" + os.sep, "tracer" + os.sep, "transforms" + os.sep, "explorer" + os.sep)
-)
+_HOUSES = tuple(ROOT + part + os.sep for part in ("runtime", "tracer", "transforms", "explorer", "learn"))
+_FOLLOWED = ROOT + os.path.join("learn", "optim") + os.sep  # whose formulas stand in generated source, line by line
 
 
 class Site(NamedTuple):
@@ -29,7 +28,9 @@ class Site(NamedTuple):
 
 def is_ours(filename: str) -> bool:
     """Whether a file belongs to gradscribe (or to a plan or a binding that it compiled)."""
-    return filename.startswith(_HOUSES) or filename.startswith("<plan of")
+    if filename.startswith(_HOUSES):
+        return not filename.startswith(_FOLLOWED)
+    return filename.startswith("<plan of")
 
 
 def is_library(filename: str) -> bool:

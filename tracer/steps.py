@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["ASYNC_GENERATOR", "COROUTINE", "GENERATOR", "Awaited", "kind_of", "later", "stepwise"]
+__all__ = ["ASYNC_GENERATOR", "COROUTINE", "GENERATOR", "Awaited", "kind_of", "later", "stepwise", "within"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 GENERATOR, COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x200  # of `inspect` (CO_GENERATOR ...), which is slow to import
 
@@ -66,3 +68,24 @@ async def later(steps: Any, held: Callable[[], Any]) -> Any:
             raise
         except BaseException as error:
             step, given = steps.athrow, error
+
+
+def within(function: F, held: Callable[[], Any]) -> F:
+    """`function` with each of its calls, or of the steps of what it makes, in the mode that `held` gives."""
+    kind = kind_of(function)
+
+    def calling(*args: Any, **kwargs: Any) -> Any:
+        with held():
+            return function(*args, **kwargs)
+
+    def generating(*args: Any, **kwargs: Any) -> Any:
+        return (yield from stepwise(function(*args, **kwargs), held))
+
+    async def awaiting(*args: Any, **kwargs: Any) -> Any:
+        return await Awaited(function(*args, **kwargs), held)
+
+    def generating_later(*args: Any, **kwargs: Any) -> Any:
+        return later(function(*args, **kwargs), held)
+
+    made = {GENERATOR: generating, COROUTINE: awaiting, ASYNC_GENERATOR: generating_later}.get(kind, calling)
+    return functools.wraps(function)(made)  # type: ignore[return-value]

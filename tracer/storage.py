@@ -15,10 +15,10 @@ from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from ..runtime.ops import Op
 from ..runtime.registry import require
 from ..runtime.rules.indexing import index_set
-from . import dispatch, rebinding, versions
+from . import dispatch, operand, rebinding, versions, volatile
 from .graph import AccumulateGrad, Node, meta_of, next_sequence
 from .modes import LOCAL
-from .operand import Operand, is_inference, plain_shape, wrap
+from .operand import Operand, is_inference, is_volatile, made_volatile, plain_shape, wrap
 from .site import blame
 from .views import CUSTOM, custom_view, index_of, is_what_stands_there, live_views, set_stale
 
@@ -28,7 +28,10 @@ __all__ = ["count_write", "go_on", "may_write", "replace_data", "set_item", "sna
 def may_write(target: Any, how: str, *sources: Any) -> bool:
     """Raise where `target` may not be changed in place; tell the recorder that it is. Whether the graph goes on with it."""
     view = getattr(target, "_view", None)
+    no_history = bool(operand.volatile_class) and volatile.among((target, *sources))
     if LOCAL.depth:
+        if no_history:
+            raise blame(AutogradError(f"`{how}` {_VOLATILE} inside a transform: {_NO_GRAD}"))
         rebinding.may_write(target, how)
         if LOCAL.grad and view is not None and view.made.startswith("in "):
             parts = (view.base, *sources)
@@ -49,6 +52,16 @@ def may_write(target: Any, how: str, *sources: Any) -> bool:
         LOCAL.mutation.before_write(value)
     if not LOCAL.grad:
         return False
+    if no_history and not is_volatile(target):
+        if view is not None or live_views(target):
+            raise blame(
+                AutogradError(f"`{how}` writes something volatile into a view, or into what has views: {_NO_GRAD}")
+            )
+        if type(target._node) is AccumulateGrad:
+            raise blame(_of_a_leaf("a leaf", how))
+        made_volatile(target)
+    if no_history:
+        return False
     parts = (target, *sources) if view is None else (target, view.base, *sources)
     if not any(isinstance(part, Operand) and part._node is not None for part in parts):
         return False
@@ -60,6 +73,10 @@ def may_write(target: Any, how: str, *sources: Any) -> bool:
     if type(target._node) is AccumulateGrad:
         raise blame(_of_a_leaf("a leaf", how))
     return True
+
+
+_VOLATILE = "writes something volatile into a Tensor, or into a volatile one,"
+_NO_GRAD = "write into a copy (x.clone()), and use gs.no_grad() in place of volatile=True"
 
 
 def _of_a_leaf(what: str, how: str) -> AutogradError:
@@ -121,9 +138,16 @@ def set_item(target: Any, index: Any, value: Any, how: str = "x[i] = v", title: 
             return  # the second half of `x[i] += v`
         rebinding.rebind(target, _fitted(target, index_set(target, index, value), how))
         return
+    store = _store if LOCAL.profiler is None else LOCAL.profiler.timed(how, "op", _store)
+    store(target, index, value, how, title, tracked)
+
+
+def _store(target: Any, index: Any, value: Any, how: str, title: str, tracked: bool) -> None:
     array = versions.own_array(target)
     node = _set_node(target, index, value, title) if tracked else None
     array[dispatch.unwrap(index)] = dispatch.unwrap(value)
+    if LOCAL.watch is not None:
+        LOCAL.watch.wrote(target, value, node)
     versions.bump(array, how)
     _go_on(target, node, tracked)
 
@@ -163,10 +187,12 @@ def _commit(target: Any, new: Any, how: str) -> None:
         rebinding.rebind(target, fitted)
         return
     array = versions.own_array(target)
-    node = fitted._node
+    node = None if is_volatile(target) else fitted._node
     tracked = LOCAL.grad and (node is not None or target._node is not None)
     keeps = fitted is new and _keep_result(node, new._value, array)
     array[...] = fitted._value
+    if LOCAL.watch is not None:
+        LOCAL.watch.wrote(target, fitted, node)
     versions.bump(array, how)
     if keeps and node is not None:
         node.seq = next_sequence()  # it saved what stands there since the write

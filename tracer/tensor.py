@@ -12,8 +12,9 @@ import numpy as np
 
 from ..runtime.errors import AutogradError, DtypeError
 from .backward import backward, may_be_grad
+from .count import Count, counted, elements
 from .dispatch import apply, install
-from .exchange import Exchange
+from .exchange import Exchange, literal
 from .exits import leave, warn_at_user
 from .foreign import KNOWN
 from .graph import AccumulateGrad, Pick, extra_of
@@ -39,6 +40,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     >>> gs.tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
+    source = data if LOCAL.watch is not None and isinstance(data, Operand) else None
     if isinstance(data, Operand):
         data = leave(data, "data")
     elif isinstance(data, (list, tuple)) and data and isinstance(data[0], Operand):
@@ -46,7 +48,9 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     array = np.array(data, dtype=dtype)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"a Tensor holds numbers, but NumPy makes dtype {array.dtype} of {data!r}")
-    made: Tensor = wrap(array)
+    made: Tensor = wrap(array) if LOCAL.recorder is None else literal(data, array)
+    if source is not None:
+        LOCAL.watch.passes(made, source, "tensor")
     if LOCAL.inference and not LOCAL.depth:
         made_in_inference(made)
     return made.requires_grad_() if requires_grad else made
@@ -97,12 +101,9 @@ class Tensor(Operators, Exchange):
         return np.ndim(self._value)
 
     @property
-    def size(self) -> int:
-        """The number of elements."""
-        count = 1
-        for n in self.shape:
-            count = n if count == 1 else count * n
-        return count
+    def size(self) -> Count:
+        """The number of elements; called, as in PyTorch, the shape or the length of an axis: `t.size()`, `t.size(0)`."""
+        return counted(self.shape)
 
     @property
     def itemsize(self) -> int:
@@ -112,7 +113,7 @@ class Tensor(Operators, Exchange):
     @property
     def nbytes(self) -> int:
         """Bytes in all."""
-        return self.size * self.itemsize
+        return elements(self.shape) * self.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -132,15 +133,17 @@ class Tensor(Operators, Exchange):
         """
         value = leave(self, "data")
         made: Tensor = detached(self) if LOCAL.depth else wrap(apart(value))
+        if LOCAL.watch is not None:
+            LOCAL.watch.passes(made, self, "data")
         return made_in_inference(made) if is_inference(self) else made
 
     @data.setter
     def data(self, value: Any) -> None:
         replace_data(self, value)
 
-    def numpy(self) -> np.ndarray[Any, Any]:
-        """The array itself; an error where the tensor requires grad."""
-        return leave(self, "numpy")  # type: ignore[no-any-return]
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The array itself; an error where the tensor requires grad, unless `force` leaves the graph behind."""
+        return leave(self.detach() if force else self, "numpy")  # type: ignore[no-any-return]
 
     # the graph
     @property
@@ -230,14 +233,18 @@ class Tensor(Operators, Exchange):
         self.grad = None
 
     def backward(
-        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
-    ) -> None:
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None, *,
+        retain_variables: bool | None = None,
+    ) -> None:  # fmt: skip
         """Add the gradient of this tensor into `.grad` of the leaves it was computed from."""
-        backward(self, None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
+        grads = None if gradient is None else (gradient,)
+        backward(self, grads, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
 
     def detach(self) -> Tensor:
         """A tensor on the same memory (and version counter), without the graph."""
         made: Tensor = detached(self)
+        if LOCAL.watch is not None:
+            LOCAL.watch.passes(made, self, "detach")
         return made_in_inference(made) if is_inference(self) else made
 
     def detach_(self) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 from ..runtime.errors import AutogradError, NoRuleError
 from ..runtime.ops import Op
 from ..runtime.registry import require
-from . import dispatch, versions
+from . import dispatch, operand, versions
 from .modes import LOCAL, cuts, grad_mode, recording
 from .operand import Operand, alias, follow, is_inference, made_in_inference, plain_shape, wrap
 from .site import blame
@@ -107,7 +107,7 @@ def detached(source: Any) -> Any:
     if LOCAL.depth and isinstance(source._value, np.ndarray):
         note_view(made, require(np.positive), (source,))
         made._view = made._view._replace(made=DETACHED)
-    return made
+    return operand.made_volatile(made) if operand.is_volatile(source) else made
 
 
 def forbid_writes(output: Any, inputs: list[Any], k: int, name: str) -> None:

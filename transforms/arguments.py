@@ -207,7 +207,7 @@ class Finisher:
 
     def _zeros(self, source: Any) -> Any:
         value = source._value if isinstance(source, Operand) else source
-        shape, dtype = np.shape(value), np.result_type(value)
+        shape, dtype = np.shape(value), value.dtype if type(value) is np.ndarray else np.result_type(value)
         return apply(require(np.zeros), (shape, dtype), {}) if self.as_tensors else np.zeros(shape, dtype)
 
     def _left(self, g: Any, source: Any) -> Any:
@@ -223,6 +223,8 @@ class Finisher:
             elif self.outermost and (not array.flags.writeable or owner_of(array) in self.used):
                 g = np.copy(g)
             self.used.add(owner_of(g))
+        if type(value) is np.ndarray and not value.dtype.isnative and type(g) is np.ndarray:
+            g = g.astype(value.dtype, copy=False)  # LAPACK's results, and numbers, have the machine's byte order
         return g if self.as_tensors or not isinstance(g, Operand) else g._value
 
     def result(self, leaf: Any) -> Any:

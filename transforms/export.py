@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..runtime.errors import CompileError, ShapeError, VerifyError
+from ..runtime.regions import all_calls
+from ..runtime.user_ops import USERS
 from ..tracer.site import prune
 from .compiler.compiled import Compiled
 from .export_inputs import SMALL, Axes, array_text, described, example, free_sizes, leaves_of, reads_and_branches
@@ -66,6 +68,13 @@ def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label:
         raise CompileError(
             f"gs.export: `{label}` writes into an array that it is given, and an exported module calls it more than once "
             "with the same arguments. Write into a copy (y = x.copy())."
+        )
+    graphs = made.entry.specialisation.straight()
+    of_users = next((call.op for graph in graphs for call in all_calls(graph) if call.op.path in USERS), None)
+    if of_users is not None:
+        raise CompileError(
+            f"gs.export: `{label}` cannot be exported, because it calls `{of_users.name}`, an op of yours that a module which "
+            "imports NumPy alone cannot know. Write it in NumPy."
         )
     if made.entry.specialisation.rebuild is not None:
         raise CompileError(

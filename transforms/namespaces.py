@@ -129,8 +129,8 @@ def op_of_the_user(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def apply_it(*args: Any, **kwargs: Any) -> Any:
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"calls {fn.__name__}, an op that gs.op registered, which source cannot spell out")
+        if LOCAL.recorder is not None and not has_tensor((*args, *kwargs.values())):
+            LOCAL.recorder.fail(f"calls {fn.__name__}, an op of yours, with nothing that is traced")
         return call(*args, **kwargs)
 
     return apply_it
@@ -295,6 +295,8 @@ def type_of(*args: Any, **options: Any) -> Any:
     """The type of a Tensor is that of its value."""
     if len(args) == 1 and isinstance(args[0], Operand):
         return type(args[0]._value)
+    if len(args) == 1 and hasattr(type(args[0]), "__gradscribe_int__"):
+        return int
     if len(args) == 1 and "__gradscribe_watched__" in vars(type(args[0])):  # a capture's handle of an instance
         return args[0].__class__
     return type(*args, **options)

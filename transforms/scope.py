@@ -31,6 +31,7 @@ __all__ = [
     "Scope",
     "Witness",
     "as_it_runs",
+    "is_partial",
     "is_user_class",
     "is_user_function",
     "member",
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 _LIBRARIES = frozenset(["numpy", "scipy", "gradscribe", "optree", "gast", "astunparse", __name__.split(".")[0]])
+_FOLLOWED = f"{__name__.split('.')[0]}.learn.optim"  # whose state and lines are part of what is compiled
 _NAMESPACES = frozenset(["numpy", "scipy", "math", "random"])
 ABSENT = object()  # what stands nowhere
 
@@ -112,8 +114,13 @@ class Witness(Protocol):
 
 
 def is_user_function(value: Any) -> bool:
-    """Whether a Python function is the user's: its module belongs neither to Python, NumPy, SciPy nor to us."""
+    """Whether a Python function is the user's: its module belongs neither to Python, NumPy, SciPy nor to us (but optimisers)."""
     return type(value) is types.FunctionType and _is_user_module(value.__module__)
+
+
+def is_partial(value: Any) -> bool:
+    """Whether a value is a partial, or a subclass's that is called as one: a loss of gs.nn."""
+    return isinstance(value, functools.partial) and type(value).__call__ is functools.partial.__call__
 
 
 def is_user_class(cls: type) -> bool:
@@ -123,7 +130,9 @@ def is_user_class(cls: type) -> bool:
 
 def _is_user_module(name: str | None) -> bool:
     top = (name or "").partition(".")[0]
-    return top not in _LIBRARIES and (top not in sys.stdlib_module_names or top == "__main__")
+    if top in _LIBRARIES:
+        return (name or "").startswith(_FOLLOWED)
+    return top not in sys.stdlib_module_names or top == "__main__"
 
 
 def watched(value: Any) -> Any:
@@ -200,7 +209,7 @@ class Scope:
             return self.module(value)
         if is_user_function(value):
             return self.rebuild(value)
-        if (kind is types.MethodType and is_user_function(value.__func__)) or kind is functools.partial:
+        if (kind is types.MethodType and is_user_function(value.__func__)) or is_partial(value):
             return self.rebuild(value)
         if kind is np.vectorize:
             return vectorized(value, self.rebuild)
@@ -236,7 +245,7 @@ class Scope:
         if type(function) is types.MethodType:
             owner = function.__self__ if self.witness is None else self.witness.instance(function.__self__)
             return types.MethodType(self.rebuild(function.__func__), owner)
-        if type(function) is functools.partial:
+        if is_partial(function):
             inner, args, keywords = function.func, function.args, function.keywords
             if self.witness is not None:
                 inner, args, keywords = self.witness.partial(function)

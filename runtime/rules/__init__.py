@@ -9,6 +9,7 @@ from . import (
     creation,
     differences,
     elementwise,
+    histograms,
     indexing,
     linalg,
     matrix_forms,
@@ -21,6 +22,6 @@ from . import (
 )
 
 __all__ = [
-    "assembling", "compositions", "control", "convolution", "counting", "creation", "differences", "elementwise", "indexing",
-    "linalg", "matrix_forms", "polynomials", "quantiles", "reductions", "shaping", "sorting", "ufuncs",
+    "assembling", "compositions", "control", "convolution", "counting", "creation", "differences", "elementwise", "histograms",
+    "indexing", "linalg", "matrix_forms", "polynomials", "quantiles", "reductions", "shaping", "sorting", "ufuncs",
 ]  # fmt: skip

@@ -153,6 +153,10 @@ def einsum_back(g: Any, i: int, subscripts: Any, xs: Any, xs_shape: Any, xs_dtyp
     path: Any = optimize if isinstance(optimize, (bool, str)) else True  # a path given is one for the forward call
     found = g if not others and target == result else np.einsum(text, g, *[xs[k] for k in others], optimize=path)
     sizes = dict(zip(term, shape, strict=True))
+    if target == term:
+        return found  # where an axis of one met a longer one, the engine sums
+    longer = tuple([k for k, c in enumerate(target) if sizes[c] == 1 != np.shape(found)[k]])
+    found = np.sum(found, axis=longer, keepdims=True) if longer else found
     if target != once:  # a letter that only this operand has was summed away
         found = np.expand_dims(found, tuple([k for k, c in enumerate(once) if c not in reach]))
         found = np.broadcast_to(found, tuple([sizes[c] for c in once]))

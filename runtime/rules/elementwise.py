@@ -198,13 +198,18 @@ op(np.tanh, "x", elementwise)
 rule(np.tanh, x=lambda g, out: g * (1 - out ** 2))
 
 
-@primitive("x", elementwise)
+@primitive("x", elementwise, title="Sigmoid")
+def real_sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)), without an overflow, and right to the last places in either tail."""
+    return np.exp(np.minimum(x, 0)) / (1.0 + np.exp(-np.abs(x)))
+
+
+rule(real_sigmoid, x=lambda g, out: g * (out * (1 - out)))  # keeps its result alone, as PyTorch's does
+
+
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)), without an overflow: what `Tensor.sigmoid` is. It keeps its result alone, as PyTorch's does."""
-    return 0.5 * (np.tanh(0.5 * x) + 1.0)
-
-
-rule(sigmoid, x=lambda g, out: g * (out * (1 - out)))
+    """1 / (1 + exp(-x)): what `Tensor.sigmoid` is."""
+    return 0.5 * (np.tanh(0.5 * x) + 1.0) if x.dtype.kind == "c" else real_sigmoid(x)
 
 op(np.arcsinh, "x", elementwise)
 rule(np.arcsinh, x=lambda g, x: g / np.sqrt(x ** 2 + 1))

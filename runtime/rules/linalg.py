@@ -146,12 +146,22 @@ rule(
 
 def cross_back(g: Any, other: Any, shape: Any, own: int, its: int, axisc: int, first: bool) -> Any:
     """The cotangent of one factor of a cross product: y x g, or g x x."""
-    if shape[own] != 3 or np.shape(other)[its] != 3:
-        raise NotImplementedError("np.cross of vectors with 2 elements has no gradient rule; give them a third, zero")
     back = own - len(shape) if own >= 0 else own  # from the end, where the axes of x and of g agree
+    if shape[own] == 2 or np.shape(other)[its] == 2:
+        return flat_cross_back(g, np.moveaxis(other, its, -1), shape[own], back, axisc, first)
     if first:
         return np.cross(other, g, axisa=its, axisb=axisc, axisc=back)
     return np.cross(g, other, axisa=axisc, axisb=its, axisc=back)
+
+
+def flat_cross_back(g: Any, other: Any, size: int, back: int, axisc: int, first: bool) -> Any:
+    """The same where a factor lies in the plane: its third element is zero, and of two such factors only that of g is there."""
+    both = size == np.shape(other)[-1] == 2
+    g = np.stack([np.zeros_like(g), np.zeros_like(g), g], axis=-1) if both else np.moveaxis(g, axisc, -1)
+    if np.shape(other)[-1] == 2:
+        other = np.concatenate([other, np.zeros_like(other[..., :1])], axis=-1)
+    found = np.cross(other, g) if first else np.cross(g, other)
+    return np.moveaxis(found[..., :size], -1, back)
 
 
 op(np.linalg.multi_dot, "[xs]", opaque)
@@ -247,6 +257,7 @@ def cofactors(x: Any) -> Any:
     rows = [np.delete(x, i, -2) for i in n]
     found = [[(-1) ** (i + j) * np.linalg.det(np.delete(rows[i], j, -1)) for j in n] for i in n]
     return np.stack([np.stack(row, axis=-1) for row in found], axis=-2)
+
 
 op(np.linalg.slogdet, "x", opaque, n_out=2)
 rule(np.linalg.slogdet, x=lambda g, x, out: slogdet_back(g[0], g[1], x, out[0]))

@@ -17,6 +17,7 @@ from scipy import special
 from ..ops import Kind
 from ..registry import composed, op, primitive, rule
 from .special_integrals import beta_density, gamma_density
+from .support import widened
 
 elementwise = Kind.elementwise
 
@@ -50,6 +51,7 @@ rule(special.pdtri, k=None, y=lambda g, k, out: -g / gamma_density(k // 1 + 1, o
 
 def noncentral_density(x: Any, df: Any, nc: Any, out: Any) -> Any:
     """The slope of `special.chndtr` in x, of the dtype of `out`."""
+    x, df, nc = widened(x, out), widened(df, out), widened(nc, out)
     scaled = special.ive(df / 2 - 1, np.sqrt(nc * x)) * np.exp(-((np.sqrt(x) - np.sqrt(nc)) ** 2) / 2)
     return (scaled * (x / nc) ** (df / 4 - 0.5) / 2).astype(out.dtype)
 

@@ -14,7 +14,7 @@ from scipy import special
 
 from ..ops import Kind
 from ..registry import op, rule, undifferentiable
-from .support import not_zero
+from .support import not_zero, widened
 
 elementwise = Kind.elementwise
 
@@ -73,8 +73,8 @@ rule(special.spence, x=lambda g, x: g * ratio(np.log(x), 1 - x, -1.0))
 op(special.owens_t, "x, y", elementwise)
 rule(
     special.owens_t,
-    x=lambda g, x, y: g * (np.exp(-(x**2) / 2) * special.erf(x * y / math.sqrt(2)) / (-2 * ROOT_TAU)),
-    y=lambda g, x, y: g * (np.exp(-(x**2) / 2 * (1 + y**2)) / (2 * math.pi * (1 + y**2))),
+    x=lambda g, x, y: g * (np.exp(x**2 / -2) * special.erf(x * y / math.sqrt(2)) / (-2 * ROOT_TAU)),
+    y=lambda g, x, y, out: g * (np.exp(widened(x, out) ** 2 / -2 * (1 + y**2)) / (2 * math.pi * (1 + y**2))),
 )
 
 # Elliptic integrals, in the parameter m.
@@ -118,7 +118,7 @@ def beta_density(a: Any, b: Any, x: Any, out: Any) -> Any:
 def student_density(df: Any, x: Any, out: Any) -> Any:
     """The slope of `special.stdtr` in t, of the dtype of `out`."""
     height = np.exp(-special.betaln(df / 2, 0.5)) / df**0.5
-    return ((1 + x**2 / df) ** (-(df + 1) / 2) * height).astype(out.dtype)
+    return ((1 + x**2 / df) ** ((df + 1) / -2) * height).astype(out.dtype)
 
 
 op(special.gammainc, "a, x", elementwise)
@@ -187,7 +187,11 @@ rule(
 )
 
 op(special.powm1, "x, y", elementwise)
-rule(special.powm1, x=lambda g, x, y: g * (y * x ** (y - 1)), y=lambda g, x, out: g * ((out + 1) * np.log(x)))
+rule(
+    special.powm1,
+    x=lambda g, x, y: g * (y * x ** (y - 1.0)),
+    y=lambda g, x, out: g * ((out + 1) * np.log(widened(x, out))),
+)
 
 undifferentiable(special.gammasgn, "x")
 
@@ -197,7 +201,7 @@ op(special.huber, "delta, r", elementwise)
 rule(
     special.huber,
     delta=lambda g, delta, r: g * np.maximum(np.abs(r) - delta, 0),
-    r=lambda g, delta, r: g * np.clip(r, -delta, delta),
+    r=lambda g, delta, r, out: g * np.clip(r, -widened(delta, out), delta),
 )
 
 op(special.pseudo_huber, "delta, r", elementwise)
@@ -207,21 +211,27 @@ rule(
     r=lambda g, delta, r: g * (r / np.sqrt(1 + (r / delta) ** 2)),
 )
 
+
+def boxcox_slope(x: Any, y: Any, out: Any) -> Any:
+    """The slope of `special.boxcox` in the power."""
+    return np.where(y == 0, np.log(x) ** 2 / 2, (x**y * np.log(x) - out) / not_zero(y))
+
+
 op(special.boxcox, "x, y", elementwise)
 rule(
     special.boxcox,
-    x=lambda g, x, y: g * x ** (y - 1),
-    y=lambda g, x, y, out: g * np.where(y == 0, np.log(x) ** 2 / 2, (x**y * np.log(x) - out) / not_zero(y)),
+    x=lambda g, x, y: g * x ** (y - 1.0),
+    y=lambda g, x, y, out: g * boxcox_slope(widened(x, out), y, out),
 )
 
 op(special.inv_boxcox, "x, y", elementwise)
-rule(special.inv_boxcox, x=lambda g, y, out: g * out ** (1 - y))
+rule(special.inv_boxcox, x=lambda g, y, out: g * out ** (1.0 - y))
 
 op(special.boxcox1p, "x, y", elementwise)
-rule(special.boxcox1p, x=lambda g, x, y: g * (x + 1) ** (y - 1))
+rule(special.boxcox1p, x=lambda g, x, y: g * (x + 1) ** (y - 1.0))
 
 op(special.inv_boxcox1p, "x, y", elementwise)
-rule(special.inv_boxcox1p, x=lambda g, y, out: g * (out + 1) ** (1 - y))
+rule(special.inv_boxcox1p, x=lambda g, y, out: g * (out + 1) ** (1.0 - y))
 
 # Angles in degrees.
 

@@ -96,6 +96,11 @@ def happens(condition: Any) -> bool:
 # Elementwise rules.
 
 
+def widened(x: Any, out: Any) -> Any:
+    """An operand in the dtype of the result, which a ufunc computes in: a small integer has half a float's digits."""
+    return x if getattr(x, "dtype", out.dtype) == out.dtype else x * out.dtype.type(1)
+
+
 def not_zero(v: Any) -> Any:
     """`v` with ones for its zeros: a denominator where 0 / 0 means 0."""
     return np.where(v == 0, 1, v)
@@ -103,18 +108,18 @@ def not_zero(v: Any) -> Any:
 
 def power_x(g: Any, x: Any, y: Any) -> Any:
     """The cotangent of the base of `x ** y`; zero where the exponent is zero, whatever the base."""
-    if isinstance(y, (int, float)):
-        if y in (0, 1):
-            return g if y else np.zeros_like(g)
+    if type(y) is int and y in (0, 1):
+        return g if y else np.zeros_like(g)
+    if type(y) in (int, float) and y:
         return g * (y * (x if y == 2 else x ** (y - 1)))
-    return g * (y * x ** np.where((x == 0) & (y == 0), 1, y - 1.0))
+    return g * (y * (x - ((x == 0) & (y == 0))) ** (y - 1.0))
 
 
 def power_y(g: Any, x: Any, y: Any, out: Any) -> Any:
     """The cotangent of the exponent of `x ** y`; zero where a power of zero is zero or one."""
-    if isinstance(x, (int, float)) and x > 0:
+    if type(x) in (int, float) and x > 0:
         return g * (out * math.log(x))
-    return g * (out * np.log(np.where((x == 0) & (y >= 0), 1, x)))
+    return g * (out * np.log(np.where((x == 0) & (y >= 0), 1, widened(x, out))))
 
 
 def phase(x: Any, x_dtype: Any) -> Any:

@@ -24,7 +24,11 @@ _LATER: dict[str, str] = {
     "Function": "function",
     "function": "function",
     "graph": "graph",
+    "profiler": "profiler",
     "functional": "functional",
+    "Variable": "variable",
+    "variable": "variable",
+    "stochastic": "stochastic",
 }  # a name, and the module of this folder that it stands in
 
 

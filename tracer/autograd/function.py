@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
-import warnings
+import types
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from ..modes import LOCAL, grad_mode
 from ..operand import Operand, alias, wrap
 from ..site import blame
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
 class FunctionNode(CustomNode):
@@ -27,6 +28,12 @@ class FunctionNode(CustomNode):
 
     function: type[Function]
     ctx: FunctionCtx
+
+    @property
+    def once(self) -> str:
+        """Why a second derivative is refused; "" where it is not."""
+        older = "is of the older style, with instances: make its forward and backward static methods"
+        return older if self.function._by_instance() else ""
 
     @property
     def materializes(self) -> bool:  # type: ignore[override]
@@ -43,14 +50,15 @@ class FunctionNode(CustomNode):
 
     def free(self) -> None:
         """Let go of what was saved."""
-        self.ctx.free()
+        FunctionCtx.free(self.ctx)  # the user may have an attribute of that name
 
     def run(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         """The backward of the Function."""
         backward, once = self._backward_of_the_user()
         if once:
+            given = [g if g is None or not self.once else g.detach() for g in grads]
             with grad_mode(False):
-                found = backward(self.ctx, *grads)
+                found = backward(self.ctx, *given)
         else:
             found = backward(self.ctx, *grads)
         listed = found if isinstance(found, tuple) else (found,)
@@ -89,7 +97,7 @@ class FunctionNode(CustomNode):
         written = getattr(cls, name)
         if isinstance(written, once_differentiable):
             return _seen(written, "function", self), True
-        return _seen(cls, name, self), False
+        return _seen(cls, name, self), bool(self.once)
 
     def finish(self, inputs: tuple[Any, ...], output: Any) -> Any:
         """The outputs of `apply`: those of forward, with this node behind them."""
@@ -118,7 +126,7 @@ class FunctionNode(CustomNode):
         self.ctx.non_differentiable = None
         stands = [(o, None, k) for pair in (outputs, made) for k, o in enumerate(pair) if nodes[k] is not None]
         stands += [(inputs[k], edge, -2 - k) for k, edge in self.places]
-        self.ctx.keep(stands, self.records, bool(self.places))
+        FunctionCtx.keep(self.ctx, stands, self.records, bool(self.places))
         return tuple(made) if several else made[0]
 
     def _dirty(self, tensors: list[Any], outputs: tuple[Any, ...]) -> list[Any]:
@@ -164,7 +172,7 @@ class FunctionNode(CustomNode):
         return output if output._node is None else alias(output)
 
 
-class Function:
+class Function(FunctionCtx):
     """An operation of one's own: a subclass has static `forward(ctx, ...)` and `backward(ctx, *grads)`; call `apply`.
 
     `forward` runs without recording; what `backward` needs is kept by `ctx.save_for_backward` (Tensors) or as attributes of
@@ -202,22 +210,32 @@ class Function:
         cls._node = type(label, (FunctionNode,), members)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        warnings.warn(
-            f"{cls} should not be instantiated: the methods of an autograd Function are static, so call "
-            f"{cls.__name__}.apply(...) on the class itself.",
+        warn_at_user(
+            f"{cls} should not be instantiated: make forward and backward static methods that take ctx in the place of self, and "
+            f"call {cls.__name__}.apply(...) on the class.",
             DeprecationWarning,
-            stacklevel=2,
         )
-        return super().__new__(cls)
+        return object.__new__(cls)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refused: `apply` is called on the class."""
-        raise blame(
-            AutogradError(
-                "Legacy autograd function with non-static forward method is deprecated: write forward and backward as "
-                f"static methods (@staticmethod) that take ctx, and call {type(self).__name__}.apply(...)."
-            )
-        )
+    def __init__(self) -> None:
+        """What an instance keeps is up to the user: in the older style it is `ctx`."""
+
+    def __call__(self, *args: Any) -> Any:
+        """The older style: `MyFunction(...)(x)`, where forward and backward are plain methods and `self` is `ctx`.
+
+        An instance is used once, forward and backward see Tensors without a history, and a second derivative is an error.
+        """
+        return importlib.import_module(".by_instance", __package__).call(self, args)
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """Of an instance: what was saved, without its history."""
+        return tuple([None if t is None else t.detach() for t in super().saved_tensors])
+
+    @classmethod
+    def _by_instance(cls) -> bool:
+        """Whether this is written in the older style: `forward` is a method of an instance."""
+        return isinstance(inspect.getattr_static(cls, "forward"), types.FunctionType)
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -263,6 +281,11 @@ class Function:
         split = cls.setup_context is not Function.setup_context
         if split:
             args, kwargs = _with_defaults(cls.forward, args, kwargs), {}
+        run = cls._run if LOCAL.profiler is None else LOCAL.profiler.timed(cls.__name__, "function", cls._run)
+        return run(split, args, kwargs)
+
+    @classmethod
+    def _run(cls, split: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inputs = (*args, *kwargs.values())
         node = cls._node()
         node.begin(inputs, f"{cls.__name__}Backward")
@@ -275,6 +298,14 @@ class Function:
             else:
                 output = _seen(cls, "forward", node)(ctx, *args, **kwargs)
         return node.finish(inputs, output)
+
+
+class InplaceFunction(Function):
+    """A Function of the older style that may write into its input: `self.inplace` says so, and forward marks it dirty."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
 
 
 class once_differentiable:  # torch's name
@@ -293,21 +324,18 @@ class once_differentiable:  # torch's name
 
 
 class _Final(CustomNode):
-    """Behind the gradients of what was marked with `once_differentiable`: backward through it is an error."""
+    """Behind the gradients of what is differentiated once: backward through it is an error."""
+
+    why: str
 
     def run(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        raise blame(
-            AutogradError(
-                f"trying to differentiate twice a function that was marked with @once_differentiable ({self.label}): write "
-                "its backward from operations on Tensors, and take the mark off."
-            )
-        )
+        raise blame(AutogradError(f"trying to differentiate twice a function that {self.why} ({self.label})."))
 
 
 def _final(behind: FunctionNode, grads: tuple[Any, ...], found: tuple[Any, ...]) -> tuple[Any, ...]:
     """The gradients that a backward gave without recording, as something that cannot be differentiated again."""
     sources = [g for g in grads if isinstance(g, Operand) and g._node is not None]
-    if LOCAL.depth:  # in a transform a constant would be a wrong second derivative without a word
+    if LOCAL.depth or behind.once:  # in a transform a constant would be a wrong second derivative without a word
         sources += [wrap(None, edge) for edge in behind.edges]
     if not LOCAL.grad or not sources:
         return found
@@ -315,6 +343,9 @@ def _final(behind: FunctionNode, grads: tuple[Any, ...], found: tuple[Any, ...])
     for g in found:
         if isinstance(g, (Operand, np.ndarray, np.generic)):
             node = _Final()
+            node.why = behind.once or (
+                "was marked with @once_differentiable: write its backward from operations on Tensors, and take the mark off"
+            )
             node.begin(tuple(sources), behind.label)
             g = alias(g) if isinstance(g, Operand) else wrap(g)
             (g._node,) = node.make((g,), several=False)

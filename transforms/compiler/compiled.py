@@ -84,13 +84,23 @@ class Compiled(Transform):
         return self._slow(args, kwargs)
 
     def _slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if LOCAL.depth or self._eager is not None or LOCAL.watched or eager_only():
+        if LOCAL.depth or self._eager is not None or LOCAL.eagerly or eager_only():
             return self._run_eagerly(args, kwargs)  # who looks on sees the function itself
+        if LOCAL.profiler is not None:
+            return self._profiled(args, kwargs)
         for entry in self._recent[1:]:
             if entry.fits(args, kwargs) and (result := self._called(entry, args, kwargs)) is not NotImplemented:
                 self._remember(entry)
                 return result
         return self._specialised(args, kwargs)
+
+    def _profiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call as one entry of a profile, which says whether the function was captured for it."""
+
+        def known() -> tuple[int, int]:
+            return len(self._texts), len(self._entries)
+
+        return LOCAL.profiler.whole(self._label(), self, args, kwargs, known)
 
     def _remember(self, entry: Entry | None) -> None:
         self._last = entry

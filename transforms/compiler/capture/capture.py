@@ -13,6 +13,7 @@ from ....runtime.ir import Call, Graph, Value, type_of
 from ....runtime.ops import shape_of
 from ....runtime.registry import require
 from ....runtime.rules.control import size_of
+from ....runtime.user_ops import USERS, home_of
 from ....tracer.modes import LOCAL
 from ....tracer.operand import Operand, wrap
 from ....tracer.site import Site, calls_to, user_site
@@ -48,6 +49,7 @@ class Capture:
         self.varying = varying  # where numbers are read that change from call to call
         self.unrolled: tuple[str, ...] = ()  # the loops that an attempt to keep them could not, and why
         self.varied = False  # whether one of them became an input
+        self._of_varied: set[Value] = set()  # Python's numbers that follow from those
         self.postponed = False  # what this run did to attributes, the next one need not do
         self.graph = Graph([], [], [])
         self.failed: Failure | None = None
@@ -121,10 +123,15 @@ class Capture:
         if op.may_raise and self._catching:
             self.fail(f"calls {op.path}, which can raise, beside code that catches errors")
             return None
-        if self.varied and with_python_alone(op, args):
-            self.fail("calculates with a number that changes, as Python does and NumPy does not")
+        if op.path in USERS and home_of(op.path) is None:
+            self.fail(f"calls {op.name}, an op of yours that no module has under that name, to import it from")
             return None
         outs = tuple([Value(type_of(r._value)) for r in results])
+        if self.varied and any(isinstance(a, Value) and a in self._of_varied for a in args):
+            if with_python_alone(op, args):
+                self.fail("calculates with a number that changes, as Python does and NumPy does not")
+                return None
+            self._of_varied.update(out for out in outs if out.type.kind == "python")
         site = self.site()
         sites = () if site is None or self._in_backward else (site, *calls_to(site.code, self.codes))
         for out, r in zip(outs, results, strict=True):
@@ -205,6 +212,11 @@ class Capture:
         """A value leaves a Tensor: it becomes a guard where it is one small thing, else the capture is over."""
         if self.failed is None:
             left(self, tensor, how, spec)
+
+    def undecided(self, tensor: Any) -> bool:
+        """Whether a value is one that each trip of a loop changes, so that no decision by it can be kept."""
+        ir = getattr(tensor, "_ir", None)
+        return ir is not None and self.failed is None and self.regions is not None and bool(self.regions.is_open(ir))
 
     def backward(self, node: Any, g: Any) -> None:
         """The engine arrives at `node` with cotangent `g`."""
@@ -323,6 +335,7 @@ class Capture:
             self.arrays[path] = (number._ir, value)
             self._tensors[path] = number
             self.varied = True
+            self._of_varied.add(number._ir)
             return number
         if is_constant(value):
             self.reads[path] = value

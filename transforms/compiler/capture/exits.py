@@ -23,7 +23,7 @@ _EXIT_WORDS = {
     "numpy": "takes the plain array of a traced value", "data": "takes the plain array of a traced value",
     "array": "hands a traced value to code that takes plain arrays", "dlpack": "hands a traced value out by dlpack",
     "pickle": "pickles a traced value", "hash": "uses a traced value as a key of a dict, or in a set",
-    "flags": "reads the memory flags of a traced value",
+    "memory": "asks where a traced value lies in memory", "flags": "reads the memory flags of a traced value",
 }  # fmt: skip
 _SIZED_BY_VALUE = frozenset(
     ["np.nonzero", "np.flatnonzero", "np.argwhere", "np.unique", "np.compress", "np.extract", "np.repeat", "np.bincount",

@@ -18,8 +18,8 @@ from ....runtime.rules.drawing import draw, seeded
 from ....runtime.rules.messages import silent
 from ....tracer.dispatch import has_tensor, unwrap
 from ....tracer.operand import Operand, levels_of, wrap
-from ....tracer.site import calls_to
-from ...scope import watched
+from ....tracer.site import calls_to, is_ours
+from ...scope import Path, watched
 from ...trees import flatten_row
 
 if TYPE_CHECKING:
@@ -146,6 +146,18 @@ class Generators:
         self._handles[id(real)] = (real, made)
         return made
 
+    def default(self, module: Any) -> Any:
+        """What stands for the generator of gradscribe, `default_generator` of a module."""
+        real = module.current()
+        known = self._handles.get(id(real))
+        if known is not None:
+            return known[1]
+        if self.capture.failed is not None:
+            return real
+        return self.capture.generator(
+            real, Path(("attribute", module, "default_generator"), words="gs.default_generator")
+        )
+
     def is_known(self, real: Any) -> bool:
         """Whether the generator stands in the graph already."""
         return id(real) in self._handles
@@ -185,7 +197,7 @@ class Generators:
         leaves = flatten_row((*args, *kwargs.values()))[0]
         traced = has_tensor(leaves)
         reason = None
-        if code not in capture.codes:
+        if code not in capture.codes and not is_ours(code.co_filename):
             reason = f"hands a generator of random numbers to `{code.co_name}`"
         elif "out" in kwargs or (found.__name__ == "seed" and not (args or kwargs)):
             reason = f"calls {found.__name__} of a generator in a way that its source would not follow"

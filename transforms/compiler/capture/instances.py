@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....tracer.operand import Operand
 from ...namespaces import type_of
-from ...scope import ABSENT, Path, is_user_class, is_user_function, member, watched
+from ...scope import ABSENT, Path, is_partial, is_user_class, is_user_function, member, watched
 from .classes import Classes
 from .definitions import Definitions
 from .handles import OURS, handle_of
@@ -95,7 +95,7 @@ class Instances:
             self._followed(value.__func__, path)
             self.capture.reads[path] = value
             return self.capture.scope.rebuild(value)
-        if kind is functools.partial:
+        if is_partial(value):
             self.capture.reads[path] = value
             return self.capture.scope.rebuild(value)
         if watchable(value):

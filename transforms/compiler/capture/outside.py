@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from ....tracer.autograd.function import Function, once_differentiable
+from ....tracer.count import Count
 from ...namespaces import makes_generators, may_draw
 from ...scipy_names import is_known
 from ...scope import is_user_class, is_user_function
 
 __all__ = ["generated", "is_constant", "is_plain_data", "is_user_error", "own_code", "why_not"]
 
-_EXACT = frozenset([bool, int, float, complex, str, bytes, type(None), type(Ellipsis)])
+_HOUSE = __name__.partition(".")[0] + "."
+_EXACT = frozenset([bool, int, float, complex, str, bytes, type(None), type(Ellipsis), Count])
 _PURE_MODULES = frozenset(
     ["math", "cmath", "functools", "itertools", "operator", "collections", "dataclasses", "typing", "types", "enum",
      "contextlib", "numbers", "fractions", "abc", "copy", "string", "re", "bisect", "heapq", "textwrap"]
@@ -69,8 +71,17 @@ def is_user_error(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, BaseException) and is_user_class(value)
 
 
+def _is_block_of_ours(value: Any) -> bool:
+    """Whether a value is one of our context managers, their class or a method of one: they ask the recorder themselves."""
+    owner = value.__self__ if isinstance(value, types.MethodType) else value
+    cls = owner if isinstance(owner, type) else type(owner)
+    return str(cls.__module__).startswith(_HOUSE) and hasattr(cls, "__enter__")
+
+
 def why_not(value: Any, name: str) -> str | None:
     """Why a value that stands under `name` cannot be part of a capture; None where it can."""
+    if _is_block_of_ours(value):
+        return None
     if isinstance(value, types.MethodType) and value.__func__ is Function.apply.__func__:  # type: ignore[attr-defined]
         value = value.__self__
     if isinstance(value, type) and issubclass(value, Function):

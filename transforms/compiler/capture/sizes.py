@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+from ....tracer.count import size_called
 from ....tracer.site import Site
 
 __all__ = ["Compared", "Shape", "Size"]
@@ -52,6 +53,13 @@ class Size(int):
 
     origin: tuple[Any, ...]  # ("axis", value, k) or (operator, *operands)
     owner: Owner
+    __gradscribe_int__ = True
+    shape: Any = None  # of a Tensor's `size`, which may be called
+
+    def __call__(self, dim: Any = None) -> Any:
+        if self.shape is None:
+            raise TypeError("'int' object is not callable")
+        return size_called(self.shape, dim)
 
     def __new__(cls, number: int, origin: tuple[Any, ...], owner: Owner) -> Size:
         made = super().__new__(cls, number)

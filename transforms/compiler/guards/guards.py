@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....runtime.registry import REPLACED
+from ....tracer.count import Count
 from ....tracer.site import Site
 from ...scope import Path
 from ..capture.generators import is_generator
@@ -35,6 +36,8 @@ def same(a: Any, b: Any) -> bool:
         if len(a) == len(b) and all(map(operator.is_, a.values(), b.values())) and list(a) == list(b):
             return True
         return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, Count):
+        return bool(a.shape == b.shape)
     if isinstance(a, (complex, np.complexfloating, tuple)):
         return repr(a) == repr(b)
     return bool(a == b)
@@ -55,6 +58,8 @@ def signature_key(leaves: list[Any]) -> tuple[Any, ...]:
         else:
             fixed = isinstance(v, (int, str, bytes, np.generic, type(None), np.dtype))
             key.append((type(v), v if fixed else repr(v) if type(v) is slice else id(v)))
+            if type(v) is Count:
+                key.append(v.shape)
     return tuple(key)
 
 

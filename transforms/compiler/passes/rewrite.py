@@ -9,6 +9,7 @@ import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
 from ....runtime.regions import Branch, Loop, is_region
+from ....runtime.user_ops import USERS
 
 __all__ = ["Region", "is_elementwise", "is_number", "key_of", "may_be_view", "rewrite", "seen_from_outside"]
 
@@ -121,6 +122,8 @@ _NEW = frozenset(  # of our own ops: zeros, or a copy, that is written into
         "index_add",
         "index_add_at",
         "index_set",
+        "place_picked",
+        "add_picked",
     ]
 )
 
@@ -128,11 +131,15 @@ _NEW = frozenset(  # of our own ops: zeros, or a copy, that is written into
 def may_be_view(call: Call) -> bool:
     """Whether a result may lie in the memory of an argument."""
     op = call.op
-    return is_region(call) or not (
-        isinstance(op.fn, np.ufunc)
-        or op.may_raise  # numpy.linalg
-        or op.infix is not None
-        or op.name in _NEW
-        or op.path == "np.where"
-        or op.kind.value in ("reduction", "creation", "bilinear")
+    return (
+        is_region(call)
+        or op.path in USERS
+        or not (
+            isinstance(op.fn, np.ufunc)
+            or op.may_raise  # numpy.linalg
+            or op.infix is not None
+            or op.name in _NEW
+            or op.path == "np.where"
+            or op.kind.value in ("reduction", "creation", "bilinear")
+        )
     )

@@ -25,7 +25,11 @@ _ANY_STRIDES = frozenset(
 
 
 # Places where a number does as well as an array of it; np.where needs a condition of the full shape.
-_EITHER = {"where": (1, 2), "place": (0,), "scatter": (0,), "index_add": (2,), "index_add_at": (2,), "index_set": (2,)}
+_EITHER = {
+    "where": (1, 2), "place": (0,), "scatter": (0,), "index_add": (2,), "index_add_at": (2,), "index_set": (2,),
+    "place_picked": (0,), "add_picked": (2,),
+}  # fmt: skip
+_COPIED = ("index_add", "index_add_at", "index_set", "add_picked")
 
 
 def spreading(graph: Graph) -> Graph:
@@ -37,6 +41,8 @@ def spreading(graph: Graph) -> Graph:
         blind = (is_elementwise(call) or _ignores_strides(call)) and all(map(_in_rows, call.reads))
         if not (blind or widened):
             strided.update(call.reads)
+        elif call.op.name in _COPIED and _partly_spread(call.args[0]):
+            strided.add(call.args[0])
     spread: dict[Value, tuple[Any, Any]] = {}  # the result of np.broadcast_to -> (what was spread, the shape argument)
 
     def step(call: Call) -> Any:
@@ -97,6 +103,12 @@ def _in_rows(v: Value) -> bool:
             return False
         expected *= n
     return True
+
+
+def _partly_spread(v: Any) -> bool:
+    """Whether a copy of a value has its axes in another order, those that repeat one number first."""
+    strides = v.type.strides if isinstance(v, Value) and v.type.kind == "array" else ()
+    return any(strides) and not all(strides)
 
 
 def _ignores_strides(call: Call) -> bool:

@@ -28,6 +28,7 @@ from .reuse import is_fresh, last_writers, reads_first, reused
 from .sections import in_sections
 from .signature import Signature
 from .signs import with_sign
+from .spelling import imports_of_users
 from .stacks import name_regions, named_within, origins_of
 from .stores import STORE, stored_late, with_stores, write_store, written_early
 from .terms import BINARY, is_real, term
@@ -62,6 +63,7 @@ def printed(tree: Any) -> str:
     own = len(used & {"math", "random"})  # of the standard library
     if own and len(imports) > own:
         imports.insert(own, "\n")
+    imports += imports_of_users(used)
     return "".join([*imports, "\n\n" if imports else "", to_source(tree)])
 
 
@@ -280,8 +282,8 @@ class Emitter:
             return user.op.path == "guard" and not call.quiet and width(tree) < WIDTH // 2
         if is_region(user):
             return is_read_once(out, user) and width(tree) + self.margin(user) <= WIDTH - len("while ")
-        if user.op.inline and times_used(user, out) != 1:
-            return False
+        if user.op.inline and (times_used(user, out) != 1 or (user.op.consuming is not None and user.args[0] is out)):
+            return False  # with a name of its own it can be written over
         return width(tree) + width_around(out, user, self.trees) + self.margin(user) <= WIDTH
 
     def margin(self, call: Call) -> int:

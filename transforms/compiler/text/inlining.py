@@ -42,6 +42,8 @@ class Inliner(gast.NodeTransformer):
 
     def visit_Subscript(self, node: Any) -> Any:
         if isinstance(node.slice, gast.Name) and node.slice.id in self.given:
+            if self.given[node.slice.id] is Ellipsis and isinstance(node.ctx, gast.Load):
+                return self.visit(node.value)
             return gast.Subscript(
                 value=self.visit(node.value), slice=self.index(self.given[node.slice.id]), ctx=node.ctx
             )
@@ -53,6 +55,8 @@ class Inliner(gast.NodeTransformer):
             del made.args[1:]  # what np.zeros gives by itself
         if getattr(made.func, "id", "") == "max" and all(_number(a) is not None for a in made.args):
             return constant_tree(max(map(_number, made.args)))
+        if getattr(made.func, "id", "") == "getattr" and str(getattr(made.args[1], "value", "")).isidentifier():
+            return gast.Attribute(value=made.args[0], attr=made.args[1].value, ctx=gast.Load())
         return made
 
     def visit_UnaryOp(self, node: Any) -> Any:
@@ -116,7 +120,9 @@ def _width(fn: Any, names: tuple[str, ...]) -> int:
 
 
 def times_used(call: Call, v: Value) -> int:
-    """How often the body of an op of ours reads an argument."""
+    """How often the body of an op of ours reads an argument; in a loop more than once."""
     k = next(j for j, a in enumerate(call.args) if v in list(values_in(a)))
     name = call.op.params[k].name
-    return sum(isinstance(n, gast.Name) and n.id == name for statement in body_of(call) for n in gast.walk(statement))
+    body = body_of(call)
+    looped = [s for loop in body if isinstance(loop, gast.For) for s in loop.body]
+    return sum(isinstance(n, gast.Name) and n.id == name for s in (*body, *looped) for n in gast.walk(s))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ....runtime.ir import Call, Graph, Value, values_in
 from ....runtime.regions import SCAN
+from ....runtime.user_ops import USERS, text_name
 from ....tracer.site import Site
 
 __all__ = ["Cotangents", "Names", "line_text", "name_values", "parse_code", "span_of"]
@@ -31,7 +32,7 @@ class Names:
     """Names that are unique, short and the same from run to run."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = set(_RESERVED)
+        self._taken: set[str] = {*_RESERVED, *map(text_name, USERS)}
 
     def copy(self) -> Names:
         """Names of which the same are taken so far."""

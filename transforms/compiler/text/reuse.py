@@ -11,6 +11,7 @@ import numpy as np
 from ....runtime.ir import Call, Graph, Value, values_in
 from ....runtime.ops import Op
 from ....runtime.regions import SCAN, is_region
+from ....runtime.user_ops import USERS
 from ..passes.rewrite import key_of
 
 __all__ = ["is_apart", "is_fresh", "last_writers", "reads_first", "reused", "ufunc_of"]
@@ -113,13 +114,16 @@ def makes_new_memory(call: Call) -> bool:
     op = call.op
     if ufunc_of(op) is not None:
         return True
-    return not op.inline and op.kind.value in ("elementwise", "bilinear", "reduction") and op.path not in _MAY_BE_VIEWS
+    may_be_view = op.inline or op.path in _MAY_BE_VIEWS or op.path in USERS
+    return not may_be_view and op.kind.value in ("elementwise", "bilinear", "reduction")
 
 
 _MAY_BE_VIEWS = frozenset(["np.einsum", "np.nan_to_num"])
 _OF_SHAPES = frozenset(["shape", "size", "count"])
 _FILLED = frozenset(["np.zeros", "np.ones", "np.full", "np.empty", "np.zeros_like", "np.ones_like", "np.full_like"])
-_WRITTEN = frozenset(["place", "add_place", "scatter", "index_set", "index_add", "index_add_at"])
+_WRITTEN = frozenset(
+    ["place", "add_place", "scatter", "index_set", "index_add", "index_add_at", "place_picked", "add_picked"]
+)
 
 
 def is_fresh(call: Call) -> bool:

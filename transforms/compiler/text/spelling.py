@@ -10,10 +10,11 @@ import gast
 import numpy as np
 
 from ....runtime.ir import Call, Value
+from ....runtime.user_ops import USERS, home_of, text_name
 from ..passes.means import SMALL
 from .inlining import name_tree
 
-__all__ = ["spelled"]
+__all__ = ["imports_of_users", "spelled"]
 
 _OF_FLOATS = frozenset(["np.zeros", "np.ones", "np.empty", "np.eye", "np.identity"])  # by default
 _MADE_NEW = frozenset(["zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like"])
@@ -38,11 +39,23 @@ def spelled(call: Call, tree: Callable[[Any], Any]) -> Any:
     of_floats = op.path in _OF_FLOATS or (op.path == "np.full" and type(call.args[1]) is float)
     if of_floats and "dtype" in keywords and keywords["dtype"] in (np.float64, np.dtype(np.float64)):
         del keywords["dtype"]
-    fn = name_tree("abs" if op.infix == "abs()" else _SHORTER.get(op.path, op.path))
+    path = text_name(op.path) if op.path in USERS else op.path
+    fn = name_tree("abs" if op.infix == "abs()" else _SHORTER.get(path, path))
     args = [tree(a) for a in positional]
     if op.path in _METHODS and _is_quick(call, args[0]):
         fn = gast.Attribute(value=args.pop(0), attr=op.path.removeprefix("np."), ctx=gast.Load())
     return gast.Call(func=fn, args=args, keywords=[gast.keyword(arg=k, value=tree(v)) for k, v in keywords.items()])
+
+
+def imports_of_users(used: set[str]) -> list[str]:
+    """The lines that import the functions of the user's which a text calls, after a gap."""
+    names = {path: text_name(path) for path in USERS}
+    lines = [
+        f"from {home_of(path)} import {USERS[path].__name__} as {name}\n"
+        for path, name in sorted(names.items())
+        if name in used
+    ]
+    return ["\n", *lines] if lines else []
 
 
 def _is_quick(call: Call, tree: Any) -> bool:

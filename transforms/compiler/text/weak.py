@@ -10,7 +10,9 @@ from ....runtime.ir import Call, Graph, Value, values_in
 
 __all__ = ["SPREADING", "STORING", "is_plain_size", "weak_numbers"]
 
-STORING = frozenset(["place", "scatter", "index_set", "index_add", "index_add_at"])  # into an array of its own dtype
+STORING = frozenset(  # into an array of its own dtype
+    ["place", "scatter", "index_set", "index_add", "index_add_at", "place_picked", "add_picked"]
+)
 SPREADING = frozenset(["np.broadcast_to", "np.expand_dims", "np.full"])  # of a Python float they make float64
 _WEAKLY = frozenset(["+", "-", "*", "/"])
 

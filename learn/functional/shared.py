@@ -1,0 +1,136 @@
+"""What the functions share: arguments as arrays, `dim`, the reductions of a loss, and PyTorch's words where sizes disagree."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import ShapeError
+from ...runtime.registry import require
+from ...runtime.rules.support import literal
+from ...tracer.dispatch import apply
+from ...tracer.graph import Node
+from ...tracer.modes import LOCAL
+from ...tracer.operand import Operand
+
+
+def arrays(*values: Any) -> tuple[Any, ...]:
+    """Lists and numbers as arrays; arrays and Tensors as they are."""
+    return tuple([v if hasattr(v, "dtype") else literal(v, *values) for v in values])
+
+
+def paired(input: Any, *targets: Any) -> tuple[Any, ...]:
+    """An input and its targets as arrays; whole numbers take the input's dtype, lest float32 become float64."""
+    first, *rest = arrays(input, *targets)
+    if first.dtype.kind == "f":
+        rest = [t.astype(first.dtype) if np.result_type(t.dtype, first.dtype) != first.dtype and t.dtype.kind in "iu" else t
+                for t in rest]  # fmt: skip
+    return first, *rest
+
+
+def constant(x: Any) -> Any:
+    """`x`, through which no derivative goes."""
+    return x.detach() if isinstance(x, Operand) else x
+
+
+def taken(table: Any, index: Any) -> Any:
+    """The rows of a table at an index, which may be a Tensor where the table is an array (NumPy would not notice)."""
+    if isinstance(index, Operand) and not isinstance(table, Operand):
+        return apply(require(np.take), (table, index), {"axis": 0})
+    return np.take(table, index, axis=0)
+
+
+def plain(x: Any) -> Any:
+    """The array of whole numbers or truth values that a Tensor holds, under vmap of all examples."""
+    return np.asarray(_whole(x))
+
+
+def decided_by(x: Any) -> Any:
+    """Whole numbers by which something is decided: a Tensor where a recorder notes that, else their array."""
+    return plain(x) if LOCAL.recorder is None else x
+
+
+def undecided(x: Any) -> bool:
+    """Whether a loop is being compiled whose trips change `x`, so that nothing can be decided by it."""
+    asked = getattr(LOCAL.recorder, "undecided", None)
+    return asked is not None and asked(_whole(x))
+
+
+def _whole(x: Any) -> Any:
+    return x._whole() if hasattr(x, "_whole") else x
+
+
+def axis_of(x: Any, dim: int) -> int:
+    """`dim` as a position; a number counts as having one axis."""
+    rank = max(np.ndim(x), 1)
+    if not -rank <= dim < rank:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
+    return dim % rank
+
+
+def written(x: Any, inplace: bool, value: Any) -> Any:
+    """`value`, in the memory of `x` where an activation works in place."""
+    if not inplace:
+        return value
+    x[...] = value
+    return x
+
+
+# Losses.
+
+
+def reduced(losses: Any, reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> Any:
+    """The losses as they are ("none"), their sum, or their mean, which of no losses is NaN."""
+    how = reduction_of(reduction, size_average, reduce)
+    if how == "none":
+        return losses
+    if how == "mean" and np.size(losses):
+        return np.mean(losses)
+    total = np.sum(losses)
+    return total if how == "sum" else total * np.nan
+
+
+def titled(loss: Any, title: str) -> Any:
+    """A loss whose `grad_fn` bears PyTorch's name of the whole, as it is printed: on a bare Tensor, its last operation."""
+    node = loss._node if isinstance(loss, Operand) and not LOCAL.depth else None
+    if type(node) is Node:
+        node.op = node.op.titled(title)
+    return loss
+
+
+def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
+    """The reduction, "none", "mean" or "sum", also from the two arguments of old that say the same."""
+    if size_average is not None or reduce is not None:
+        reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            stacklevel=4,
+        )
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction: it is 'none', 'mean' or 'sum'")
+    return reduction
+
+
+def alike(input: Any, target: Any) -> None:
+    """Warn where a target would be broadcast against the input."""
+    if np.shape(target) != np.shape(input):
+        warnings.warn(
+            f"Using a target size ({np.shape(target)}) that is different to the input size ({np.shape(input)}). "
+            "This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size.",
+            stacklevel=3,
+        )
+
+
+def weighted(losses: Any, weight: Any, input: Any) -> Any:
+    """The losses, each times its weight."""
+    if weight is None:
+        return losses
+    (weight,) = arrays(weight)
+    if np.shape(weight) != np.shape(input):
+        raise ShapeError(
+            f"Weights and input must have the same size. They have the shapes {np.shape(weight)} and {np.shape(input)}."
+        )
+    return losses * weight

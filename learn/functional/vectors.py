@@ -1,0 +1,78 @@
+"""Vectors along an axis: their lengths, angles and distances, and the ones that class indices stand for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...runtime.rules.support import happens
+from .shared import arrays, axis_of
+
+__all__ = ["cosine_similarity", "normalize", "one_hot", "pairwise_distance"]
+
+
+def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
+    """Vectors along `dim` over their `p`-norms, of which none counts as less than `eps`.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.normalize(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    (x,) = arrays(input)
+    return x / np.clip(_norm(x, p, axis_of(x, dim), True), eps, None)
+
+
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """The cosine of the angle between vectors along `dim`; no length counts as less than `eps`.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.cosine_similarity(np.array([[3.0, 4.0]]), np.array([[1.0, 0.0]]))
+    array([0.6])
+    """
+    x1, x2 = arrays(x1, x2)
+    axis = axis_of(x1 if np.ndim(x1) >= np.ndim(x2) else x2, dim) - max(np.ndim(x1), np.ndim(x2))
+    lengths = np.clip(_norm(x1, 2, axis, False), eps, None) * np.clip(_norm(x2, 2, axis, False), eps, None)
+    return np.sum(x1 * x2, axis=axis) / lengths
+
+
+def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The `p`-norm of `x1 - x2 + eps` along the last axis.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.pairwise_distance(np.array([[3.0, 4.0]]), np.array([[0.0, 0.0]]), eps=0.0)
+    array([5.])
+    """
+    x1, x2 = arrays(x1, x2)
+    return _norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def _norm(x: Any, p: float, axis: int, keepdims: bool) -> Any:
+    return np.linalg.norm(x, None if p == 2 else p, axis=axis, keepdims=keepdims)
+
+
+def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+    """For each class index a row of `num_classes` zeros (by default one more than the largest index), with a one at the index.
+
+    Indices that are no integers, are negative or too large are a RuntimeError.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.one_hot(np.array([1, 0]), 3)
+    array([[0, 1, 0],
+           [1, 0, 0]])
+    """
+    (index,) = arrays(tensor)
+    if index.dtype.kind not in "iu":
+        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor: it is of {index.dtype}")
+    if np.size(index) and happens(index < 0):
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        if not np.size(index):
+            raise RuntimeError("Can not infer total number of classes from empty tensor: give num_classes.")
+        num_classes = int(np.max(index)) + 1
+    elif num_classes < 1:
+        raise RuntimeError(f"num_classes should be positive: it is {num_classes}")
+    elif np.size(index) and happens(index >= num_classes):
+        raise RuntimeError(f"Class values must be smaller than num_classes: it is {num_classes}.")
+    return (index[..., None] == np.arange(num_classes)).astype(np.int64)

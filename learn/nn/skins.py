@@ -1,0 +1,66 @@
+"""How a function of the functional layer becomes a class: what is no array is given to the constructor, arrays to the call."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..functional.shared import reduction_of
+
+__all__ = ["Skin", "skin"]
+
+
+class Skin(functools.partial):  # type: ignore[type-arg]
+    """A function with its options, which are attributes; a partial, so that compiled code sees into it."""
+
+    _function: Callable[..., Any]
+    _options: inspect.Signature
+    _shown = ""
+
+    def __new__(cls, *args: Any, **options: Any) -> Skin:
+        """The function with its options; what it has no name for is a TypeError."""
+        bound = cls._options.bind(*args, **options)
+        bound.apply_defaults()
+        given = bound.arguments
+        old = given.pop("size_average", None), given.pop("reduce", None)
+        if old != (None, None):
+            given["reduction"] = reduction_of(given["reduction"], *old)
+        return super().__new__(cls, cls._function, **given)
+
+    @property
+    def forward(self) -> Callable[..., Any]:
+        """What a call does."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.keywords:
+            return self.keywords[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.keywords:
+            raise AttributeError(f"{type(self).__name__!r} object has no option {name!r}: it has {list(self.keywords)}")
+        self.keywords[name] = value
+
+    def __reduce__(self) -> Any:
+        return functools.partial(type(self), **self.keywords), ()
+
+    def __repr__(self) -> str:
+        shown = [self._shown.format(**self.keywords)] if self._shown else []
+        shown += ["inplace=True"] if self.keywords.get("inplace") else []
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def skin(name: str, function: Callable[..., Any], arrays: int, shown: str = "", without: str = "") -> type[Skin]:
+    """The class `name` of a function whose first `arrays` parameters are given to the call; `shown` is what repr shows."""
+    parameters = list(inspect.signature(function).parameters.values())[arrays:]
+    options = inspect.Signature([p for p in parameters if p.name not in without.split()])
+    first = (function.__doc__ or "").partition("\n")[0]
+    named = f"`gs.functional.{function.__name__}` as an object: {first}"
+    members = {
+        "__doc__": named, "__module__": __package__, "__signature__": options,
+        "_function": staticmethod(function), "_options": options, "_shown": shown,
+    }  # fmt: skip
+    return type(name, (Skin,), members)

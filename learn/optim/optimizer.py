@@ -1,0 +1,257 @@
+"""Optimizer: parameters in groups, as torch.optim has them; and the same updates of pytrees, as a pure function."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import ShapeError
+from ...tracer import Tensor, storage
+from ...tracer.modes import enable_grad, no_grad
+from ...transforms.trees import flatten, unflatten
+
+__all__ = ["Optimizer", "not_negative"]
+
+PIECE = 16384
+_HINTS = frozenset(["foreach", "fused", "capturable"])  # how PyTorch is to run it, which changes no number
+
+
+def not_negative(words: str, value: Any) -> None:
+    """Raise PyTorch's ValueError where an option is negative."""
+    if not value >= 0:
+        raise ValueError(f"Invalid {words}: {value}")
+
+
+class Optimizer:
+    """What optimisers share. With parameters it changes Tensors by their `.grad`; without, it updates pytrees of arrays.
+
+    A subclass has `formula`, its update of one array (formulas.py), and `memory`, what it remembers of a parameter. The
+    second form is `init(params)` and `update(params, grads, state)`; it is a pure function, which compiles.
+    """
+
+    formula: Callable[..., tuple[Any, dict[str, Any]]]
+
+    def __init__(self, params: Any, defaults: dict[str, Any], **hints: Any) -> None:
+        for name in hints:
+            if name not in _HINTS:
+                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {name!r}")
+        self.defaults = defaults
+        self.state: dict[Any, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        if params is None:
+            self.param_groups.append({"params": [], **defaults})
+            return
+        groups = _as_groups(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups:
+            self.add_param_group(group)
+
+    def memory(self, options: Any) -> dict[str, float]:
+        """The names of what is remembered of each parameter under these options, and the number each starts with."""
+        raise NotImplementedError
+
+    # Tensors
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Take more parameters in: `{"params": [...], "lr": ...}`; what is not given is as by default."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        given = param_group["params"]
+        if isinstance(given, (set, frozenset)):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+                "will change between runs. Please use a list instead."
+            )
+        listed = [given] if isinstance(given, Tensor) else list(given)
+        for p in listed:
+            if not isinstance(p, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+            if not p.is_leaf:
+                raise ValueError("can't optimize a non-leaf Tensor")
+        known = {id(p) for group in self.param_groups for p in group["params"]}
+        if len({id(p) for p in listed}) != len(listed):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters: each is changed twice a step",
+                UserWarning,
+                stacklevel=3,
+            )
+        if known & {id(p) for p in listed}:
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append({**self.defaults, **param_group, "params": listed})
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients; with `set_to_none=False` fill them with zeros."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none or p.grad is None:
+                    p.grad = None
+                else:
+                    p.grad = p.grad.detach()
+                    p.grad.zero_()
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change each parameter that has a gradient, in place. A `closure` is called before, and what it gives returned."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        self._has_params("step")
+        with no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self._change(p, group)
+        return loss
+
+    def _change(self, p: Any, group: dict[str, Any]) -> None:
+        storage.may_write(p, "optimizer.step()")
+        value, state = p.detach().numpy(), self.state[p]
+        step = state["step"] = state.get("step", 1.0 if state else 0.0) + 1  # PyTorch's SGD does not count
+        names = self.memory(group)
+        for name, start in names.items():
+            if name not in state:
+                state[name] = Tensor(np.full_like(value, start))
+        for x, grad, *old in _pieces(value, p.grad.detach().numpy(), *[state[name].numpy() for name in names]):
+            kept = dict(zip(names, old, strict=True))
+            x[...], new = self._updated(x, grad, kept, step, group)
+            for name, array in kept.items():
+                array[...] = new[name]
+        storage.count_write([p], "optimizer.step()")
+
+    def state_dict(self) -> dict[str, Any]:
+        """What `load_state_dict` takes: `state` by the number of each parameter, and `param_groups` with those numbers."""
+        numbers: dict[int, int] = {}
+        for group in self.param_groups:
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+        groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
+        return {"state": {numbers[id(p)]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on where another optimiser was: its options, and what it remembers, copied and in the parameters' types."""
+        groups, saved = self.param_groups, state_dict["param_groups"]
+        if len(groups) != len(saved):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        named: dict[Any, Any] = {}
+        for group, other in zip(groups, saved, strict=True):
+            named |= dict(zip(other["params"], group["params"], strict=True))
+        found = {named[k]: _loaded(named[k], s) for k, s in state_dict["state"].items() if k in named}
+        self.state = defaultdict(dict, found)
+        self.param_groups = [{**g, **s, "params": g["params"]} for g, s in zip(groups, saved, strict=True)]
+
+    def _has_params(self, name: str) -> None:
+        if not any(group["params"] for group in self.param_groups):
+            raise ValueError(
+                f"optimizer got an empty parameter list: {name}() changes the Tensors that {type(self).__name__} was made "
+                "with; for a pytree use init(params) and update(params, grads, state)"
+            )
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for k, group in enumerate(self.param_groups):
+            lines += [f"Parameter Group {k}", *[f"    {n}: {group[n]}" for n in sorted(group) if n != "params"]]
+        return "\n".join([*lines, ")"])
+
+    # pytrees
+    def init(self, params: Any) -> dict[str, Any]:
+        """The state before the first `update` of a pytree of arrays: the number of steps, and a tree like it for each memory."""
+        leaves, structure = flatten(params)
+        empty = [self._empty(leaf, self.param_groups[0]) for leaf in leaves]
+        names = list(self.memory(self.param_groups[0]))
+        return {"step": 0.0, **{name: unflatten(structure, [e[name] for e in empty]) for name in names}}
+
+    def update(self, params: Any, grads: Any, state: dict[str, Any], **options: Any) -> tuple[Any, dict[str, Any]]:
+        """New parameters and a new state: `params` is a dict, list, tuple or dataclass of arrays, and `grads` one like it.
+
+        Options such as `lr=...` hold for this update alone. Where a gradient is None the parameter stays. Raises ShapeError where
+        the trees differ, TypeError for an option that this optimiser does not have.
+        """
+        for name in options:
+            if name not in self.defaults:
+                raise TypeError(f"{type(self).__name__} has no option `{name}`; it has {', '.join(self.defaults)}")
+        used = {**self.param_groups[0], **options}
+        leaves, structure = flatten(params)
+        gradients, other = flatten(grads)
+        if other != structure:
+            raise ShapeError(f"the parameters are {structure}, but the gradients are {other}")
+        names = [name for name in state if name != "step"]
+        step = state["step"] + 1
+        columns = [flatten(state[name])[0] for name in names]
+        values, kept = [], []
+        for k, leaf in enumerate(leaves):
+            before = {name: column[k] for name, column in zip(names, columns, strict=True)}
+            value, after = leaf, before
+            if gradients[k] is not None:
+                value, after = self._updated(leaf, gradients[k], before, step, used)
+            values.append(value)
+            kept.append(after)
+        trees = {name: unflatten(structure, [after[name] for after in kept]) for name in names}
+        return unflatten(structure, values), {"step": step, **trees}
+
+    # both
+    def _empty(self, leaf: Any, options: Any) -> dict[str, Any]:
+        return {name: np.full_like(leaf, start)[()] for name, start in self.memory(options).items()}
+
+    def _updated(self, param: Any, grad: Any, state: Any, step: Any, options: Any) -> tuple[Any, dict[str, Any]]:
+        """The formula, behind what all optimisers have: ascent, weight decay, and parts of complex numbers by themselves."""
+        if np.result_type(param).kind == "c":
+            parts = [
+                self._updated(part(param), part(grad), {n: part(s) for n, s in state.items()}, step, options)
+                for part in (np.real, np.imag)
+            ]
+            (real, kept), (imag, other) = parts
+            return real + 1j * imag, {n: kept[n] + 1j * other[n] for n in kept}
+        dtype = np.result_type(param)
+        if options["maximize"]:
+            grad = -grad
+        decay = options["weight_decay"]
+        if decay != 0 and options.get("decoupled_weight_decay", False):
+            param = param * (1 - options["lr"] * decay)
+        elif decay != 0:
+            grad = grad + decay * param
+        value, kept = self.formula(param, grad, state, step, **options)
+        if np.result_type(value) != dtype:  # an option was a NumPy number of a wider type
+            value, kept = value.astype(dtype), {n: v.astype(dtype) for n, v in kept.items()}
+        return value, kept
+
+
+def _as_groups(params: Any) -> list[dict[str, Any]]:
+    if isinstance(params, (Tensor, np.ndarray)):
+        raise TypeError(
+            "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+            f"{type(params).__name__}: put it into a list"
+        )
+    if isinstance(params, (set, frozenset)):
+        return [{"params": params}]
+    listed = list(params) if isinstance(params, Iterable) else [params]
+    return listed if not listed or isinstance(listed[0], dict) else [{"params": listed}]
+
+
+def _pieces(x: Any, grad: Any, *old: Any) -> Iterator[tuple[Any, ...]]:
+    """Arrays of one shape, in pieces that stay in the cache with all that is computed of them."""
+    if x.size <= PIECE or not all(a.flags.c_contiguous for a in (x, *old)):
+        yield (x, grad, *old)
+        return
+    flat = [a.reshape(-1) for a in (x, np.ascontiguousarray(grad), *old)]
+    for start in range(0, x.size, PIECE):
+        yield tuple([a[start : start + PIECE] for a in flat])
+
+
+def _loaded(p: Any, state: dict[str, Any]) -> dict[str, Any]:
+    dtype = p.dtype
+
+    def copied(name: str, v: Any) -> Any:
+        if name == "step":
+            return float(v)
+        return copy.deepcopy(v) if isinstance(v, (int, list, dict)) else Tensor(np.asarray(v).astype(dtype, order="C"))
+
+    return {name: copied(name, v) for name, v in state.items() if v is not None}

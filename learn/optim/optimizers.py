@@ -1,0 +1,194 @@
+"""SGD, Adam and the others by their PyTorch names: the options of each, what it remembers, and its formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import formulas
+from .optimizer import Optimizer, not_negative
+
+__all__ = ["SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "RMSprop"]
+
+
+def _betas(betas: Any) -> tuple[float, float]:
+    for k, beta in enumerate(betas):
+        if not 0 <= beta < 1:
+            raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
+    beta1, beta2 = betas
+    return beta1, beta2
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum (as PyTorch has it), Nesterov's or not.
+
+    Raises ValueError for options out of their range. `foreach` and its like are accepted, and change nothing.
+
+    >>> import gradscribe as gs
+    >>> w = gs.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = gs.optim.SGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.tolist()
+    [0.8, 1.6]
+    """
+
+    formula = staticmethod(formulas.sgd)
+
+    def __init__(
+        self, params: Any = None, lr: Any = 1e-3, momentum: Any = 0, dampening: Any = 0, weight_decay: Any = 0,
+        nesterov: bool = False, *, maximize: bool = False, **hints: Any,
+    ) -> None:  # fmt: skip
+        not_negative("learning rate", lr)
+        not_negative("momentum value", momentum)
+        not_negative("weight_decay value", weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        options = {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize,
+        }  # fmt: skip
+        super().__init__(params, options, **hints)
+
+    def memory(self, options: Any) -> dict[str, float]:
+        """A running sum of gradients, where there is momentum."""
+        return {"momentum_buffer": 0.0} if options["momentum"] != 0 else {}
+
+
+class Adam(Optimizer):
+    """Adam (Kingma and Ba, arXiv:1412.6980), with AMSGrad or not; `weight_decay` is added to the gradient, or decoupled.
+
+    Raises ValueError for options out of their range.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> optimizer = gs.optim.Adam(lr=0.1)
+    >>> params = {"w": np.array([1.0, -2.0])}
+    >>> state = optimizer.init(params)
+    >>> params, state = optimizer.update(params, {"w": np.array([3.0, -4.0])}, state)
+    >>> params
+    {'w': array([ 0.9, -1.9])}
+    """
+
+    formula = staticmethod(formulas.adam)
+
+    def __init__(
+        self, params: Any = None, lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8,
+        weight_decay: Any = 0, amsgrad: bool = False, *, maximize: bool = False, decoupled_weight_decay: bool = False,
+        **hints: Any,
+    ) -> None:  # fmt: skip
+        not_negative("learning rate", lr)
+        not_negative("epsilon value", eps)
+        not_negative("weight_decay value", weight_decay)
+        options = {
+            "lr": lr, "betas": _betas(betas), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+            "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay,
+        }  # fmt: skip
+        super().__init__(params, options, **hints)
+
+    def memory(self, options: Any) -> dict[str, float]:
+        """Running means of the gradient and of its square, and the largest of the latter for AMSGrad."""
+        means = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
+        return {**means, "max_exp_avg_sq": 0.0} if options["amsgrad"] else means
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay: parameters shrink by `lr * weight_decay` (Loshchilov and Hutter, arXiv:1711.05101)."""
+
+    def __init__(
+        self, params: Any = None, lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8,
+        weight_decay: Any = 1e-2, amsgrad: bool = False, *, maximize: bool = False, **hints: Any,
+    ) -> None:  # fmt: skip
+        more: dict[str, Any] = {"maximize": maximize, "decoupled_weight_decay": True, **hints}
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **more)
+
+
+class Adamax(Optimizer):
+    """Adam by the largest gradient in place of the mean square (Kingma and Ba, arXiv:1412.6980, section 7.1)."""
+
+    formula = staticmethod(formulas.adamax)
+
+    def __init__(
+        self, params: Any = None, lr: Any = 2e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8,
+        weight_decay: Any = 0, *, maximize: bool = False, **hints: Any,
+    ) -> None:  # fmt: skip
+        not_negative("learning rate", lr)
+        not_negative("epsilon value", eps)
+        not_negative("weight_decay value", weight_decay)
+        options = {"lr": lr, "betas": _betas(betas), "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+        super().__init__(params, options, **hints)
+
+    def memory(self, options: Any) -> dict[str, float]:
+        """A running mean of the gradient, and the largest one, which fades."""
+        return {"exp_avg": 0.0, "exp_inf": 0.0}
+
+
+class RMSprop(Optimizer):
+    """Steps over the root of a running mean of the squared gradient (Tieleman and Hinton, 2012), or of its variance."""
+
+    formula = staticmethod(formulas.rmsprop)
+
+    def __init__(
+        self, params: Any = None, lr: Any = 1e-2, alpha: Any = 0.99, eps: Any = 1e-8, weight_decay: Any = 0,
+        momentum: Any = 0, centered: bool = False, *, maximize: bool = False, **hints: Any,
+    ) -> None:  # fmt: skip
+        not_negative("learning rate", lr)
+        not_negative("epsilon value", eps)
+        not_negative("momentum value", momentum)
+        not_negative("weight_decay value", weight_decay)
+        not_negative("alpha value", alpha)
+        options = {
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+            "weight_decay": weight_decay, "maximize": maximize,
+        }  # fmt: skip
+        super().__init__(params, options, **hints)
+
+    def memory(self, options: Any) -> dict[str, float]:
+        """A running mean of the squared gradient; of the gradient, where centred; a sum of steps, where there is momentum."""
+        momentum = {"momentum_buffer": 0.0} if options["momentum"] > 0 else {}
+        return {"square_avg": 0.0, **momentum, **({"grad_avg": 0.0} if options["centered"] else {})}
+
+
+class Adagrad(Optimizer):
+    """Steps over the root of the sum of all squared gradients (Duchi, Hazan and Singer, 2011)."""
+
+    formula = staticmethod(formulas.adagrad)
+
+    def __init__(
+        self, params: Any = None, lr: Any = 1e-2, lr_decay: Any = 0, weight_decay: Any = 0,
+        initial_accumulator_value: Any = 0, eps: Any = 1e-10, *, maximize: bool = False, **hints: Any,
+    ) -> None:  # fmt: skip
+        not_negative("learning rate", lr)
+        not_negative("lr_decay value", lr_decay)
+        not_negative("weight_decay value", weight_decay)
+        not_negative("initial_accumulator_value value", initial_accumulator_value)
+        not_negative("epsilon value", eps)
+        options = {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "maximize": maximize,
+        }  # fmt: skip
+        super().__init__(params, options, **hints)
+
+    def memory(self, options: Any) -> dict[str, float]:
+        """The sum of the squared gradients."""
+        return {"sum": options["initial_accumulator_value"]}
+
+
+class Adadelta(Optimizer):
+    """Steps whose root mean square follows that of the steps before (Zeiler, arXiv:1212.5701)."""
+
+    formula = staticmethod(formulas.adadelta)
+
+    def __init__(
+        self, params: Any = None, lr: Any = 1.0, rho: Any = 0.9, eps: Any = 1e-6, weight_decay: Any = 0, *,
+        maximize: bool = False, **hints: Any,
+    ) -> None:  # fmt: skip
+        not_negative("learning rate", lr)
+        if not 0 <= rho <= 1:
+            raise ValueError(f"Invalid rho value: {rho}")
+        not_negative("epsilon value", eps)
+        not_negative("weight_decay value", weight_decay)
+        options = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+        super().__init__(params, options, **hints)
+
+    def memory(self, options: Any) -> dict[str, float]:
+        """Running means of the squared gradient and of the squared step."""
+        return {"square_avg": 0.0, "acc_delta": 0.0}

@@ -1,0 +1,119 @@
+"""Functions of users that are ops, in generated source: called by their names, which the source imports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradscribe as gs
+
+
+@gs.rule(x=lambda g, x: g * 3 * x**2)
+def cube(x: Any) -> Any:
+    """A loop that gradscribe does not see into."""
+    return np.array([v * v * v for v in np.ravel(x)]).reshape(np.shape(x))
+
+
+@gs.rule(gs.Kind.elementwise, x=lambda g, x: g)
+def same(x: Any) -> Any:
+    """Its argument itself, so that what is written into the result is written into that."""
+    return x
+
+
+def scaled(x: Any, k: float = 2.0) -> Any:
+    """One with an option, under its own name in the module: `gs.rule` gives another function back."""
+    return np.array([math.sin(v) * k for v in x])
+
+
+gs.rule(scaled, x=lambda g, x, k: g * k * np.cos(x), k=None)
+
+
+def parts(x: Any) -> Any:
+    """Two results."""
+    return np.sum(x), x * 2
+
+
+def _of_parts(g: Any, x: Any) -> Any:
+    zero = np.zeros_like(x)
+    return (zero if g[0] is None else g[0] + zero) + (zero if g[1] is None else 2 * g[1])
+
+
+gs.op(parts, "x", n_out=2)
+gs.rule(parts, x=_of_parts)
+
+
+def in_a_loop(x: Any) -> Any:
+    y = x
+    for _ in range(4):
+        y = cube(y) * 0.1 + x
+    return np.sum(y)
+
+
+def while_it_is_large(x: Any) -> Any:
+    y = x
+    while np.sum(y**2) > 0.5:
+        y = cube(np.tanh(y)) * 0.9
+    return np.sum(y)
+
+
+def written_beside(x: Any) -> Any:
+    y = same(x * 2.0)
+    z = y * 1.0
+    y += 1.0
+    return np.sum(y * z * same(y))
+
+
+def with_an_option(x: Any) -> Any:
+    return np.sum(scaled(x, 3.0) * scaled(x))
+
+
+def of_two_results(x: Any) -> Any:
+    a, b = parts(x)
+    return a * np.sum(b)
+
+
+X = np.array([0.7, -0.3, 0.9])
+
+
+@pytest.mark.parametrize("f", [in_a_loop, while_it_is_large, written_beside, with_an_option, of_two_results])
+@pytest.mark.parametrize("wrap", [lambda f: f, gs.value_and_grad, lambda f: lambda x: gs.jvp(f, (x,), (np.cos(x),))])
+def test_compiled_is_eager(f: Callable[..., Any], wrap: Callable[..., Any]) -> None:
+    plain = wrap(f)
+    compiled = gs.compile(plain, verify="first calls")
+    for k in range(3):
+        x = X * (1 + 0.1 * k)
+        found, expected = compiled(x), plain(x)
+        for a, b in zip(*[r if isinstance(r, tuple) else (r,) for r in (found, expected)], strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert "_op(" in compiled.source(X)
+
+
+def test_the_source_imports_the_function() -> None:
+    text = gs.compile(gs.grad(in_a_loop)).source(X)
+    assert f"from {__name__} import cube as cube_op" in text
+    assert "y = cube_op(y) * 0.1 + x" in text
+
+
+def test_a_parameter_of_the_same_name() -> None:
+    def f(cube: Any) -> Any:
+        return np.sum(same(cube) * cube)
+
+    np.testing.assert_array_equal(gs.compile(gs.grad(f), verify="first calls")(X), 2 * X)
+
+
+def test_a_function_that_no_module_has_runs_eagerly() -> None:
+    @gs.rule(x=lambda g: 2 * g)
+    def doubled(x: Any) -> Any:
+        return 2 * x
+
+    with pytest.warns(gs.EagerWarning, match="calls doubled, an op of yours that no module has under that name"):
+        np.testing.assert_array_equal(gs.compile(gs.grad(lambda x: np.sum(doubled(x))))(X), np.full(3, 2.0))
+
+
+def test_it_is_not_exported() -> None:
+    with pytest.raises(gs.CompileError, match="because it calls `cube`, an op of yours"):
+        gs.export(in_a_loop, X)
