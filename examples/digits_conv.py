@@ -12,14 +12,18 @@ by up to a point, and a part of the features is dropped.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from typing import Any
 
-import numpy as np
+for library in ("OPENBLAS", "OMP", "MKL"):  # these products are so small that two threads wait for each other
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
-import gradscribe as gs
-import gradscribe.functional as F
+import numpy as np  # noqa: E402
+
+import gradscribe as gs  # noqa: E402
+import gradscribe.functional as F  # noqa: E402
 
 try:
     from sklearn.datasets import load_digits

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import types
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,7 +48,8 @@ def outputs(codes: list[str], name: str) -> list[str]:
     """What each block prints; together they are one program, `name`, whose lines are numbered through."""
     program = "".join(codes)
     linecache.cache[name] = (len(program), None, program.splitlines(keepends=True), name)
-    space = {"__name__": "document"}
+    module = sys.modules["document"] = types.ModuleType("document")  # where generated source finds ops of the document's
+    space = vars(module)
     printed, line = [], 0
     for code in codes:
         with contextlib.redirect_stdout(io.StringIO()) as out:

@@ -46,8 +46,8 @@ x.var(axis=0, ddof=1, keepdims=True) | x.flatten() | x.flatten("F") | x.strides
 
 # What PyTorch means by it, too: the forms with its words, and the names that ndarray has not.
 TORCH = """
-x.abs() | z.abs() | p.acos() | (x + 3).acosh() | x.add(y) | x.add(y, alpha=2) | x.add(1)
-v.addcdiv(v + 3, v + 4, value=0.5) | v.addcmul(v, x, value=2) | x.mm(c[0]).addmm(x, c[0], beta=0.5, alpha=2)
+x.abs() | x.absolute() | x.detach().frexp() | z.abs() | p.acos() | (x + 3).acosh() | x.add(y) | x.add(y, alpha=2)
+x.add(1) | v.addcdiv(v + 3, v + 4, value=0.5) | v.addcmul(v, x, value=2) | x.mm(c[0]).addmm(x, c[0], beta=0.5, alpha=2)
 u.addmv(x, v) | x.addr(u, v, alpha=3) | s[:2, :2].addbmm(b, c) | b.bmm(c).baddbmm(b, c, beta=2) | x.adjoint()
 z[None].adjoint() | x.all(dim=1) | x.allclose(x + 1e-12) | x.allclose(y) | x.amax() | x.amax(1) | x.amax(dim=(0, 1))
 x.amax(dim=1, keepdim=True) | x.amin(0) | x.aminmax() | x.aminmax(dim=1) | z.angle() | m.any(dim=1, keepdim=True)
@@ -131,7 +131,7 @@ masked_fill_(m, 2.0) | masked_scatter_(m, y) | scatter_(1, h, y[:, :2]) | scatte
 index_add_(1, j, y[:, :2]) | index_copy_(1, j, y[:, :2]) | index_fill_(1, j, 4.0) | index_put_((j - 1, j), u) | tril_()
 triu_() | zero_() | fill_(3.0) | copy_(y) | eq_(y) | lt_(y) | cumsum_(1) | addmm_(x, s) | remainder_(y) | floor_()
 fill_diagonal_(8.0) | put_(j, u) | put_(j, u, accumulate=True) | nan_to_num_() | hypot_(y) | atan2_(y) | round_()
-sgn_() | square_() | reciprocal_()
+square_() | reciprocal_()
 """
 
 # Of random numbers, of memory, of the graph: tests of their own.
@@ -139,7 +139,7 @@ ELSEWHERE = frozenset(
     """
     bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_ reinforce uniform_ volatile
     data data_ptr device untyped_storage backward detach detach_ grad grad_fn is_leaf register_hook numpy to type
-    register_post_accumulate_grad_hook requires_grad requires_grad_ retain_grad retains_grad put frexp absolute
+    register_post_accumulate_grad_hook requires_grad requires_grad_ retain_grad retains_grad put
     """.split()  # noqa: SIM905
 )
 

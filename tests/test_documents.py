@@ -44,7 +44,8 @@ def test_a_wrong_output_is_found_and_mended(tmp_path):
     assert path.read_text() == right
     assert documents.check(path, write=False) == ""
     path.write_text(
-        "```python\nprint('3.2 ms, 9.50%, 1.5 times as fast, 1.2e-11')\n```\n\n```text\n17 s, 10.25%, 20 times as fast, 3.0e-09\n```\n"
+        "```python\nprint('3.2 ms, 9.50%, 1.5 times as fast, 1.2e-11')\n```\n\n"
+        "```text\n17 s, 10.25%, 20 times as fast, 3.0e-09\n```\n"
     )
     assert documents.check(path, write=False) == ""
     path.write_text("```python\n1 / 0\n```\n")

@@ -187,7 +187,8 @@ NO_EXIT = {
 
 
 def _public() -> list[str]:
-    return sorted(n for n in dir(gs.Tensor) if not n.startswith("_") or (n.startswith("__") and n.endswith("__")))
+    names = [n for n in dir(gs.Tensor) if not n.startswith("_") or (n.startswith("__") and n.endswith("__"))]
+    return sorted(n for n in names if hasattr(gs.Tensor, n))  # which loads the modules that hold them
 
 
 def _holds_elements(found: Any) -> bool:

@@ -55,7 +55,7 @@ def test_compiled_equals_eager(name: str) -> None:
             assert g.shape == arrays[k].shape
 
 
-SMOOTH = [name for name in CALLS if "no examples" not in name]
+SMOOTH = [name for name in CALLS if name not in ("conv2d, no examples", "embedding, padding_idx")]
 
 
 @pytest.mark.parametrize("name", [n for n in SMOOTH if zlib.crc32(n.encode()) % 4 == 0])
@@ -69,7 +69,7 @@ def test_more_derivatives(name: str) -> None:
     gs.check_grads(function_of(CALLS[name]), *given_of(CALLS[name]), order=2)
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("name", [n for n in CALLS if n != "conv2d, no examples"])
 def test_vmap(name: str) -> None:
     call = CALLS[name]
     f, given = function_of(call), given_of(call)

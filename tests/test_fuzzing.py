@@ -161,3 +161,13 @@ def test_a_power_of_numbers() -> None:
     compiled = gs.compile(gradient, verify="first calls")
     for x in np.random.default_rng(0).normal(size=200):
         assert compiled(x).tobytes() == gradient(x).tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_number_to_the_power_of_a_number(dtype: Any) -> None:
+    """`p ** x` of NumPy's numbers is another power than np.power, in the last bit; a Tensor is asked for np.power."""
+    gradient = gs.value_and_grad(lambda x, p: p**x)
+    compiled = gs.compile(gradient, verify="first calls")
+    for x, p in np.random.default_rng(0).uniform(0.1, 3.0, (100, 2)).astype(dtype):
+        assert compiled(x, p) == gradient(x, p)
+        assert gradient(x, p)[0] == p**x

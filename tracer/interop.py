@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,8 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
             if len(inputs) == 1:
                 return apply1(op, inputs[0])
             if len(inputs) == 2:
+                if ufunc is np.power and isinstance(inputs[0], np.generic):
+                    op = require(operator.pow)  # p ** t: of two numbers NumPy has another power
                 try:
                     return apply2(op, *inputs)
                 except Foreign:

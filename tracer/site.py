@@ -11,7 +11,8 @@ __all__ = ["Site", "blame", "calls_to", "is_ours", "prune", "saved_at", "user_si
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _HOUSES = tuple(ROOT + part + os.sep for part in ("runtime", "tracer", "transforms", "explorer", "learn"))
-_FOLLOWED = ROOT + os.path.join("learn", "optim") + os.sep  # whose formulas stand in generated source, line by line
+# Formulas, which stand in generated source line by line, as if the user had written them.
+_FOLLOWED = [ROOT + os.path.join("learn", "optim", name) for name in ("formulas.py", "updates.py")]
 
 
 class Site(NamedTuple):
@@ -29,7 +30,7 @@ class Site(NamedTuple):
 def is_ours(filename: str) -> bool:
     """Whether a file belongs to gradscribe (or to a plan or a binding that it compiled)."""
     if filename.startswith(_HOUSES):
-        return not filename.startswith(_FOLLOWED)
+        return filename not in _FOLLOWED
     return filename.startswith("<plan of")
 
 

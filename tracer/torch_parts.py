@@ -57,6 +57,8 @@ def split_with_sizes(self: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ..
 
 def _split_by(fn: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+        if isinstance(indices_or_sections, int) and indices_or_sections < 1:
+            raise blame(ShapeError(f"number of sections must be larger than 0, got {indices_or_sections}"))
         return tuple(fn(self, indices_or_sections))
 
     method.__doc__ = f"`np.{fn.__name__}` of this tensor."

@@ -1,4 +1,4 @@
-"""Optimizer: parameters in groups, as torch.optim has them; and the same updates of pytrees, as a pure function."""
+"""Optimizer: Tensors in groups, with options for each, changed in place by their gradients, as torch.optim has it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.errors import ShapeError
 from ...tracer import Tensor, storage
 from ...tracer.modes import enable_grad, no_grad
-from ...transforms.trees import flatten, unflatten
+from .updates import Updates
 
 __all__ = ["Optimizer", "not_negative"]
 
@@ -27,14 +26,11 @@ def not_negative(words: str, value: Any) -> None:
         raise ValueError(f"Invalid {words}: {value}")
 
 
-class Optimizer:
+class Optimizer(Updates):
     """What optimisers share. With parameters it changes Tensors by their `.grad`; without, it updates pytrees of arrays.
 
-    A subclass has `formula`, its update of one array (formulas.py), and `memory`, what it remembers of a parameter. The
-    second form is `init(params)` and `update(params, grads, state)`; it is a pure function, which compiles.
+    A subclass has `formula`, its update of one array (formulas.py), and `memory`, what it remembers of a parameter.
     """
-
-    formula: Callable[..., tuple[Any, dict[str, Any]]]
 
     def __init__(self, params: Any, defaults: dict[str, Any], **hints: Any) -> None:
         for name in hints:
@@ -52,11 +48,6 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
-    def memory(self, options: Any) -> dict[str, float]:
-        """The names of what is remembered of each parameter under these options, and the number each starts with."""
-        raise NotImplementedError
-
-    # Tensors
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Take more parameters in: `{"params": [...], "lr": ...}`; what is not given is as by default."""
         if not isinstance(param_group, dict):
@@ -160,68 +151,6 @@ class Optimizer:
         for k, group in enumerate(self.param_groups):
             lines += [f"Parameter Group {k}", *[f"    {n}: {group[n]}" for n in sorted(group) if n != "params"]]
         return "\n".join([*lines, ")"])
-
-    # pytrees
-    def init(self, params: Any) -> dict[str, Any]:
-        """The state before the first `update` of a pytree of arrays: the number of steps, and a tree like it for each memory."""
-        leaves, structure = flatten(params)
-        empty = [self._empty(leaf, self.param_groups[0]) for leaf in leaves]
-        names = list(self.memory(self.param_groups[0]))
-        return {"step": 0.0, **{name: unflatten(structure, [e[name] for e in empty]) for name in names}}
-
-    def update(self, params: Any, grads: Any, state: dict[str, Any], **options: Any) -> tuple[Any, dict[str, Any]]:
-        """New parameters and a new state: `params` is a dict, list, tuple or dataclass of arrays, and `grads` one like it.
-
-        Options such as `lr=...` hold for this update alone. Where a gradient is None the parameter stays. Raises ShapeError where
-        the trees differ, TypeError for an option that this optimiser does not have.
-        """
-        for name in options:
-            if name not in self.defaults:
-                raise TypeError(f"{type(self).__name__} has no option `{name}`; it has {', '.join(self.defaults)}")
-        used = {**self.param_groups[0], **options}
-        leaves, structure = flatten(params)
-        gradients, other = flatten(grads)
-        if other != structure:
-            raise ShapeError(f"the parameters are {structure}, but the gradients are {other}")
-        names = [name for name in state if name != "step"]
-        step = state["step"] + 1
-        columns = [flatten(state[name])[0] for name in names]
-        values, kept = [], []
-        for k, leaf in enumerate(leaves):
-            before = {name: column[k] for name, column in zip(names, columns, strict=True)}
-            value, after = leaf, before
-            if gradients[k] is not None:
-                value, after = self._updated(leaf, gradients[k], before, step, used)
-            values.append(value)
-            kept.append(after)
-        trees = {name: unflatten(structure, [after[name] for after in kept]) for name in names}
-        return unflatten(structure, values), {"step": step, **trees}
-
-    # both
-    def _empty(self, leaf: Any, options: Any) -> dict[str, Any]:
-        return {name: np.full_like(leaf, start)[()] for name, start in self.memory(options).items()}
-
-    def _updated(self, param: Any, grad: Any, state: Any, step: Any, options: Any) -> tuple[Any, dict[str, Any]]:
-        """The formula, behind what all optimisers have: ascent, weight decay, and parts of complex numbers by themselves."""
-        if np.result_type(param).kind == "c":
-            parts = [
-                self._updated(part(param), part(grad), {n: part(s) for n, s in state.items()}, step, options)
-                for part in (np.real, np.imag)
-            ]
-            (real, kept), (imag, other) = parts
-            return real + 1j * imag, {n: kept[n] + 1j * other[n] for n in kept}
-        dtype = np.result_type(param)
-        if options["maximize"]:
-            grad = -grad
-        decay = options["weight_decay"]
-        if decay != 0 and options.get("decoupled_weight_decay", False):
-            param = param * (1 - options["lr"] * decay)
-        elif decay != 0:
-            grad = grad + decay * param
-        value, kept = self.formula(param, grad, state, step, **options)
-        if np.result_type(value) != dtype:  # an option was a NumPy number of a wider type
-            value, kept = value.astype(dtype), {n: v.astype(dtype) for n, v in kept.items()}
-        return value, kept
 
 
 def _as_groups(params: Any) -> list[dict[str, Any]]:

@@ -171,6 +171,23 @@ def test_a_hundred_epochs_of_a_schedule_are_pytorchs(pytorch: Any, name: str) ->
 
 
 @pytest.mark.parity
+def test_one_cycle_of_adam_moves_its_first_beta(pytorch: Any) -> None:
+    found = []
+    for library in (gs, pytorch):
+        ps = parameters(library)
+        optimizer = library.optim.Adam(ps)
+        schedule = library.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=60)
+        rates = []
+        for _ in range(50):
+            step(library, optimizer, ps)
+            schedule.step()
+            rates.append([optimizer.param_groups[0]["lr"], *optimizer.param_groups[0]["betas"]])
+        found.append([rates, *as_arrays(ps)])
+    agree(*found)
+    assert min(r[1] for r in found[0][0]) == pytest.approx(0.85, abs=0.01)
+
+
+@pytest.mark.parity
 @pytest.mark.parametrize(
     "options",
     [
