@@ -25,10 +25,11 @@ def rows() -> list[Row]:
     """The table: every name of `torch.Tensor`, in order."""
     absent = {name: reason for reason, names in table.ABSENT.items() for name in names.split()}
     known = {name for names in table.HOMES.values() for name in names.split()}
-    here = [n for n in {*known, *table.NOTES, *table.ELSEWHERE.split()} if hasattr(Tensor, n)]
+    here = {n for n in {*known, *table.NOTES, *table.ELSEWHERE.split()} if hasattr(Tensor, n)}
+    here -= {n for n in here if n.endswith("_") and n[:-1] in here}  # which stand beside those
     found = [
         Row(n, "NumPy's" if hasattr(np.ndarray, n) else "PyTorch's", hasattr(Tensor, f"{n}_"), table.NOTES.get(n, ""))
-        for n in here
+        for n in sorted(here)
     ]
     found += [Row(n, "absent", False, reason) for n, reason in absent.items() if not hasattr(Tensor, n)]
     return sorted(found, key=lambda row: (row.name.lower(), row.name))

@@ -54,7 +54,11 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 def _install() -> None:
     computed: dict[str, Callable[..., Any]] = {name: _by_name(name) for name in torch_methods.IN_PLACE.split()}
-    computed |= {op.name: op.fn for op in ops() if op.signature == "x" and isinstance(op.fn, np.ufunc) and op.vjps}
+    computed |= {
+        op.name: op.fn
+        for op in ops()
+        if op.signature == "x" and isinstance(op.fn, np.ufunc) and op.vjps.get("x") and op.n_out == 1
+    }
     for name, compute in computed.items():
         setattr(Tensor, f"{name}_", _in_place(f"{name}_", compute))
     for write in (zero_, fill_, copy_):

@@ -43,9 +43,10 @@ def _method(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def _unary(fn: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, **kwargs: Any) -> Any:
-        return apply(op, (self,), _words(kwargs)) if kwargs else apply1(op, self)
+        return apply(op, (self,), _words(kwargs)) if kwargs or several else apply1(op, self)
 
     op = require(fn)
+    several = op.n_out != 1
     method.__doc__ = f"`{op.path}` of this tensor."
     return method
 

@@ -128,13 +128,8 @@ class Profiler:
                 return
 
     def whole(
-        self,
-        name: str,
-        call: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        known: Callable[[], Any],
-    ) -> Any:
+        self, name: str, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], known: Callable[[], Any]
+    ) -> Any:  # fmt: skip
         """One event for a call that is not looked into: "captured" where what is `known` of it changes, else "compiled"."""
         event = self.begin(name, "compiled", (*args, *kwargs.values()))
         before, state = _switch(None), known()
@@ -221,13 +216,8 @@ class profile:  # torch's name
     """
 
     def __init__(
-        self,
-        enabled: bool = True,
-        *,
-        record_shapes: bool = False,
-        profile_memory: bool = False,
-        with_stack: bool = False,
-    ) -> None:
+        self, enabled: bool = True, *, record_shapes: bool = False, profile_memory: bool = False, with_stack: bool = False
+    ) -> None:  # fmt: skip
         self.enabled = enabled
         self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
         self._entered = False

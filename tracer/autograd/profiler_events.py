@@ -184,9 +184,8 @@ class EventList(list[Any]):
         """
         columns = self.columns - {"shapes", "stack"}
         if group_by_line:
-            return _grouped(
-                self, lambda e: (e.line, e.sites[0].code.co_filename if e.sites else ""), columns | {"line"}
-            )
+            line: Callable[[FunctionEvent], Any] = lambda e: (e.line, e.sites[0].code.co_filename if e.sites else "")
+            return _grouped(self, line, columns | {"line"})
         columns |= {name for name, asked in (("shapes", group_by_input_shapes), ("stack", group_by_stack_n)) if asked}
 
         def group(event: FunctionEvent) -> Any:

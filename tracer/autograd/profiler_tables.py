@@ -54,13 +54,8 @@ def table_of(
     body = []
     for row in rows:
         alone, whole = row.self_cpu_time_total, row.cpu_time_total
-        cells = [
-            _cut(row.key, widths[0]),
-            _share(alone, total),
-            time_text(alone),
-            _share(whole, total),
-            time_text(whole),
-        ]
+        times = [_share(alone, total), time_text(alone), _share(whole, total), time_text(whole)]
+        cells = [_cut(row.key, widths[0]), *times]
         if by_line:
             cells += [time_text(row.forward_time_total), time_text(row.backward_time_total)]
         else:

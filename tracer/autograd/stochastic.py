@@ -167,12 +167,12 @@ class Multinomial(_Sampler):
     @staticmethod
     def draw(generator: Any, weights: Any, count: int, replacement: bool) -> Any:
         *rows, n = np.shape(weights)
-        if replacement:  # of exponential clocks with these rates, the first that rings (Gumbel-max, on another scale)
+        # Of exponential clocks with these rates, the first that rings (Gumbel-max, on another scale), ...
+        if replacement:
             clocks = generator.standard_exponential((*rows, count, n))
             return np.argmax(np.expand_dims(weights, -2) / clocks, axis=-1)
-        clocks = generator.standard_exponential(
-            (*rows, n)
-        )  # the order in which they ring (Efraimidis and Spirakis, 2006)
+        # ... or the order in which they ring (Efraimidis and Spirakis, 2006).
+        clocks = generator.standard_exponential((*rows, n))
         return np.argsort(-(weights / clocks), axis=-1)[..., :count]
 
     @staticmethod

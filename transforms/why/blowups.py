@@ -14,6 +14,7 @@ from .source import operand
 __all__ = ["backward_words", "forward_words"]
 
 _POSITIVE = "keep its argument above 0: np.maximum(x, eps), or np.where(x > 0, x, 1.0) where it is left out anyway."
+_NO_INFINITY = "keep infinities out: a large finite number (-1e30) masks as well."
 _DENOMINATOR = "keep the denominator away from 0 (y + eps), or np.where(y != 0, y, 1.0) where it is left out anyway."
 
 Words = tuple[str, str]
@@ -48,10 +49,8 @@ def _log(v: list[Any], out: Any, words: str, event: Event) -> Words | None:
     if (x < edge).any():
         return f"{words} is below {edge}{_count(x < edge)}, and {name} of that is NaN", _POSITIVE
     if (x == edge).any():
-        return (
-            f"{words} is {edge}{_count(x == edge)}, and {name} of {edge} is -inf (its derivative there is infinite)",
-            _POSITIVE,
-        )
+        at = _count(x == edge)
+        return f"{words} is {edge}{at}, and {name} of {edge} is -inf (its derivative there is infinite)", _POSITIVE
     return None
 
 
@@ -67,11 +66,8 @@ def _divide(v: list[Any], out: Any, words: str, event: Event) -> Words | None:
 
 
 def _reciprocal(v: list[Any], out: Any, words: str, event: Event) -> Words | None:
-    return (
-        (f"{words} is 0{_count(v[0] == 0)}, and a division by 0 is infinite", _DENOMINATOR)
-        if (v[0] == 0).any()
-        else None
-    )
+    zero = v[0] == 0
+    return (f"{words} is 0{_count(zero)}, and a division by 0 is infinite", _DENOMINATOR) if zero.any() else None
 
 
 def _power(v: list[Any], out: Any, words: str, event: Event) -> Words | None:
@@ -93,15 +89,10 @@ def _sqrt(v: list[Any], out: Any, words: str, event: Event) -> Words | None:
 
 def _outside(low: float, high: float) -> Callable[[list[Any], Any, str, Event], Words | None]:
     def words_of(v: list[Any], out: Any, words: str, event: Event) -> Words | None:
-        bad = ~np.isfinite(out)
-        span = f"from {low:g} to {high:g}" if np.isfinite(high) else f"from {low:g} on"
-        advice = (
-            f"keep its argument inside: np.clip(x, {low:g} + eps, {high:g} - eps)." if np.isfinite(high) else _POSITIVE
-        )
-        return (
-            f"{name_of_op(event)} is finite {span} (at the edge at most), and {words} is not inside{_count(bad)}",
-            advice,
-        )
+        bad, bounded = ~np.isfinite(out), np.isfinite(high)
+        span = f"from {low:g} to {high:g}" if bounded else f"from {low:g} on"
+        reason = f"{name_of_op(event)} is finite {span} (at the edge at most), and {words} is not inside{_count(bad)}"
+        return reason, f"keep its argument inside: np.clip(x, {low:g} + eps, {high:g} - eps)." if bounded else _POSITIVE
 
     return words_of
 
@@ -111,29 +102,28 @@ def _exp(v: list[Any], out: Any, words: str, event: Event) -> Words | None:
     most = np.log(np.finfo(out.dtype).max)
     if key_of(event) == "exp2":
         most = most / np.log(2)
+    greatest = f"{np.max(x, initial=-np.inf):.4g}"
+    reason = f"{words} is up to {greatest}, and {name_of_op(event)} overflows {out.dtype} above {most:.4g}"
     return (
-        f"{words} is up to {np.max(x, initial=-np.inf):.4g}, and {name_of_op(event)} overflows {out.dtype} above {most:.4g}",
+        reason,
         "subtract the largest element first, or work with logarithms (np.logaddexp, scipy.special.logsumexp).",
     )
 
 
 def _mean(v: list[Any], out: Any, words: str, event: Event) -> Words | None:
-    if v[0].size == 0:
-        return (
-            f"{words} is empty, and {name_of_op(event)} of nothing is NaN",
-            "check the mask or the range that selected it.",
-        )
-    return None
+    if v[0].size:
+        return None
+    return (
+        f"{words} is empty, and {name_of_op(event)} of nothing is NaN",
+        "check the mask or the range that selected it.",
+    )
 
 
 def _overflow(event: Event, result: Any, words: str) -> Words:
-    kind = "NaN" if result.dtype.kind in "fc" and np.isnan(result).any() else "infinite"
-    if kind == "infinite":
-        return (
-            f"{name_of_op(event)} overflows: the result is beyond what {result.dtype} holds",
-            "scale the numbers down.",
-        )
-    return f"{name_of_op(event)} of {words} is NaN", "look at the values there."
+    op = name_of_op(event)
+    if result.dtype.kind in "fc" and np.isnan(result).any():
+        return f"{op} of {words} is NaN", "look at the values there."
+    return f"{op} overflows: the result is beyond what {result.dtype} holds", "scale the numbers down."
 
 
 _INDETERMINATE = {
@@ -157,14 +147,8 @@ def _of_infinities(event: Event, op: str, words: str) -> Words:
     out = np.asarray(event.results[0]) if event.results else np.asarray(np.inf)
     if np.isnan(out).any():
         how = _INDETERMINATE.get(key_of(event), f"{op} of an infinity")
-        return (
-            f"{held} is infinite, and {how} is NaN",
-            "keep infinities out: a large finite number (-1e30) masks as well.",
-        )
-    return (
-        f"{held} held an infinity when it came to {op}",
-        "keep infinities out: a large finite number (-1e30) masks as well.",
-    )
+        return f"{held} is infinite, and {how} is NaN", _NO_INFINITY
+    return f"{held} held an infinity when it came to {op}", _NO_INFINITY
 
 
 def backward_words(event: Event, k: int, i: int, g: Any, given: Any, words: str) -> Words:

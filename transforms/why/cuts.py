@@ -8,7 +8,7 @@ from typing import Any
 from ...tracer.watching import Event, Input
 from .paths import ancestors, carries, followers, key_of, name_of_op
 from .report import Cause, cause_at
-from .source import assigned, derived_from, operand, reads_of, within, written_call
+from .source import assigned, derived_from, operand, quoted, reads_of, within, written_call
 
 __all__ = ["cuts", "cuts_on_the_way"]
 
@@ -97,7 +97,7 @@ def _cut(event: Event, given: Input, name: str) -> Cause:
     if not given.tracked and given.event.node is not None:  # the numbers of something that has a place in the graph
         return _plain_numbers(given.event)
     variable = operand(event, *given.slot) or (name if given.event.how == "leaf" else "")
-    words = f"`{variable}`" if variable else "its argument"
+    words = quoted(variable)
     if event.how in _PASSES:
         call = written_call(event.site)
         how = "stop_gradient" if call.endswith("stop_gradient") else event.how
@@ -105,7 +105,7 @@ def _cut(event: Event, given: Input, name: str) -> Cause:
             variable = operand(event, 0) or variable
         elif not variable and call.endswith(f".{how}"):
             variable = call.removesuffix(f".{how}")
-        words = f"`{variable}`" if variable else "its argument"
+        words = quoted(variable)
         reason, advice = _PASSES[how]
         return cause_at(event, how, variable, f"{reason.format(name=words)}.", f"{advice.format(name=words)}.")
     if event.how == "leaf":
@@ -179,7 +179,7 @@ def _exit(event: Event, name: str) -> Cause:
     call = written_call(event.site)
     variable = operand(event, 0) or (call.rpartition(".")[0] if call.endswith(event.how) else "")
     variable = variable or (name if source.how == "leaf" else assigned(source))
-    words = f"`{variable}`" if variable else "a value that was computed from it"
+    words = quoted(variable, "a value that was computed from it")
     how = "bool" if event.how == "op" else event.how
     reason = f"{_EXITS[how].format(name=words)}{_GOES_OUT}."
     advice = (
@@ -192,7 +192,7 @@ def _exit(event: Event, name: str) -> Cause:
 
 def _unused(event: Event, differentiated: bool) -> Cause:
     variable = assigned(event)
-    what = f"`{variable}`" if variable else f"what {name_of_op(event)} gives here"
+    what = quoted(variable, f"what {name_of_op(event)} gives here")
     if differentiated:
         reason = f"the derivative of {what} was taken, and does not change with it: the function is linear there, or constant."
         return cause_at(

@@ -10,7 +10,7 @@ from ...tracer.watching import Event
 from .blowups import backward_words, forward_words
 from .paths import ancestors, key_of, name_of_op
 from .report import Cause, cause_at
-from .source import assigned, operand
+from .source import assigned, operand, quoted
 from .zeros import Sent, Share, array_of
 
 __all__ = ["finite", "nonfinite", "of_the_value"]
@@ -121,7 +121,7 @@ def _has_nan(value: Any) -> bool:
 def _forward_cause(sent: Sent, event: Event, share: Share | None) -> Cause:
     k = _bad_argument(event)
     variable = operand(event, k) or ("" if event.inputs else assigned(event))
-    words = f"`{variable}`" if variable else "its argument"
+    words = quoted(variable)
     reason, advice = forward_words(event, words)
     told = f"{reason}."
     if share is not None and sent.event(share.node) is event:
@@ -142,7 +142,7 @@ def _bad_argument(event: Event) -> int:
 def _backward_cause(sent: Sent, share: Share) -> Cause:
     event, (k, i) = sent.event(share.node), sent.slot(share)
     op, variable = name_of_op(event), operand(event, k, i)
-    words = f"`{variable}`" if variable else "its argument"
+    words = quoted(variable)
     got = sent.got(share.node)
     if event.op is None:
         word = "NaN" if _has_nan(share.g) else "inf"

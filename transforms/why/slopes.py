@@ -9,7 +9,7 @@ import numpy as np
 
 from ...tracer.watching import Event
 from .paths import key_of, name_of_op
-from .source import operand
+from .source import operand, quoted
 
 __all__ = ["SELECTS", "zero_words"]
 
@@ -57,8 +57,7 @@ class At:
         """How the user wrote another argument."""
         if isinstance(k, str):
             k = [p.name for p in self.event.op.params].index(k)
-        text = operand(self.event, k, i)
-        return f"`{text}`" if text else "the other argument"
+        return quoted(operand(self.event, k, i), "the other argument")
 
     def where(self, condition: Any) -> str:
         """At how many elements that count a condition holds: "at all 12 elements", "where the cotangent is not zero"."""
@@ -91,10 +90,8 @@ def zero_words(event: Event, slot: tuple[int, int], g: Any, words: str, part: bo
     if part and at.key in SELECTS:
         return f"{at.op} leaves those elements of {words} out that lead back", "look at what it picks."
     if part:
-        return (
-            f"{at.op} passes nothing on to some elements of {words}, which are those that lead back",
-            "look at what it picks.",
-        )
+        reason = f"{at.op} passes nothing on to some elements of {words}, which are those that lead back"
+        return reason, "look at what it picks."
     return f"{at.op} gives a cotangent of zero for {words}: its derivative there is zero", "try other arguments."
 
 
@@ -109,7 +106,7 @@ def _larger(at: At) -> Words:
     return reason, advice
 
 
-def _clip(at: At) -> Words:
+def _clip(at: At) -> Words | None:
     x = np.asarray(at.own)
     low, high = _first(at, "a_min", "min"), _first(at, "a_max", "max")
     parts = [
@@ -120,7 +117,7 @@ def _clip(at: At) -> Words:
         if outside is not None and outside.any()
     ]  # fmt: skip
     if not parts:
-        raise KeyError("bounds")
+        return None
     reason = f"{at.words} is {' and '.join(parts)}, where {at.op} is constant"
     return reason, "widen the range, or clip a copy and keep what carries the gradient."
 
@@ -145,7 +142,7 @@ def _where(at: At) -> Words:
     return reason, "check the condition at these arguments."
 
 
-def _product(at: At) -> Words:
+def _product(at: At) -> Words | None:
     k = 1 - at.slot[0]
     other = np.asarray(at.value(k))
     name = at.name(k)
@@ -156,7 +153,7 @@ def _product(at: At) -> Words:
         other.any()
         and not (other == 0)[np.broadcast_to(at.g != 0, other.shape) if other.shape == at.g.shape else ...].all()
     ):
-        raise KeyError("underflow")
+        return None
     return reason, "is that factor meant?" if is_literal else f"see where {name} becomes 0."
 
 
@@ -169,27 +166,19 @@ def _contraction(at: At) -> Words:
     else:
         other, name = np.asarray(at.value(1 - k)), at.name(1 - k)
     if other.any():
-        return (
-            f"{name} has zeros wherever a cotangent arrives, so that {at.op} passes nothing on to {at.words}",
-            "look at both.",
-        )
-    return f"all elements of {name} are 0, and they are the derivative of {at.op} by {at.words}", (
-        f"start {name} from other numbers (all zeros never learn)."
-    )
+        reason = f"{name} has zeros wherever a cotangent arrives, so that {at.op} passes nothing on to {at.words}"
+        return reason, "look at both."
+    reason = f"all elements of {name} are 0, and they are the derivative of {at.op} by {at.words}"
+    return reason, f"start {name} from other numbers (all zeros never learn)."
 
 
 def _divide(at: At) -> Words:
     if at.slot[0] == 0:
-        other = np.asarray(at.value(1))
-        return (
-            f"{at.name(1)} is so large{at.where(np.abs(other) > 1e150)} that 1 / {at.name(1)} underflows to 0",
-            "scale it.",
-        )
-    own = np.asarray(at.value(0))
-    return (
-        f"{at.name(0)} is 0{at.where(own == 0)}, so that the quotient is 0 whatever {at.words} is",
-        f"look at {at.name(0)}.",
-    )
+        huge = np.abs(np.asarray(at.value(1))) > 1e150
+        return f"{at.name(1)} is so large{at.where(huge)} that 1 / {at.name(1)} underflows to 0", "scale it."
+    x = at.name(0)
+    zero = np.asarray(at.value(0)) == 0
+    return f"{x} is 0{at.where(zero)}, so that the quotient is 0 whatever {at.words} is", f"look at {x}."
 
 
 def _extreme(at: At) -> Words:
@@ -210,9 +199,8 @@ def _steps(at: At) -> Words:
 def _exp(at: At) -> Words:
     x = np.asarray(at.own)
     at_most = f" ({at.words} is at most {np.max(x, initial=-np.inf):.4g})"
-    return f"{at.op} underflows to 0{at.where(np.asarray(at.result) == 0)}{at_most}, and it is its own derivative", (
-        "subtract the largest element before np.exp, or work with logarithms (logsumexp, log-softmax)."
-    )
+    reason = f"{at.op} underflows to 0{at.where(np.asarray(at.result) == 0)}{at_most}, and it is its own derivative"
+    return reason, "subtract the largest element before np.exp, or work with logarithms (logsumexp, log-softmax)."
 
 
 def _saturated(at: At) -> Words:
@@ -236,28 +224,24 @@ def _softmax(at: At) -> Words:
     return reason, "scale its argument, or use a loss that takes logits."
 
 
-def _power(at: At) -> Words:
+def _power(at: At) -> Words | None:
     x, p = np.asarray(at.value(0)), np.asarray(at.value(1))
     if at.slot[0] == 0 and not p.any():
         return f"{at.words} to the power 0 is 1 everywhere", "use another exponent."
     if at.slot[0] == 0 and (x == 0).any():
         return f"{at.words} is 0{at.where(x == 0)}, where the derivative of {at.op} is 0", "start elsewhere."
     if at.slot[0] == 1:
-        return (
-            f"{at.name(0)} is 0 or 1{at.where((x == 0) | (x == 1))}, whose powers do not change with {at.words}",
-            "look at the base.",
-        )
-    raise KeyError("underflow")
+        still = at.where((x == 0) | (x == 1))
+        return f"{at.name(0)} is 0 or 1{still}, whose powers do not change with {at.words}", "look at the base."
+    return None
 
 
-def _flat(at: At) -> Words:
+def _flat(at: At) -> Words | None:
     x = np.asarray(at.own)
     if not (x == 0).any():
-        raise KeyError("elsewhere")
-    return (
-        f"{at.words} is 0{at.where(x == 0)}, where the derivative of {at.op} is 0 (docs/kinks.md)",
-        "start elsewhere.",
-    )
+        return None
+    reason = f"{at.words} is 0{at.where(x == 0)}, where the derivative of {at.op} is 0 (docs/kinks.md)"
+    return reason, "start elsewhere."
 
 
 def _factors(at: At) -> Words:
@@ -267,10 +251,8 @@ def _factors(at: At) -> Words:
 
 def _written(at: At) -> Words:
     if at.slot[0] != 0:
-        return (
-            f"what was written from {at.words} was overwritten or left out later",
-            "look at the writes behind this line.",
-        )
+        reason = f"what was written from {at.words} was overwritten or left out later"
+        return reason, "look at the writes behind this line."
     reason = f"all of {at.words} that carries a cotangent is overwritten here, and the numbers that stood there count no more"
     return reason, "write into a copy, or keep what was there: x * mask, np.where(mask, x, v)."
 
@@ -285,7 +267,8 @@ def _difference(at: At) -> Words:
     return reason, "start elsewhere."
 
 
-_WORDS: dict[str, Callable[[At], Words]] = {
+# None where the values do not say why.
+_WORDS: dict[str, Callable[[At], Words | None]] = {
     **dict.fromkeys(["maximum", "minimum", "fmax", "fmin"], _larger),
     "clip": _clip, "where": _where, "multiply": _product, "divide": _divide,
     **dict.fromkeys(

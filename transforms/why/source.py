@@ -16,7 +16,7 @@ from ...tracer.site import Site
 from ...tracer.watching import Event
 from ..compiler.text.naming import span_of
 
-__all__ = ["assigned", "derived_from", "line_at", "operand", "reads_of", "within", "written_call"]
+__all__ = ["assigned", "derived_from", "line_at", "operand", "quoted", "reads_of", "within", "written_call"]
 
 
 def line_at(filename: str, line: int) -> str:
@@ -39,16 +39,24 @@ def operand(event: Event, k: int, i: int = -1) -> str:
         found = found.elts[i]
     if isinstance(found, ast.Starred):
         return ""
-    text = "" if found is None else ast.unparse(found)
+    return "" if found is None else _text(found)
+
+
+def quoted(variable: str, otherwise: str = "its argument") -> str:
+    """A name or an expression of the user's between backticks; other words where there is none."""
+    return f"`{variable}`" if variable else otherwise
+
+
+def _text(node: ast.AST) -> str:
+    text = ast.unparse(node)
     return text if len(text) <= 40 else ""
 
 
 _SIGNS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
     ast.Mod: "remainder", ast.Pow: "power", ast.MatMult: "matmul", ast.USub: "negative", ast.UAdd: "positive",
-    ast.Gt: "greater", ast.Lt: "less",
-    ast.GtE: "greater_equal", ast.LtE: "less_equal", ast.Eq: "equal", ast.NotEq: "not_equal", ast.Invert: "invert",
-    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
+    ast.Gt: "greater", ast.Lt: "less", ast.GtE: "greater_equal", ast.LtE: "less_equal", ast.Eq: "equal",
+    ast.NotEq: "not_equal", ast.Invert: "invert", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
 }  # fmt: skip
 
 
@@ -57,8 +65,7 @@ def within(event: Event) -> str:
     node = None if event.site is None or event.op is None else _expression(event.site)
     if event.site is None or not isinstance(node, ast.Call) or _computes(node, event.op, event.site.code.co_filename):
         return ""
-    text = ast.unparse(node.func)
-    return text if len(text) <= 40 else ""
+    return _text(node.func)
 
 
 def _computes(node: ast.AST, op: Any, filename: str) -> bool:
@@ -87,8 +94,7 @@ def _subject(node: ast.AST, event: Event, k: int, filename: str) -> str:
     function = node.func if isinstance(node, ast.Call) else None
     if tracked != [k] or not isinstance(function, ast.Attribute) or _is_module(function.value, filename):
         return ""
-    text = ast.unparse(function.value)
-    return text if len(text) <= 40 else ""
+    return _text(function.value)
 
 
 def derived_from(event: Event) -> Event | None:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ...tracer.engine import run_backward
-from ...tracer.graph import AccumulateGrad, Pick, edge_of
+from ...tracer.graph import AccumulateGrad, edge_of
 from ...tracer.operand import Operand
 from ...tracer.run import reached_from, sequence
 from ...tracer.site import Site, is_library, is_ours
 from ...tracer.watching import Event, Watch, watching
 from .answers import answer_for, answer_for_result
 from .cuts import cuts
-from .paths import ancestors, name_of_op
+from .paths import ancestors, name_of_op, node_of
 from .report import Answer, Cause, Why, cause_at, state_of
 
 __all__ = ["why_of_tensor"]
@@ -64,12 +64,9 @@ def _without_graph(tensor: Any, name: str, watch: Watch | None, recorded: bool) 
     elif tensor.is_inference():
         op, reason = "inference_mode", "it was made in gs.inference_mode(), and can take part in no graph."
     elif recorded:
-        op, reason = (
-            "requires_grad",
-            "it does not require grad, and no operation of the block made it: it is a constant there.",
-        )
+        reason = "it does not require grad, and no operation of the block made it: it is a constant there."
         advice = "make it with gs.tensor(..., requires_grad=True)."
-        return Answer(name, "None", (Cause(op, name, "", 0, reason, advice),))
+        return Answer(name, "None", (Cause("requires_grad", name, "", 0, reason, advice),))
     else:
         op = "requires_grad"
         reason = (
@@ -93,9 +90,8 @@ def _leaf(tensor: Any, name: str, watch: Watch | None) -> Why:
         }.get(state, f"what backward added up here holds {state}.")
         if watch is not None:
             reason = "backward was not called in this block, so that nothing was added to its .grad."
-        return Why(
-            name, [Answer(name, state, (Cause("", name, "", 0, reason, ""),), tensor.grad, "" if runs else _AGAIN)]
-        )
+        cause = Cause("", name, "", 0, reason, "")
+        return Why(name, [Answer(name, state, (cause,), tensor.grad, "" if runs else _AGAIN)])
     came = [run for run in runs if node in watch.arrived[run]]
     if state == "None" and state_of(_g(watch, runs[-1], node)) != "None":
         reason = "backward brought it a gradient, and afterwards .grad was set to None (zero_grad does that)."
@@ -111,10 +107,8 @@ def _leaf(tensor: Any, name: str, watch: Watch | None) -> Why:
     gradient = None if state == "None" else _g(watch, run, node)
     answer = answer_for(watch, run, watch.event_of(run.roots[0]), node, name, gradient)
     earlier = state == "None" and any(state_of(_g(watch, one, node)) != "None" for one in came)
-    note = (
-        "That is the last backward; an earlier one brought it a gradient, and .grad was reset since." if earlier else ""
-    )
-    return Why(name, [dataclasses.replace(answer, note=note)])
+    note = "That is the last backward; an earlier one brought it a gradient, and .grad was reset since."
+    return Why(name, [dataclasses.replace(answer, note=note if earlier else "")])
 
 
 def _g(watch: Watch, run: Any, node: Any) -> Any:
@@ -123,9 +117,9 @@ def _g(watch: Watch, run: Any, node: Any) -> Any:
 
 def _computed(tensor: Any, name: str, names: dict[int, str], watch: Watch | None) -> Why:
     """What an operation made: if others were computed from it, its own gradient; else those that it gives."""
-    node = tensor._node.parent if type(tensor._node) is Pick else tensor._node
+    node = node_of(tensor._node)
     grad = None if not (tensor.retains_grad or getattr(tensor, "_grad", None) is not None) else tensor.grad
-    roots = [] if watch is None else [r.parent if type(r) is Pick else r for run in watch.arrived for r in run.roots]
+    roots = [] if watch is None else [node_of(r) for run in watch.arrived for r in run.roots]
     used = watch is not None and any(g.event.node is node for e in watch.events if e.op is not None for g in e.inputs)
     if (used or np.size(tensor._value) != 1) and node not in roots:
         return Why(name, [_not_a_leaf(tensor, name, grad, watch)])

@@ -12,7 +12,7 @@ from ...tracer.watching import Event, Watch
 from .paths import key_of, name_of_op, node_of
 from .report import Cause, cause_at, largest
 from .slopes import SELECTS, zero_words
-from .source import assigned, operand
+from .source import assigned, operand, quoted
 
 __all__ = ["Sent", "Share", "array_of", "zeros"]
 
@@ -101,7 +101,7 @@ def _blocked(sent: Sent, share: Share) -> tuple[int, Cause]:
         if other is not None:
             return other
     got = sent.got(share.node)
-    words = f"`{variable}`" if variable else "its argument"
+    words = quoted(variable)
     if event.op is None or share.g is None:
         reason = f"the backward of {op} gave {'None' if share.g is None else 'zeros'} for {words}"
         advice = "look at what its backward returns for this argument."
@@ -124,7 +124,7 @@ def _zeroed_in_part(sent: Sent, node: Any) -> tuple[int, Cause] | None:
             if above is not None:
                 return above
         variable = operand(event, *slot)
-        words = f"`{variable}`" if variable else "its argument"
+        words = quoted(variable)
         got = sent.got(share.node)
         reason, advice = zero_words(event, slot, got[0], words, part=True)
         told = f"{reason}. The cotangent that arrives there is not zero (at most {max(map(largest, got)):.3g})."
@@ -153,7 +153,7 @@ def _lost_there(sent: Sent, node: Any, shares: list[Share], name: str) -> tuple[
     """Cotangents that are not zero came to a node, which went on with zero: they cancel, or a hook replaced them."""
     event = sent.event(node_of(node))
     variable = assigned(event) if event.how != "leaf" else name
-    words = f"`{variable}`" if variable else f"what {name_of_op(event)} gives"
+    words = quoted(variable, f"what {name_of_op(event)} gives")
     full = [s for s in shares if s.g is not None and s.g.any()]
     last = max((sent.event(s.node) for s in full), key=sent.watch.events.index)
     arrived = array_of(sent.arrived.get(node)) if not isinstance(sent.arrived.get(node), list) else None
