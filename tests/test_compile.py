@@ -240,6 +240,9 @@ def test_functions_of_no_arrays_and_constant_results() -> None:
         (lambda x: None, (X,)),
         (lambda x: (1, "a", 2.5), (X,)),
         (lambda n: n + 1, (3,)),
+        (lambda x: x.dtype, (X,)),
+        (lambda x: (x.shape, {"size": x.size, "dtype": x.dtype}), (X,)),
+        (lambda x: x.shape, (X,)),
     ):
         compiled = gs.compile(function, verify="first calls")
         for _ in range(3):

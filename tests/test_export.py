@@ -368,6 +368,9 @@ def test_what_a_module_cannot_know_is_refused() -> None:
         gs.export(lambda m: np.sum(m.w**2), Model(W))
     with pytest.raises(gs.CompileError, match="argument `g` is a function"):
         gs.export(lambda x, g: np.sum(g(x)), W, helper)
+    noise = np.random.default_rng(0)
+    with pytest.raises(gs.CompileError, match="draws random numbers from `noise`, which it reads from outside"):
+        gs.export(lambda x: np.sum(x * noise.normal()), W)
     with pytest.raises(gs.ShapeError, match="scalar output"):
         gs.export(lambda x: x * x, W)
 

@@ -33,14 +33,21 @@ def _wrapped(array: Any) -> Any:
     return made_in_inference(wrap(array)) if LOCAL.inference and not LOCAL.depth else wrap(array)
 
 
+def _made(
+    fn: Callable[..., Any], args: tuple[Any, ...], dtype: Any, device: Any, requires_grad: bool, **words: Any
+) -> Any:
+    """What an op makes of these arguments; its dtype where none was asked for."""
+    if dtype is not None:
+        words["dtype"] = dtype
+    return finished(apply(require(fn), args, words), requires_grad, device)
+
+
 def _filled(fn: Callable[..., Any], what: str) -> Callable[..., Any]:
     def create(
         *size_args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Any:
-        words = {} if dtype is None else {"dtype": dtype}
-        return finished(apply(op, (size_of(size_args, size),), words), requires_grad, device)
+        return _made(fn, (size_of(size_args, size),), dtype, device, requires_grad)
 
-    op = require(fn)
     create.__name__ = create.__qualname__ = fn.__name__
     create.__doc__ = f"""A Tensor of the shape `size` {what}; float64 unless `dtype` says otherwise.
 
@@ -55,10 +62,8 @@ def _filled(fn: Callable[..., Any], what: str) -> Callable[..., Any]:
 
 def _like(fn: Callable[..., Any], what: str) -> Callable[..., Any]:
     def create(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-        words = {} if dtype is None else {"dtype": dtype}
-        return finished(apply(op, (input,), words), requires_grad, device)
+        return _made(fn, (input,), dtype, device, requires_grad)
 
-    op = require(fn)
     create.__name__ = create.__qualname__ = fn.__name__
     create.__doc__ = f"""A Tensor of the shape and (unless `dtype` is given) the dtype of `input`, a Tensor or an array, {what}.
 
@@ -84,8 +89,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     >>> gs.full((2,), 0.5)
     tensor([0.5000, 0.5000])
     """
-    words = {} if dtype is None else {"dtype": dtype}
-    return finished(apply(require(np.full), (size, fill_value), words), requires_grad, device)
+    return _made(np.full, (size, fill_value), dtype, device, requires_grad)
 
 
 def full_like(
@@ -97,8 +101,7 @@ def full_like(
     >>> gs.full_like(gs.tensor([1.0, 2.0]), 3)
     tensor([3., 3.])
     """
-    words = {} if dtype is None else {"dtype": dtype}
-    return finished(apply(require(np.full_like), (input, fill_value), words), requires_grad, device)
+    return _made(np.full_like, (input, fill_value), dtype, device, requires_grad)
 
 
 def arange(
@@ -111,8 +114,7 @@ def arange(
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
     begin, stop = (0, start) if end is None else (start, end)
-    words = {} if dtype is None else {"dtype": dtype}
-    return finished(apply(require(np.arange), (begin, stop, step), words), requires_grad, device)
+    return _made(np.arange, (begin, stop, step), dtype, device, requires_grad)
 
 
 def linspace(
@@ -124,8 +126,7 @@ def linspace(
     >>> gs.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    words = {} if dtype is None else {"dtype": dtype}
-    return finished(apply(require(np.linspace), (start, end, steps), words), requires_grad, device)
+    return _made(np.linspace, (start, end, steps), dtype, device, requires_grad)
 
 
 def logspace(
@@ -138,8 +139,7 @@ def logspace(
     >>> gs.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    words = {"base": base} if dtype is None else {"base": base, "dtype": dtype}
-    return finished(apply(require(np.logspace), (start, end, steps), words), requires_grad, device)
+    return _made(np.logspace, (start, end, steps), dtype, device, requires_grad, base=base)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -150,8 +150,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     tensor([[1., 0.],
             [0., 1.]])
     """
-    words = {} if dtype is None else {"dtype": dtype}
-    return finished(apply(require(np.eye), (n, m), words), requires_grad, device)
+    return _made(np.eye, (n, m), dtype, device, requires_grad)
 
 
 def from_numpy(array: Any) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-__all__ = ["Count", "counted", "elements", "size_called", "size_of"]
+from .site import blame
+
+__all__ = ["Count", "axis_among", "counted", "elements", "size_called", "size_of"]
 
 
 class Count(int):
@@ -61,12 +63,17 @@ def size_called(shape: Any, dim: Any = None) -> Any:
     """What `t.size()` and `t.size(dim)` give."""
     if dim is None:
         return shape
-    axis, n = operator.index(dim), len(shape)
-    if not -n <= axis < max(n, 1):
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {axis})"
-        )
-    return shape[axis]
+    if not shape:
+        raise blame(IndexError(f"dimension specified as {dim} but tensor has no dimensions"))
+    return shape[axis_among(len(shape), dim)]
+
+
+def axis_among(n: int, dim: Any) -> int:
+    """`dim` counted from the front of n axes, of which a number counts as having one; IndexError where there is none such."""
+    axis, n = operator.index(dim), max(n, 1)
+    if not -n <= axis < n:
+        raise blame(IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {axis})"))
+    return axis % n
 
 
 def size_of(args: tuple[Any, ...], size: Any = None) -> Any:

@@ -76,7 +76,7 @@ def _drawn(how: str, shape: Any, generator: Any, dtype: Any, device: Any, requir
     kind = np.dtype(float if dtype is None else dtype)
     if kind.kind not in "fc":
         raise TypeError(f"random numbers that are not whole do not fit {kind}: draw floats, or gs.randint")
-    made = draw(shape) if kind == np.float64 or kind != np.float32 else draw(shape, dtype=np.float32)
+    made = draw(shape, dtype=kind) if kind == np.float32 else draw(shape)
     return finished(made, requires_grad, device, kind)
 
 

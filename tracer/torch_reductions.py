@@ -9,7 +9,6 @@ import numpy as np
 
 from ..runtime.errors import ShapeError
 from ..runtime.rules import softmaxes
-from ..runtime.rules.support import not_zero
 from . import storage
 from .constructors import arange
 from .operand import Operand
@@ -267,9 +266,7 @@ def dist(self: Any, other: Any, p: Any = 2) -> Any:
 def logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
     """`log(sum(exp(x)))` along axes, without an overflow; of nothing but -inf it is -inf."""
     axes = _axes_of(self, dim)
-    top = np.max(self.detach(), axis=axes, keepdims=True)
-    total = np.sum(np.exp(self - np.where(np.isfinite(top), top, 0)), axis=axes, keepdims=True)
-    found = np.log(not_zero(total)) + top
+    found = softmaxes.logsumexp(self, axes)
     return found if keepdim or not self.ndim else np.squeeze(found, axes)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from ..runtime.errors import AutogradError, ShapeError
 from ..runtime.rules.indexing import index_set
 from .constructors import arange, zeros
-from .count import size_of
+from .count import axis_among, size_of
 from .modes import LOCAL
 from .operand import levels_of, wrap
 from .site import blame
@@ -30,11 +29,7 @@ def _method(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def axis_of(self: Any, dim: Any, more: int = 0) -> int:
     """`dim` counted from the front; IndexError where the tensor (with `more` axes) has no such axis."""
-    n: int = max(self.ndim + more, 1)
-    axis = int(operator.index(dim))
-    if not -n <= axis < n:
-        raise blame(IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {axis})"))
-    return axis % n
+    return axis_among(self.ndim + more, dim)
 
 
 @_method

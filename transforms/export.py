@@ -83,6 +83,12 @@ def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label:
         )
     functions = [path[1] for path in made.reads if path[0] == "attribute" and path.name == "__code__"]
     arrays = {name: path.read() for name, path in made.entry.extras}
+    other = next((name for name, value in arrays.items() if not isinstance(value, np.ndarray)), None)
+    if other is not None:
+        raise CompileError(
+            f"gs.export: `{label}` draws random numbers from `{other}`, which it reads from outside, and an exported module "
+            "gives the same for the same arguments. Draw before, and pass the numbers."
+        )
     return Captured(made.entry.specialisation.text, result, arrays, functions)
 
 

@@ -28,36 +28,12 @@ from .activations import (
     tanhshrink,
     threshold,
 )
-from .attention import (
-    scaled_dot_product_attention,
-)
-from .classes import (
-    cross_entropy,
-    nll_loss,
-)
-from .convolution import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
-from .dropout import (
-    alpha_dropout,
-    dropout,
-    dropout1d,
-    dropout2d,
-    dropout3d,
-    feature_alpha_dropout,
-)
-from .embedding import (
-    embedding,
-)
-from .linear import (
-    bilinear,
-    linear,
-)
+from .attention import scaled_dot_product_attention
+from .classes import cross_entropy, nll_loss
+from .convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from .dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
+from .embedding import embedding
+from .linear import bilinear, linear
 from .losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -77,18 +53,8 @@ from .margins import (
     soft_margin_loss,
     triplet_margin_loss,
 )
-from .normalization import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-    layer_norm,
-    rms_norm,
-)
-from .padding import (
-    fold,
-    pad,
-    unfold,
-)
+from .normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
+from .padding import fold, pad, unfold
 from .pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -100,18 +66,8 @@ from .pooling import (
     max_pool2d,
     max_pool3d,
 )
-from .softmaxes import (
-    log_softmax,
-    logsumexp,
-    softmax,
-    softmin,
-)
-from .vectors import (
-    cosine_similarity,
-    normalize,
-    one_hot,
-    pairwise_distance,
-)
+from .softmaxes import log_softmax, logsumexp, softmax, softmin
+from .vectors import cosine_similarity, normalize, one_hot, pairwise_distance
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -21,10 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 ROOT_2_OVER_PI = math.sqrt(2 / math.pi)
-SELU_ALPHA, SELU_SCALE = (
-    1.6732632423543772,
-    1.0507009873554805,
-)  # Klambauer et al. 2017, "Self-normalizing neural networks"
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805  # Klambauer et al. 2017
 
 
 def relu(input: Any, inplace: bool = False) -> Any:

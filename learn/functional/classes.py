@@ -113,9 +113,8 @@ def _classes(input: Any, weight: Any, name: str) -> int:
         raise ShapeError(
             "Expected 1 or more dimensions (got 0): the input has the shape (classes,), (batch, classes) or more"
         )
-    classes = int(
-        input.shape[min(np.ndim(input) - 1, 1)]
-    )  # a number: what is drawn before (dropout) may give the input
+    # A number, though the input may come of what was drawn (dropout), whose sizes a capture follows.
+    classes = int(input.shape[min(np.ndim(input) - 1, 1)])
     if weight is not None and np.shape(weight) != (classes,):
         raise ShapeError(
             f"{name}weight tensor should be defined either for all {classes} classes or no classes "

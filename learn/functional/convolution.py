@@ -14,7 +14,7 @@ import numpy as np
 
 from ...runtime.errors import ShapeError
 from ...runtime.rules.windows import folded, lie, windows
-from .shared import arrays
+from .shared import arrays, per_axis
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 
@@ -110,15 +110,13 @@ def conv_transpose3d(
 
 def lengths(name: str, value: Lengths, n: int) -> tuple[int, ...]:
     """One number for each of `n` axes; a single one stands for all."""
-    found = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    if len(found) == 1:
-        found *= n
+    found = per_axis(value, n)
     if len(found) != n:
         raise ShapeError(
             f"expected {name} to be a single integer value or a list of {n} values to match the convolution dimensions, "
             f"but got {name}={list(found)}"
         )
-    return tuple([int(v) for v in found])
+    return found
 
 
 def _convolved(

@@ -66,9 +66,9 @@ def cosine_embedding_loss(
     """
     input1, input2, target = paired(input1, input2, target)
     if np.ndim(target) > 1 or not np.ndim(input1) == np.ndim(input2) == np.ndim(target) + 1:
-        many = "0D or 1D target tensor expected, multi-target not supported: "
+        many = "0D or 1D target tensor expected, multi-target not supported: " if np.ndim(target) > 1 else ""
         raise RuntimeError(
-            f"{many * (np.ndim(target) > 1)}{np.ndim(target)}D target tensor expects {np.ndim(target) + 1}D input tensors, "
+            f"{many}{np.ndim(target)}D target tensor expects {np.ndim(target) + 1}D input tensors, "
             f"but found inputs with sizes {np.shape(input1)} and {np.shape(input2)}."
         )
     tiny = 1e-12

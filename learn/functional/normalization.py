@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import ShapeError
-from .shared import arrays, constant
+from .shared import arrays, axis_of, constant
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
 
@@ -121,9 +121,7 @@ def batch_norm(
     (x,) = arrays(input)
     shape = np.shape(x)
     if len(shape) < 2:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], but got 1)"
-        )
+        axis_of(x, 1)  # raises, as PyTorch does
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     named = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}

@@ -124,9 +124,8 @@ def fold(
     (x,) = arrays(input)
     if np.ndim(x) not in (2, 3):
         raise ShapeError(f"Expected 2D or 3D (batch mode) tensor for fold, but got: {list(np.shape(x))}")
-    out, size, pads = (
-        lengths(*v, 2) for v in (("output_size", output_size), ("kernel_size", kernel_size), ("padding", padding))
-    )
+    out, size = lengths("output_size", output_size, 2), lengths("kernel_size", kernel_size, 2)
+    pads = lengths("padding", padding, 2)
     strides, dilations = lengths("stride", stride, 2), lengths("dilation", dilation, 2)
     how = rules.lie(size, strides, dilations, 0)
     full = [n + 2 * p for n, p in zip(out, pads, strict=True)]

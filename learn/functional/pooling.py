@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.errors import ShapeError
 from ...runtime.rules.windows import Lie, first_hits, lie, max_windows, windows
-from .shared import arrays
+from .shared import arrays, per_axis
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
@@ -191,14 +191,10 @@ def _adaptive(name: str, n: int, input: Any, output_size: Any) -> Any:
             raise ShapeError(
                 f"{name}: elements of output_size must be greater than or equal to 0 but received {list(given)}"
             )
-        k = np.shape(x)[axis]
-        cuts = [(slice(j * k // m, -(-(j + 1) * k // m)), *[slice(None)] * (-axis - 1)) for j in range(m)]
-        x = np.stack([np.mean(x[(..., *cut)], axis=axis) for cut in cuts], axis=axis) if m else x[(..., *_none(axis))]
+        k, rest = np.shape(x)[axis], [slice(None)] * (-axis - 1)
+        pieces = [x[(..., slice(j * k // m, -(-(j + 1) * k // m)), *rest)] for j in range(m)]
+        x = np.stack([np.mean(v, axis=axis) for v in pieces], axis=axis) if m else x[(..., slice(0, 0), *rest)]
     return x
-
-
-def _none(axis: int) -> tuple[slice, ...]:
-    return (slice(0, 0), *[slice(None)] * (-axis - 1))
 
 
 class Plan:
@@ -229,10 +225,8 @@ class Plan:
             )
         self.many = np.ndim(x) == n + 2
         self.how: Lie = lie(self.size, strides, dilations, int(self.many))
-        self.beyond, counts = (
-            [],
-            [],
-        )  # what the last windows reach over behind the padding, and how many windows there are
+        self.beyond: list[int] = []  # how far the last windows reach over the padding
+        counts = []  # how many windows there are
         for m, p, s, k in zip(np.shape(x)[-n:], self.padding, strides, span, strict=True):
             room = int(m) + 2 * p - k
             count = (-(-room // s) if ceil else room // s) + 1
@@ -269,9 +263,7 @@ class Plan:
 
 
 def _each(name: str, what: str, value: Any, n: int) -> tuple[int, ...]:
-    found = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    if len(found) == 1:
-        found *= n
+    found = per_axis(value, n)
     if len(found) != n:
         raise ShapeError(f"{name}: {what} must either be a single int, or a tuple of {n} ints, but got {value}")
-    return tuple([int(v) for v in found])
+    return found

@@ -10,6 +10,7 @@ import numpy as np
 from ...runtime.errors import ShapeError
 from ...runtime.registry import require
 from ...runtime.rules.support import literal
+from ...tracer.count import axis_among
 from ...tracer.dispatch import apply
 from ...tracer.graph import Node
 from ...tracer.modes import LOCAL
@@ -63,11 +64,14 @@ def _whole(x: Any) -> Any:
 
 
 def axis_of(x: Any, dim: int) -> int:
-    """`dim` as a position; a number counts as having one axis."""
-    rank = max(np.ndim(x), 1)
-    if not -rank <= dim < rank:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
-    return dim % rank
+    """`dim` counted from the front of the axes of `x`."""
+    return axis_among(np.ndim(x), dim)
+
+
+def per_axis(value: Any, n: int) -> tuple[int, ...]:
+    """A number, or several, as one for each of `n` axes; another count is the caller's to reject."""
+    found = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    return tuple([int(v) for v in (found * n if len(found) == 1 else found)])
 
 
 def written(x: Any, inplace: bool, value: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...runtime.rules import softmaxes as rules
-from ...runtime.rules.support import not_zero
 from .shared import arrays, axis_of
 
 __all__ = ["log_softmax", "logsumexp", "softmax", "softmin"]
@@ -73,7 +72,5 @@ def logsumexp(input: Any, dim: int | tuple[int, ...], keepdim: bool = False) -> 
         axis_of(x, dim if isinstance(dim, int) else 0)
         return x
     axis = tuple([axis_of(x, d) for d in dim]) if isinstance(dim, tuple) else axis_of(x, dim)
-    top = rules.peak(x, axis)
-    total = np.sum(np.exp(x - np.where(np.isfinite(top), top, 0)), axis=axis, keepdims=True)
-    found = np.log(not_zero(total)) + top
+    found = rules.logsumexp(x, axis)
     return found if keepdim else np.squeeze(found, axis)

@@ -105,9 +105,8 @@ def _iterate(
     tolerance_change: float, history_size: int, **_: Any,
 ) -> None:  # fmt: skip
     """Iterations of a fixed length, until one of the limits is met."""
-    pairs: list[tuple[Any, Any]] = state.setdefault(
-        "pairs", []
-    )  # of each step kept: how far, and how the gradient changed
+    # Of each step kept: how far it went, and how the gradient changed.
+    pairs: list[tuple[Any, Any]] = state.setdefault("pairs", [])
     for k in range(max_iter):
         gradient, before = problem.gradient, loss
         state["n_iter"] += 1

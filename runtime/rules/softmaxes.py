@@ -8,6 +8,7 @@ import numpy as np
 
 from ..ops import Kind
 from ..registry import primitive, rule
+from .support import not_zero
 
 # As compositions these keep exp(z) beside the result, and eagerly take half as long again (32 x 10 by benchmarks/losses.py).
 # Compiled, at 256 x 100, that of softmax takes as long or longer, that of log_softmax 0.9 times as long.
@@ -43,6 +44,13 @@ def peak(x: Any, axis: Any) -> Any:
 
 
 rule(peak, x=None)
+
+
+def logsumexp(x: Any, axis: Any) -> Any:
+    """log(sum(exp(x))) along axes, which stay, without an overflow; of nothing but -inf it is -inf."""
+    top = peak(x, axis)
+    total = np.sum(np.exp(x - np.where(np.isfinite(top), top, 0)), axis=axis, keepdims=True)
+    return np.log(not_zero(total)) + top
 
 
 # `x[np.arange(n), index]` names each element once, which the rule of indexing cannot know: np.add.at takes 20 times as long.

@@ -21,7 +21,7 @@ from .cache_key import cache_key
 from .capture.capture import Capture
 from .capture.generators import copies_of, is_generator, modules_of, muted
 from .capture.outside import is_constant, own_code
-from .capture.sizes import Size
+from .capture.sizes import Shape, Size
 from .capture.varying import NumberNeededError
 from .capture.written import OverlapError, left_otherwise, reads_other_strides, returned
 from .difference import difference
@@ -242,6 +242,9 @@ def _captured(
         finally:
             capture.settle()
         leaves, structure = flatten_row(raw)
+        if any(type(leaf) is Shape for leaf in leaves):
+            raw = unflatten(structure, [tuple(leaf) if type(leaf) is Shape else leaf for leaf in leaves])
+            leaves, structure = flatten_row(raw)
         outputs = [_output(capture, leaf) for leaf in leaves]
         if capture.kept and capture.regions is not None and any(map(capture.regions.is_loose, outputs)):
             capture.abandoned = True

@@ -18,7 +18,7 @@ from .conds import write_cond
 from .docstrings import with_returns
 from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
-from .literals import constant_tree, in_place_of
+from .literals import constant_tree, given_tree, in_place_of
 from .loops import write_scan
 from .naming import Cotangents, Names, name_values
 from .printer import note, to_source
@@ -157,7 +157,7 @@ class Emitter:
 
     def returned(self, tree: Any, outputs: list[Any]) -> Any:
         """The returned expression: a tree of outputs."""
-        return result_of(tree, lambda v: self.trees[v] if isinstance(v, Value) else constant_tree(v), outputs)
+        return result_of(tree, lambda v: self.trees[v] if isinstance(v, Value) else given_tree(v), outputs)
 
     def definition(self, name: str, docstring: str, result: Any) -> Any:
         """The definition around the statements."""

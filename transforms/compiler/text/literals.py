@@ -11,7 +11,7 @@ import numpy as np
 
 from ....runtime.ir import Call, Value
 
-__all__ = ["constant_tree", "in_place_of", "joined_text", "new_axis"]
+__all__ = ["constant_tree", "given_tree", "in_place_of", "joined_text", "new_axis"]
 
 _ARITHMETIC = frozenset(["+", "-", "*", "/"])
 _EXACT = 1 << 11  # below, every float type has all integers
@@ -81,6 +81,12 @@ def constant_tree(x: Any) -> Any:
             args=[constant_tree(e) for e in (x.start, x.stop, x.step)], keywords=[],
         )  # fmt: skip
     raise TypeError(f"a constant of type {type(x).__name__} cannot be written as source: {x!r}")
+
+
+def given_tree(x: Any) -> Any:
+    """A constant that is given back: a dtype is itself, not the type that NumPy takes for it."""
+    made = constant_tree(x)
+    return gast.Call(func=_attribute("np", "dtype"), args=[made], keywords=[]) if isinstance(x, np.dtype) else made
 
 
 def new_axis(ndim: int, axis: int) -> Any:
