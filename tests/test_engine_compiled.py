@@ -171,11 +171,17 @@ def strides(x: Any) -> Any:
     return np.sum(y) * y.strides[0]
 
 
+def a_tensor_of_its_own(x: Any) -> Any:
+    w = gs.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    np.sum(w * w).backward()
+    return np.sum(w.grad * x)
+
+
 MODELLED = [
     detach, detach_of_an_argument, detach_in_place, a_write_into_what_was_detached, a_write_into_what_others_detached,
     a_write_under_no_grad, requires_grad, retain_grad, backward_of_a_part, grad_of_a_part, grad_of_a_part_as_a_constant,
     questions_to_the_graph, function, custom_vjp, checkpoint, enable_grad, disabled_hooks, functional_vjp,
-    functional_jvp, functional_vhp, functional_hvp, copies, strides,
+    functional_jvp, functional_vhp, functional_hvp, copies, strides, a_tensor_of_its_own,
 ]  # fmt: skip
 ON_ARRAYS = [function, custom_vjp, checkpoint, enable_grad, disabled_hooks, copies, strides]  # no methods of Tensors
 
@@ -285,12 +291,6 @@ def functional_hessian(x: Any) -> Any:
     return np.sum(functional.hessian(lambda a: (a**3).sum(), x, create_graph=True) @ x)  # <-
 
 
-def a_tensor_of_its_own(x: Any) -> Any:
-    w = gs.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    np.sum(w * w).backward()  # <-
-    return np.sum(w.grad * x)
-
-
 def a_global_tensor(x: Any) -> Any:
     (g,) = gs.autograd.grad(np.sum(W**3), W)  # <-
     return np.sum(g * x)
@@ -347,7 +347,6 @@ EAGER = {
     gradcheck: "runs gradcheck",
     functional_jacobian: "goes over the elements of a Tensor one by one",
     functional_hessian: "goes over the elements of a Tensor one by one",
-    a_tensor_of_its_own: "array of unknown origin",
     a_global_tensor: "reads `W`, a Tensor, whose changes it could not notice",
     grad_that_is_set: "stores the attribute `grad`",
     data: "takes the plain array of a traced value",
