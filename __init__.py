@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as _numpy  # noqa: F401  # before all else: benchmarks/import_time.py gave 1.5 behind typing, 1.22 here
+import numpy as _numpy  # before all else: benchmarks/import_time.py gave 1.5 behind typing, 1.22 here
 
 # isort: split
 import importlib
@@ -127,13 +127,23 @@ _LATER |= {"compat": "compat", "numpy": "numpy", "scipy": "scipy", **{name: f"le
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_elsewhere(name)}")
     module = importlib.import_module(f".{_LATER[name]}", __name__)
     if name == "default_generator":
         return module.generator()  # while capturing it is another
     found = module if name in _MODULES else getattr(module, name)
     globals()[name] = found
     return found
+
+
+def _elsewhere(name: str) -> str:
+    """Where those who know PyTorch find an operation that they look for here."""
+    known = {"cat": "concatenate"}.get(name, name)
+    if name.startswith("_"):
+        return ""
+    if hasattr(_numpy, known):
+        return f"; operations and types are NumPy's: np.{known}"
+    return f"; it is a method: t.{name}()" if hasattr(Tensor, name) else ""
 
 
 def __dir__() -> list[str]:

@@ -48,7 +48,8 @@ def outputs(codes: list[str], name: str) -> list[str]:
     """What each block prints; together they are one program, `name`, whose lines are numbered through."""
     program = "".join(codes)
     linecache.cache[name] = (len(program), None, program.splitlines(keepends=True), name)
-    module = sys.modules["document"] = types.ModuleType("document")  # where generated source finds ops of the document's
+    # Where generated source finds ops of the document's.
+    module = sys.modules["document"] = types.ModuleType("document")
     space = vars(module)
     printed, line = [], 0
     for code in codes:

@@ -397,3 +397,15 @@ def test_hooks_around_a_compiled_call_are_not_its_own() -> None:
         for _ in range(3):
             np.testing.assert_array_equal(compiled(X), np.exp(X))
     assert packed == []
+
+
+def test_a_result_with_a_history_is_a_tensor_from_the_first_call_on() -> None:
+    def loss(x: Any) -> Any:
+        return np.sum((x - W) ** 2)
+
+    compiled = gs.compile(loss)
+    with pytest.warns(gs.EagerWarning, match="reads `W`, a Tensor"):
+        first = compiled(X)
+    for out in (first, compiled(X)):
+        (g,) = gs.autograd.grad(out, W)
+        same(g, 2 * (W.detach() - X))

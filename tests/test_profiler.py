@@ -527,7 +527,8 @@ def test_its_names() -> None:
     assert isinstance(prof.function_events, EventList)
     assert isinstance(prof.function_events[0], FunctionEvent)
     assert list(inspect.signature(profile.__init__).parameters)[1:] == [
-        "enabled", "record_shapes", "profile_memory", "with_stack"
+        "enabled", "use_cuda", "use_device", "record_shapes", "with_flops", "profile_memory", "with_stack", "with_modules",
+        "use_kineto", "use_cpu",
     ]  # fmt: skip
     assert "cpu_time=" in repr(prof.events()[0])
     assert "count=1" in repr(prof.key_averages()[0])

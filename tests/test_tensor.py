@@ -147,7 +147,7 @@ def test_printing_names_the_graph() -> None:
     assert repr(leaf(2.0) / 3) == "tensor(0.6667, grad_fn=<DivBackward0>)"
     assert repr(leaf(2.0) ** 2) == "tensor(4., grad_fn=<PowBackward0>)"
     assert f"{leaf(2.0):.3f}" == "2.000"
-    assert f"{leaf(2.0)}" == "tensor(2., requires_grad=True)"
+    assert f"{leaf(2.0)}" == "2.0"  # as PyTorch has it
 
 
 def test_a_long_line_puts_grad_fn_on_the_next() -> None:

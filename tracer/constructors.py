@@ -10,6 +10,7 @@ import numpy as np
 from ..runtime.registry import require
 from .count import size_of
 from .dispatch import apply
+from .exchange import on_cpu
 from .modes import LOCAL
 from .operand import Operand, made_in_inference, wrap
 
@@ -21,8 +22,7 @@ __all__ = [
 
 def finished(made: Any, requires_grad: bool, device: Any = None, dtype: Any = None) -> Any:
     """A new Tensor as it was asked for. Raises ValueError for another device, DtypeError where ints were to require grad."""
-    if device is not None and str(device) != "cpu":
-        raise ValueError(f"a Tensor lies on the device 'cpu', not on {device!r}")
+    on_cpu(device)
     tensor = made if isinstance(made, Operand) else _wrapped(np.asarray(made))
     if dtype is not None and tensor.dtype != np.dtype(dtype):
         tensor = tensor.astype(dtype)

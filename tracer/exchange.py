@@ -12,7 +12,7 @@ from .dispatch import apply
 from .exits import leave
 from .operand import Operand, wrap
 
-__all__ = ["Exchange", "from_dlpack", "literal"]
+__all__ = ["Exchange", "from_dlpack", "literal", "on_cpu"]
 
 
 class Exchange(Operand):
@@ -60,6 +60,12 @@ def literal(data: Any, array: np.ndarray[Any, Any]) -> Any:
     return apply(require(np.array), (data,), {"dtype": array.dtype})
 
 
+def on_cpu(device: Any) -> None:
+    """ValueError where another device than the CPU is asked for."""
+    if device is not None and str(device).partition(":")[0] != "cpu":
+        raise ValueError(f"a Tensor lies on the device 'cpu', not on {device!r}")
+
+
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Any:
     """A Tensor on the memory of another library's array, by the DLPack protocol: nothing is copied unless `copy=True`.
 
@@ -74,8 +80,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     if isinstance(x, Operand):
         value = leave(x, "dlpack")
         return wrap(np.array(value) if copy else value)
-    if device not in (None, "cpu"):
-        raise ValueError(f"a Tensor lies on the device 'cpu', not on {device!r}")
+    on_cpu(device)
     try:
         array = np.from_dlpack(x)
     except (BufferError, RuntimeError) as error:

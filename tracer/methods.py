@@ -41,6 +41,25 @@ def _method(fn: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+def _reduction(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        words = _words(kwargs)
+        if args and type(args[0]) is bool and spreads:  # std(unbiased)
+            words["ddof"], args = int(args[0]), ()
+        elif len(args) > 1 and type(args[1]) is bool:  # sum(dim, keepdim), std(dim, unbiased, keepdim)
+            words |= dict(zip(("ddof", "keepdims") if spreads else ("keepdims",), args[1:], strict=False))
+            args = args[:1]
+        if args and type(args[0]) is list:
+            args = (tuple(args[0]), *args[1:])
+        elif type(words.get("axis")) is list:
+            words["axis"] = tuple(words["axis"])
+        return apply(op, (self, *args), words)
+
+    op, spreads = require(fn), fn in (np.std, np.var)
+    method.__doc__ = f"`{op.path}` of this tensor."
+    return method
+
+
 def _unary(fn: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, **kwargs: Any) -> Any:
         return apply(op, (self,), _words(kwargs)) if kwargs or several else apply1(op, self)
@@ -78,14 +97,16 @@ def _fill(self: Any, value: Any) -> None:
 
 
 _FROM_NUMPY = (
-    "all", "any", "argmax", "argmin", "argpartition", "cumprod", "cumsum", "dot", "mean", "prod", "ravel", "round",
-    "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
+    "argpartition", "cumprod", "cumsum", "dot", "ravel", "round", "searchsorted", "squeeze", "swapaxes", "take", "trace",
 )  # fmt: skip
+_REDUCTIONS = ("all", "any", "argmax", "argmin", "mean", "prod", "std", "sum", "var")
 
 
 def _install() -> None:
     for name in _FROM_NUMPY:
         setattr(Tensor, name, _method(getattr(np, name)))
+    for name in _REDUCTIONS:
+        setattr(Tensor, name, _reduction(getattr(np, name)))
     for op in ops():
         one = op.kind in (Kind.elementwise, Kind.linear) and op.signature == "x" and isinstance(op.fn, np.ufunc)
         if one and not hasattr(Tensor, op.name):

@@ -14,7 +14,7 @@ from ..runtime.errors import AutogradError, DtypeError
 from .backward import backward, may_be_grad
 from .count import Count, counted, elements
 from .dispatch import apply, install
-from .exchange import Exchange, literal
+from .exchange import Exchange, literal, on_cpu
 from .exits import leave, warn_at_user
 from .foreign import KNOWN
 from .graph import AccumulateGrad, Pick, extra_of
@@ -31,7 +31,7 @@ from .views import DETACHED, detached
 __all__ = ["Tensor", "tensor"]
 
 
-def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, *, device: Any = None) -> Tensor:
     """A new leaf Tensor with a copy of `data` (default dtype: NumPy's, float64 for floats).
 
     Raises DtypeError where `requires_grad` is asked of something that is not floating-point or complex.
@@ -40,6 +40,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     >>> gs.tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
+    on_cpu(device)
     source = data if LOCAL.watch is not None and isinstance(data, Operand) else None
     if isinstance(data, Operand):
         data = leave(data, "data")
@@ -328,9 +329,9 @@ class Tensor(Operators, Exchange):
 
     def __format__(self, spec: str) -> str:
         value = leave(self, "format", spec)
-        if not spec:
-            return str(value) if self._is_plain() else tensor_text(self, value)
-        return format(value[()] if isinstance(value, np.ndarray) and not value.shape else value, spec)
+        if spec or not np.ndim(value):
+            return format(value[()] if isinstance(value, np.ndarray) and not value.shape else value, spec)
+        return str(value) if self._is_plain() else tensor_text(self, value)
 
     def __repr__(self) -> str:
         value = leave(self, "repr")

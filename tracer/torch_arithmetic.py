@@ -14,10 +14,12 @@ from ..runtime.rules.elementwise import sigmoid
 from .dispatch import Foreign, apply, apply1, apply2
 from .exits import leave
 from .site import blame
+from .torch_methods import Methods
 
-__all__ = ["METHODS"]
+__all__ = ["METHODS", "times"]
 
-METHODS: dict[str, Callable[..., Any]] = {}
+METHODS = Methods()
+_method = METHODS.take
 
 
 def _binary(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,24 +85,20 @@ METHODS.update({name: _special(fn) for name, fn in _SPECIAL.items()})
 METHODS["polygamma"] = _special("polygamma", "n")
 
 
-def _method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    METHODS[fn.__name__] = fn
-    return fn
-
-
 @_method
 def add(self: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """This tensor plus `alpha` times another, or a number."""
-    return np.add(self, _times(other, alpha), out=out) if out is not None else self + _times(other, alpha)
+    return np.add(self, times(other, alpha), out=out) if out is not None else self + times(other, alpha)
 
 
 @_method
 def sub(self: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """This tensor less `alpha` times another, or a number."""
-    return np.subtract(self, _times(other, alpha), out=out) if out is not None else self - _times(other, alpha)
+    return np.subtract(self, times(other, alpha), out=out) if out is not None else self - times(other, alpha)
 
 
-def _times(other: Any, alpha: Any) -> Any:
+def times(other: Any, alpha: Any) -> Any:
+    """`alpha * other`, which is `other` itself where the factor was left away."""
     return other if type(alpha) is int and alpha == 1 else other * alpha
 
 
@@ -149,13 +147,13 @@ def lerp(self: Any, end: Any, weight: Any) -> Any:
 @_method
 def addcmul(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """`self + value * tensor1 * tensor2`."""
-    return self + _times(tensor1 * tensor2, value)
+    return self + times(tensor1 * tensor2, value)
 
 
 @_method
 def addcdiv(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """`self + value * tensor1 / tensor2`."""
-    return self + _times(np.true_divide(tensor1, tensor2), value)
+    return self + times(np.true_divide(tensor1, tensor2), value)
 
 
 @_method

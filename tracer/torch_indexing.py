@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,14 @@ from ..runtime.rules.indexing import index_add_at, index_set
 from .constructors import arange
 from .operand import Operand
 from .site import blame
+from .torch_arithmetic import times
+from .torch_methods import Methods
 from .torch_shaping import axis_of
 
 __all__ = ["METHODS"]
 
-METHODS: dict[str, Callable[..., Any]] = {}
-
-
-def _method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    METHODS[fn.__name__] = fn
-    return fn
+METHODS = Methods()
+_method = METHODS.take
 
 
 def _whole(index: Any, name: str) -> Any:
@@ -187,8 +184,7 @@ def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, *, in
 @_method
 def index_add(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """A copy to which the slices of `source`, times `alpha`, are added at these places of an axis."""
-    added = source if type(alpha) is int and alpha == 1 else alpha * source
-    return index_add_at(self, _along(axis_of(self, dim), _whole(index, "index_add")), added)
+    return index_add_at(self, _along(axis_of(self, dim), _whole(index, "index_add")), times(source, alpha))
 
 
 @_method

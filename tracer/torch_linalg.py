@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..runtime.errors import ShapeError
 from .site import blame
+from .torch_arithmetic import times
+from .torch_methods import Methods
 
 __all__ = ["METHODS"]
 
-METHODS: dict[str, Callable[..., Any]] = {}
-
-
-def _method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    METHODS[fn.__name__] = fn
-    return fn
+METHODS = Methods()
+_method = METHODS.take
 
 
 def _ranks(name: str, n: int, **operands: Any) -> None:
@@ -30,14 +27,10 @@ def _ranks(name: str, n: int, **operands: Any) -> None:
             )
 
 
-def _scaled(x: Any, factor: Any) -> Any:
-    return x if type(factor) is int and factor == 1 else factor * x
-
-
 def _sum(self: Any, product: Any, beta: Any, alpha: Any) -> Any:
     if type(beta) is int and beta == 0:  # what stands in self, NaN included, does not matter
-        return _scaled(product, alpha)
-    return _scaled(self, beta) + _scaled(product, alpha)
+        return times(product, alpha)
+    return times(self, beta) + times(product, alpha)
 
 
 @_method

@@ -11,23 +11,23 @@ import numpy as np
 from . import storage
 from .constructors import empty, finished, full, ones, zeros
 from .count import elements, size_of
+from .exchange import on_cpu
 from .exits import leave
 from .generator import generator as _generator
 from .operand import Operand
 from .tensor import tensor
+from .torch_methods import Methods
 from .versions import own_array, owner_of
 
 __all__ = ["METHODS", "UntypedStorage"]
 
-METHODS: dict[str, Any] = {}
+METHODS = Methods()
+_method = METHODS.take
 
 
-def _method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    METHODS[fn.__name__] = fn
-    return fn
+# Dtypes and devices
 
-
-# Dtypes
+_DEVICES = ("cpu", "cuda", "mps", "xpu", "meta")  # what PyTorch calls them
 
 
 def _cast(name: str, kind: str) -> Callable[..., Any]:
@@ -64,14 +64,10 @@ def to(
             device = given
         elif given is not None and not isinstance(given, bool):
             dtype = given
-    if device is not None and str(device).partition(":")[0] != "cpu":
-        raise ValueError(f"a Tensor lies on the device 'cpu', not on {device!r}")
+    on_cpu(device)
     if dtype is not None and self.dtype != np.dtype(dtype):
         return self.astype(dtype)
     return np.copy(self) if copy else self
-
-
-_DEVICES = ("cpu", "cuda", "mps", "xpu", "meta")
 
 
 def type_(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ABSENT", "ELSEWHERE", "HOMES", "IN_PLACE", "NOTES", "Later", "install"]
+__all__ = ["ABSENT", "ELSEWHERE", "HOMES", "IN_PLACE", "NOTES", "Later", "Methods", "install"]
 
 # The modules whose METHODS hold them. They are loaded when one of their names is first asked for.
 HOMES = {
@@ -118,7 +119,6 @@ NOTES = {
     "T": "all axes in reverse order",
     "take": "`take(indices, axis)`; of all elements in order without an axis",
     "to": "a dtype, another tensor's, or 'cpu'",
-    "tolist": "",
     "topk": "of equal elements the first",
     "trace": "`offset`, `axis1`, `axis2` too",
     "transpose": (
@@ -160,11 +160,21 @@ ABSENT = {
 
 # Names of PyTorch that are made by the class itself, by methods.py (NumPy's by their own name) or by inplace.py.
 ELSEWHERE = (
-    "abs absolute acos arccos arccosh arcsin arcsinh arctan arctanh argmax argmin ceil conj cos cosh data detach detach_ exp "
-    "exp2 expm1 fill_ floor frexp grad grad_fn is_inference is_leaf isfinite isinf isnan log log10 log1p log2 logical_not "
-    "nbytes ndim neg negative positive real reciprocal register_hook register_post_accumulate_grad_hook requires_grad "
-    "requires_grad_ reinforce retain_grad retains_grad multinomial volatile signbit sin sinh sqrt square tan tanh trunc zero_"
+    "abs absolute acos arccos arccosh arcsin arcsinh arctan arctanh argmax argmin ceil conj cos cosh data detach detach_ "
+    "exp exp2 expm1 fill_ floor frexp grad grad_fn is_inference is_leaf isfinite isinf isnan log log10 log1p log2 "
+    "logical_not multinomial nbytes ndim neg negative positive real reciprocal register_hook "
+    "register_post_accumulate_grad_hook reinforce requires_grad requires_grad_ retain_grad retains_grad signbit sin sinh "
+    "sqrt square tan tanh tolist trunc volatile zero_"
 )
+
+
+class Methods(dict[str, Any]):
+    """The methods of one module, by name."""
+
+    def take(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """Take a function in under its own name: a decorator."""
+        self[fn.__name__] = fn
+        return fn
 
 
 class Later:

@@ -10,16 +10,13 @@ import numpy as np
 from ..runtime.errors import ShapeError
 from .constructors import arange
 from .site import blame
+from .torch_methods import Methods
 from .torch_shaping import axis_of
 
 __all__ = ["METHODS"]
 
-METHODS: dict[str, Callable[..., Any]] = {}
-
-
-def _method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    METHODS[fn.__name__] = fn
-    return fn
+METHODS = Methods()
+_method = METHODS.take
 
 
 def _parts(self: Any, lengths: list[Any], axis: int) -> tuple[Any, ...]:

@@ -13,11 +13,13 @@ from . import storage
 from .constructors import arange
 from .operand import Operand
 from .site import blame
+from .torch_methods import Methods
 from .torch_shaping import axis_of
 
 __all__ = ["METHODS", "Extremes", "Ranked"]
 
-METHODS: dict[str, Callable[..., Any]] = {}
+METHODS = Methods()
+_method = METHODS.take
 
 
 class Ranked(NamedTuple):
@@ -32,11 +34,6 @@ class Extremes(NamedTuple):
 
     min: Any
     max: Any
-
-
-def _method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    METHODS[fn.__name__] = fn
-    return fn
 
 
 def _axes_of(self: Any, dim: Any) -> Any:
@@ -66,9 +63,10 @@ def _extreme(name: str, position: Callable[..., Any], pairwise: Callable[..., An
             return pairwise(self, *args, **words)
         if "other" in words:
             return pairwise(self, words["other"])
-        if "dim" in words or "keepdim" in words:
+        by_position = len(args) == 2 and type(args[1]) is bool
+        if "dim" in words or "keepdim" in words or by_position:
             dim = words.pop("dim", args[0] if args else None)
-            keepdim = words.pop("keepdim", False)
+            keepdim = args[1] if by_position else words.pop("keepdim", False)
             if words or dim is None or isinstance(dim, (tuple, list)):
                 raise blame(
                     TypeError(f"{name}(dim=, keepdim=) takes one axis: a{name} takes several, {name}(axis=) too")

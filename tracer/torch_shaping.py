@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,13 @@ from .count import axis_among, size_of
 from .modes import LOCAL
 from .operand import levels_of, wrap
 from .site import blame
+from .torch_methods import Methods
 from .versions import own_array
 
 __all__ = ["METHODS", "axis_of"]
 
-METHODS: dict[str, Any] = {}
-
-
-def _method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    METHODS[fn.__name__] = fn
-    return fn
+METHODS = Methods()
+_method = METHODS.take
 
 
 def axis_of(self: Any, dim: Any, more: int = 0) -> int:

@@ -150,7 +150,8 @@ def gelu(input: Any, approximate: str = "none") -> Any:
         raise RuntimeError(f"approximate argument must be either none or tanh. It is {approximate!r}.")
     from scipy.special import ndtr
 
-    return x * ndtr(x)
+    share = ndtr(x)
+    return x * (share.astype(x.dtype) if x.dtype == np.float16 else share)  # SciPy's is float64 there
 
 
 def silu(input: Any, inplace: bool = False) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from ...runtime.errors import ShapeError
 from ...runtime.rules.softmaxes import log_softmax, peak, picked
 from ...runtime.rules.support import happens
-from .shared import arrays, decided_by, plain, reduced, reduction_of, taken, titled, undecided
+from .shared import arrays, decided_by, drawn, plain, reduced, reduction_of, taken, titled, undecided
 
 __all__ = ["cross_entropy", "nll_loss"]
 
@@ -155,7 +155,7 @@ def _checked(index: Any, classes: int, ignore_index: int) -> tuple[Any, Any]:
     """Indices within range, and which of them count (None: all of them); IndexError where one is out of range."""
     seen = decided_by(index)
     outside = (seen < 0) | (seen >= classes)
-    if undecided(outside):  # negative indices are not to be taken from the end
+    if undecided(outside) or drawn(outside):  # negative indices are not to be taken from the end
         kept = index != ignore_index
         return np.where(kept, np.where(index < 0, classes, index), 0), kept
     if not happens(outside) and not 0 <= ignore_index < classes:

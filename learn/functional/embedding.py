@@ -9,7 +9,7 @@ import numpy as np
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.rules.support import happens
 from ...runtime.rules.tables import rows
-from .shared import arrays, constant
+from .shared import arrays, constant, drawn
 
 __all__ = ["embedding"]
 
@@ -46,7 +46,9 @@ def embedding(
         if not -n <= padding_idx < n:
             raise AssertionError(f"Padding_idx must be within num_embeddings: {padding_idx}, of {n}")
         padding_idx = padding_idx % n
-    if happens((index < 0) | (index >= n)):
+    if drawn(index):
+        index = np.where(index < 0, n, index)  # NumPy's IndexError, and none taken from the end
+    elif happens((index < 0) | (index >= n)):
         raise IndexError(f"index out of range in self: the table has {n} rows, and the numbers must lie in [0, {n})")
     found = rows(table, index)
     if padding_idx is None:

@@ -12,7 +12,7 @@ from ...runtime.errors import ShapeError
 from ...runtime.rules.activations import cross_entropy_of_logit, cross_entropy_of_probability, raised
 from ...runtime.rules.activations import softplus as _softplus
 from ...runtime.rules.support import happens
-from .shared import alike, arrays, paired, reduced, reduction_of, titled, weighted
+from .shared import alike, arrays, drawn, paired, reduced, reduction_of, titled, weighted
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss", "kl_div", "l1_loss",
@@ -120,7 +120,9 @@ def binary_cross_entropy(
             f"Using a target size ({np.shape(target)}) that is different to the input size ({np.shape(input)}) is deprecated. "
             "Please ensure they have the same size."
         )
-    if np.size(input) and happens((input < 0) | (input > 1)):
+    if drawn(input):
+        input = np.where((input < 0) | (input > 1), np.nan, input)
+    elif np.size(input) and happens((input < 0) | (input > 1)):
         raise RuntimeError(
             "all elements of input should be between 0 and 1: binary_cross_entropy takes probabilities, "
             "binary_cross_entropy_with_logits any numbers"
@@ -219,8 +221,10 @@ def gaussian_nll_loss(
     """
     input, target, var = paired(input, target, var)
     how = reduction_of(reduction)
-    if np.size(var) and happens(var < 0):
-        raise ValueError("var has negative entry/entries")
+    if drawn(var):
+        var = np.where(var < 0, np.nan, var)
+    elif np.size(var) and happens(var < 0):
+        raise ValueError("var has negative entry/entries: variances are at least 0")
     shape, given = np.shape(input), np.shape(var)
     if given not in ((), shape):
         if given == shape[:-1]:

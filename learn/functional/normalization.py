@@ -69,8 +69,9 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                 f"shape {list(np.shape(v))} and input of shape {list(shape)}"
             )
-    grouped = np.reshape(x, (shape[0], num_groups, -1))
-    return _per_channel(np.reshape(_normalised(grouped, 2, eps), shape), weight, bias)
+    grouped = np.reshape(x, (shape[0], num_groups, shape[1] // num_groups, *shape[2:]))
+    axes = tuple(range(2, np.ndim(grouped)))
+    return _per_channel(np.reshape(_normalised(grouped, axes, eps), shape), weight, bias)
 
 
 def instance_norm(
@@ -138,8 +139,10 @@ def batch_norm(
         mean, var = (_beside(v, x) for v in arrays(running_mean, running_var))
         return _per_channel((x - mean) / np.sqrt(var + eps), weight, bias)
     axes = (0, *range(2, len(shape)))
-    if np.size(x) == shape[1]:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
+    if np.size(x) <= shape[1]:
+        if np.size(x):
+            raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
+        return _per_channel(np.copy(x), weight, bias)
     if running_mean is not None:
         _update(running_mean, np.mean(x, axis=axes), momentum)
         _update(running_var, np.var(x, axis=axes, ddof=1), momentum)

@@ -50,7 +50,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
             raise ShapeError(
                 f"narrow(): length must be non-negative: a padding of {pair} at dimension {axis} of {n} elements"
             )
-        if mode == "reflect" and max(pair) >= n:
+        if mode == "reflect" and max(pair) > 0 and max(pair) >= n:
             raise ShapeError(
                 "Padding size should be less than the corresponding input dimension, but got: padding "
                 f"{pair} at dimension {axis} of input {list(np.shape(x))}"

@@ -148,8 +148,8 @@ def _greatest(
     found = max_windows(padded, size, *how)
     if not return_indices:
         return plan.first(found)
-    count = np.cumsum(np.ones_like(x[:1, ..., :1] if plan.many else x[:1], dtype=np.int64)) - 1
-    places = np.reshape(count, (1, *np.shape(x)[1 : n + 1], *(1,) * plan.many))
+    shape = (1, *np.shape(x)[1 : n + 1], *(1,) * plan.many)
+    places = np.reshape(np.cumsum(np.ones_like(x, dtype=np.int64, shape=shape)) - 1, shape)
     hits = first_hits(padded, found, size, *how)
     where = np.sum(np.where(hits, windows(plan.padded(places, 0), *how), 0), axis=how.front)
     return plan.first(found), plan.first(where)

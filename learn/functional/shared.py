@@ -59,6 +59,12 @@ def undecided(x: Any) -> bool:
     return asked is not None and asked(_whole(x))
 
 
+def drawn(x: Any) -> bool:
+    """Whether a function is being compiled that drew (or printed) before it came to `x`: a decision by that comes too late."""
+    asked = getattr(LOCAL.recorder, "behind_effects", None)
+    return asked is not None and asked(_whole(x))
+
+
 def _whole(x: Any) -> Any:
     return x._whole() if hasattr(x, "_whole") else x
 

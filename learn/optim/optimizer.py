@@ -11,19 +11,25 @@ from typing import Any
 import numpy as np
 
 from ...tracer import Tensor, storage
+from ...tracer.autograd.profiler import record_function
 from ...tracer.modes import enable_grad, no_grad
 from .updates import Updates
 
 __all__ = ["Optimizer", "not_negative"]
 
-PIECE = 16384
+PIECE = 16384  # elements of a large array that are updated at a time
 _HINTS = frozenset(["foreach", "fused", "capturable"])  # how PyTorch is to run it, which changes no number
+# What may not be negative, in PyTorch's words.
+_NOT_NEGATIVE = {"lr": "learning rate", "eps": "epsilon value"} | {
+    name: f"{name} value" for name in ("momentum", "weight_decay", "alpha", "lr_decay", "initial_accumulator_value")
+}
 
 
-def not_negative(words: str, value: Any) -> None:
-    """Raise PyTorch's ValueError where an option is negative."""
-    if not value >= 0:
-        raise ValueError(f"Invalid {words}: {value}")
+def not_negative(options: dict[str, Any]) -> None:
+    """Raise PyTorch's ValueError where an option is negative that may not be."""
+    for name, words in _NOT_NEGATIVE.items():
+        if not options.get(name, 0) >= 0:
+            raise ValueError(f"Invalid {words}: {options[name]}")
 
 
 class Optimizer(Updates):
@@ -63,7 +69,7 @@ class Optimizer(Updates):
             if not isinstance(p, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
             if not p.is_leaf:
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise ValueError("can't optimize a non-leaf Tensor: give the leaves that it was computed from")
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if len({id(p) for p in listed}) != len(listed):
             warnings.warn(
@@ -92,7 +98,7 @@ class Optimizer(Updates):
             with enable_grad():
                 loss = closure()
         self._has_params("step")
-        with no_grad():
+        with no_grad(), record_function(f"Optimizer.step#{type(self).__name__}.step"):
             for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:
@@ -127,10 +133,13 @@ class Optimizer(Updates):
         """Go on where another optimiser was: its options, and what it remembers, copied and in the parameters' types."""
         groups, saved = self.param_groups, state_dict["param_groups"]
         if len(groups) != len(saved):
-            raise ValueError("loaded state dict has a different number of parameter groups")
+            raise ValueError(
+                f"loaded state dict has a different number of parameter groups: {len(saved)}, and the optimizer {len(groups)}"
+            )
         if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
             raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group: make the "
+                "optimizer with as many parameters"
             )
         named: dict[Any, Any] = {}
         for group, other in zip(groups, saved, strict=True):

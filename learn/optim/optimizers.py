@@ -38,15 +38,13 @@ class SGD(Optimizer):
         self, params: Any = None, lr: Any = 1e-3, momentum: Any = 0, dampening: Any = 0, weight_decay: Any = 0,
         nesterov: bool = False, *, maximize: bool = False, **hints: Any,
     ) -> None:  # fmt: skip
-        not_negative("learning rate", lr)
-        not_negative("momentum value", momentum)
-        not_negative("weight_decay value", weight_decay)
-        if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         options = {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
             "maximize": maximize,
         }  # fmt: skip
+        not_negative(options)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:
@@ -75,13 +73,11 @@ class Adam(Optimizer):
         weight_decay: Any = 0, amsgrad: bool = False, *, maximize: bool = False, decoupled_weight_decay: bool = False,
         **hints: Any,
     ) -> None:  # fmt: skip
-        not_negative("learning rate", lr)
-        not_negative("epsilon value", eps)
-        not_negative("weight_decay value", weight_decay)
         options = {
             "lr": lr, "betas": _betas(betas), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
             "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay,
         }  # fmt: skip
+        not_negative(options)
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:
@@ -91,7 +87,13 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: parameters shrink by `lr * weight_decay` (Loshchilov and Hutter, arXiv:1711.05101)."""
+    """Adam with decoupled weight decay: parameters shrink by `lr * weight_decay` (Loshchilov and Hutter, arXiv:1711.05101).
+
+    >>> import numpy as np, gradscribe as gs
+    >>> optimizer, w = gs.optim.AdamW(lr=0.1, weight_decay=0.5), np.array([1.0, -2.0])
+    >>> optimizer.update(w, np.array([3.0, -4.0]), optimizer.init(w))[0].round(6)
+    array([ 0.85, -1.8 ])
+    """
 
     def __init__(
         self, params: Any = None, lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8,
@@ -102,7 +104,13 @@ class AdamW(Adam):
 
 
 class Adamax(Optimizer):
-    """Adam by the largest gradient in place of the mean square (Kingma and Ba, arXiv:1412.6980, section 7.1)."""
+    """Adam by the largest gradient in place of the mean square (Kingma and Ba, arXiv:1412.6980, section 7.1).
+
+    >>> import numpy as np, gradscribe as gs
+    >>> optimizer, w = gs.optim.Adamax(lr=0.1), np.array([1.0, -2.0])
+    >>> optimizer.update(w, np.array([3.0, -4.0]), optimizer.init(w))[0].round(6)
+    array([ 0.9, -1.9])
+    """
 
     formula = staticmethod(formulas.adamax)
 
@@ -110,10 +118,8 @@ class Adamax(Optimizer):
         self, params: Any = None, lr: Any = 2e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8,
         weight_decay: Any = 0, *, maximize: bool = False, **hints: Any,
     ) -> None:  # fmt: skip
-        not_negative("learning rate", lr)
-        not_negative("epsilon value", eps)
-        not_negative("weight_decay value", weight_decay)
         options = {"lr": lr, "betas": _betas(betas), "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+        not_negative(options)
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:
@@ -122,7 +128,13 @@ class Adamax(Optimizer):
 
 
 class RMSprop(Optimizer):
-    """Steps over the root of a running mean of the squared gradient (Tieleman and Hinton, 2012), or of its variance."""
+    """Steps over the root of a running mean of the squared gradient (Tieleman and Hinton, 2012), or of its variance.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> optimizer, w = gs.optim.RMSprop(lr=0.01), np.array([1.0, -2.0])
+    >>> optimizer.update(w, np.array([3.0, -4.0]), optimizer.init(w))[0].round(6)
+    array([ 0.9, -1.9])
+    """
 
     formula = staticmethod(formulas.rmsprop)
 
@@ -130,15 +142,11 @@ class RMSprop(Optimizer):
         self, params: Any = None, lr: Any = 1e-2, alpha: Any = 0.99, eps: Any = 1e-8, weight_decay: Any = 0,
         momentum: Any = 0, centered: bool = False, *, maximize: bool = False, **hints: Any,
     ) -> None:  # fmt: skip
-        not_negative("learning rate", lr)
-        not_negative("epsilon value", eps)
-        not_negative("momentum value", momentum)
-        not_negative("weight_decay value", weight_decay)
-        not_negative("alpha value", alpha)
         options = {
             "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
             "weight_decay": weight_decay, "maximize": maximize,
         }  # fmt: skip
+        not_negative(options)
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:
@@ -148,7 +156,13 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Steps over the root of the sum of all squared gradients (Duchi, Hazan and Singer, 2011)."""
+    """Steps over the root of the sum of all squared gradients (Duchi, Hazan and Singer, 2011).
+
+    >>> import numpy as np, gradscribe as gs
+    >>> optimizer, w = gs.optim.Adagrad(lr=0.1), np.array([1.0, -2.0])
+    >>> optimizer.update(w, np.array([3.0, -4.0]), optimizer.init(w))[0].round(6)
+    array([ 0.9, -1.9])
+    """
 
     formula = staticmethod(formulas.adagrad)
 
@@ -156,15 +170,11 @@ class Adagrad(Optimizer):
         self, params: Any = None, lr: Any = 1e-2, lr_decay: Any = 0, weight_decay: Any = 0,
         initial_accumulator_value: Any = 0, eps: Any = 1e-10, *, maximize: bool = False, **hints: Any,
     ) -> None:  # fmt: skip
-        not_negative("learning rate", lr)
-        not_negative("lr_decay value", lr_decay)
-        not_negative("weight_decay value", weight_decay)
-        not_negative("initial_accumulator_value value", initial_accumulator_value)
-        not_negative("epsilon value", eps)
         options = {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "maximize": maximize,
         }  # fmt: skip
+        not_negative(options)
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:
@@ -173,7 +183,13 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps whose root mean square follows that of the steps before (Zeiler, arXiv:1212.5701)."""
+    """Steps whose root mean square follows that of the steps before (Zeiler, arXiv:1212.5701).
+
+    >>> import numpy as np, gradscribe as gs
+    >>> optimizer, w = gs.optim.Adadelta(rho=0.5), np.array([1.0, -2.0])
+    >>> optimizer.update(w, np.array([3.0, -4.0]), optimizer.init(w))[0].round(6)
+    array([ 0.998586, -1.998586])
+    """
 
     formula = staticmethod(formulas.adadelta)
 
@@ -181,12 +197,10 @@ class Adadelta(Optimizer):
         self, params: Any = None, lr: Any = 1.0, rho: Any = 0.9, eps: Any = 1e-6, weight_decay: Any = 0, *,
         maximize: bool = False, **hints: Any,
     ) -> None:  # fmt: skip
-        not_negative("learning rate", lr)
         if not 0 <= rho <= 1:
             raise ValueError(f"Invalid rho value: {rho}")
-        not_negative("epsilon value", eps)
-        not_negative("weight_decay value", weight_decay)
         options = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+        not_negative(options)
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.errors import ShapeError
-from ...transforms.trees import flatten, unflatten
+from ...runtime.errors import DtypeError, ShapeError
+from ...transforms.trees import flatten, paths, unflatten
 
 __all__ = ["Updates"]
 
@@ -35,7 +35,8 @@ class Updates:
         """New parameters and a new state: `params` is a dict, list, tuple or dataclass of arrays, and `grads` one like it.
 
         Options such as `lr=...` hold for this update alone. Where a gradient is None the parameter stays. Raises ShapeError where
-        the trees differ, TypeError for an option that this optimiser does not have.
+        the trees or the shapes differ, DtypeError for a parameter of integers, ValueError for the state of another optimiser,
+        TypeError for an option that this optimiser does not have.
         """
         for name in options:
             if name not in self.defaults:
@@ -45,7 +46,12 @@ class Updates:
         gradients, other = flatten(grads)
         if other != structure:
             raise ShapeError(f"the parameters are {structure}, but the gradients are {other}")
-        names = [name for name in state if name != "step"]
+        names = list(self.memory(used))
+        if state.keys() != {"step", *names}:
+            raise ValueError(
+                f"this is no state of {type(self).__name__} with these options: it has {', '.join(state) or 'nothing'}, and not "
+                f"{', '.join(['step', *names])}; start with init(params)"
+            )
         step = state["step"] + 1
         columns = [flatten(state[name])[0] for name in names]
         values, kept = [], []
@@ -53,6 +59,7 @@ class Updates:
             before = {name: column[k] for name, column in zip(names, columns, strict=True)}
             value, after = leaf, before
             if gradients[k] is not None:
+                _check(leaf, gradients[k], params, k)
                 value, after = self._updated(leaf, gradients[k], before, step, used)
             values.append(value)
             kept.append(after)
@@ -83,3 +90,18 @@ class Updates:
         if np.result_type(value) != dtype:  # an option was a NumPy number of a wider type
             value, kept = value.astype(dtype), {n: v.astype(dtype) for n, v in kept.items()}
         return value, kept
+
+
+def _check(leaf: Any, grad: Any, params: Any, k: int) -> None:
+    """Raise where an update would round to integers, or broadcast."""
+    shape, dtype = np.shape(leaf), np.result_type(leaf)
+    if shape == np.shape(grad) and dtype.kind in "fc":
+        return
+    keys = "".join(f"[{key!r}]" for key in paths(params)[k])
+    name = f"params{keys}"
+    if shape != np.shape(grad):
+        raise ShapeError(f"{name} has shape {shape}, but its gradient has shape {np.shape(grad)}")
+    raise DtypeError(
+        f"{name} holds {dtype}, and only floating point and complex numbers are updated: convert it (3.0 in place of 3), or "
+        "give None as its gradient"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -92,7 +93,8 @@ class Profiler:
         if self.entered is bound:
             self.entered = None
             return NotImplemented
-        event = self.begin(op.path, "op", bound)
+        path = str(op.path)
+        event = self.begin(path.rpartition(".")[2] if path.startswith("gradscribe.") else path, "op", bound)
         result: Any = ()
         self.entered = bound
         try:
@@ -202,7 +204,8 @@ class profile:  # torch's name
 
     `record_shapes` notes the shapes of the arguments, `profile_memory` the bytes of the arrays that each operation makes
     (a view makes none; what is freed is not counted), `with_stack` all of the user's lines that led to it in place of the
-    innermost. With `enabled=False` nothing is noted. A call of a compiled function is one entry, and is not looked into.
+    innermost. With `enabled=False` nothing is noted. What PyTorch takes besides (`use_cuda`, `with_flops`, ...) changes
+    nothing. A call of a compiled function is one entry, and is not looked into.
 
     Raises AutogradError (a RuntimeError) where a profile runs in this thread already, where it is entered twice, and where
     it is asked for results before it has ended.
@@ -216,8 +219,12 @@ class profile:  # torch's name
     """
 
     def __init__(
-        self, enabled: bool = True, *, record_shapes: bool = False, profile_memory: bool = False, with_stack: bool = False
+        self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None, record_shapes: bool = False,
+        with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False, with_modules: bool = False,
+        use_kineto: bool = False, use_cpu: bool = True,
     ) -> None:  # fmt: skip
+        if use_cuda or use_device == "cuda":
+            warnings.warn("CUDA is not available, disabling CUDA profiling", UserWarning, stacklevel=2)
         self.enabled = enabled
         self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
         self._entered = False

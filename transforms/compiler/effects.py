@@ -8,7 +8,7 @@ from ...runtime.ir import Call, Graph, Value, values_in
 from ...runtime.regions import is_region, regions_of
 from .ranges import Ranges
 
-__all__ = ["effect_words", "guards_first", "has_effects", "stays"]
+__all__ = ["effect_words", "guards_first", "has_effects", "is_behind_effects", "stays"]
 
 
 def has_effects(graph: Graph) -> bool:
@@ -53,6 +53,18 @@ def guards_first(graph: Graph) -> Graph | Call:
     if not for_guards:
         return graph
     return Graph(graph.inputs, [*graph.calls[:first], *for_guards[::-1], *rest[::-1]], graph.outputs)
+
+
+def is_behind_effects(graph: Graph, value: Value) -> bool:
+    """Whether a value rests on what has to stay behind the first effect, so that no guard by it could come before that."""
+    first = next((k for k, call in enumerate(graph.calls) if call.op.effect), len(graph.calls))
+    wanted = {value}
+    for call in reversed(graph.calls[first:]):
+        if not wanted.isdisjoint(call.outs):
+            if stays(call):
+                return True
+            wanted.update(call.reads)
+    return False
 
 
 def _may_raise_itself(guard: Call) -> bool:

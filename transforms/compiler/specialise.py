@@ -11,8 +11,10 @@ import numpy as np
 
 from ...runtime.errors import AutogradError
 from ...runtime.ir import Call, Graph
+from ...tracer.graph import AccumulateGrad
 from ...tracer.modes import recording, transforming
 from ...tracer.operand import Operand
+from ...tracer.run import reached_from
 from ...tracer.site import Site
 from ..scope import Path
 from ..trees import flatten_row, unflatten
@@ -252,7 +254,7 @@ def _captured(
     if capture.kept:
         result = function(*inputs.args, **inputs.kwargs)
     else:
-        result = unflatten(structure, [unwrapped(capture.plain(returned(capture.written, leaf))) for leaf in leaves])
+        result = unflatten(structure, [_given(capture, leaf, function) for leaf in leaves])
     if capture.failed is not None:
         return result, capture.failed
     if capture.postponed:
@@ -364,6 +366,15 @@ def _output(capture: Capture, leaf: Any) -> Any:
         capture.fail(f"returns a {type(leaf).__name__} that it did not compute from its arguments")
         return None
     return capture.operand(leaf)
+
+
+def _given(capture: Capture, leaf: Any, function: Any) -> Any:
+    """A result of the captured run as the caller gets it; what follows from a leaf outside keeps its history, as in eager."""
+    plain = capture.failed is not None and not hasattr(type(function), "__gradscribe_transform__")
+    if plain and isinstance(leaf, Operand) and leaf.requires_grad:
+        if any(type(node) is AccumulateGrad and node.ir is None for node in reached_from([leaf.grad_fn])):
+            return leaf
+    return unwrapped(capture.plain(returned(capture.written, leaf)))
 
 
 def unwrapped(leaf: Any) -> Any:

@@ -273,13 +273,15 @@ _WORDS: dict[str, Callable[[At], Words | None]] = {
     "clip": _clip, "where": _where, "multiply": _product, "divide": _divide,
     **dict.fromkeys(
         ["matmul", "dot", "inner", "outer", "vdot", "vecdot", "matvec", "vecmat", "convolve", "correlate", "einsum",
-         "multi_dot"], _contraction),
+         "multi_dot", "tensordot"], _contraction),
     **dict.fromkeys(["max", "min", "amax", "amin", "nanmax", "nanmin", "ptp"], _extreme),
     **dict.fromkeys(["sort", "partition", "median", "quantile", "percentile", "nanmedian", "nanquantile"], _picks),
     **dict.fromkeys(
         ["floor", "ceil", "rint", "trunc", "round", "around", "fix", "sign", "heaviside", "floor_divide"], _steps),
     **dict.fromkeys(["exp", "exp2"], _exp),
-    **dict.fromkeys(["tanh", "sigmoid", "logistic", "expit", "erf", "erfc", "ndtr", "expm1", "arctan"], _saturated),
+    **dict.fromkeys(
+        ["tanh", "sigmoid", "logistic", "real_sigmoid", "expit", "erf", "erfc", "ndtr", "expm1", "arctan", "elu", "softplus"],
+        _saturated),
     **dict.fromkeys(["power", "float_power"], _power), **dict.fromkeys(["relu", "relu6"], _relu),
     **dict.fromkeys(["softmax", "log_softmax"], _softmax),
     **dict.fromkeys(["square", "absolute", "fabs", "cos", "cosh", "sinc", "norm", "vector_norm", "hypot"], _flat),

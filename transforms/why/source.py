@@ -7,6 +7,7 @@ import functools
 import inspect
 import linecache
 import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from ...tracer.site import Site
 from ...tracer.watching import Event
 from ..compiler.text.naming import span_of
 
-__all__ = ["assigned", "derived_from", "line_at", "operand", "quoted", "reads_of", "within", "written_call"]
+__all__ = [
+    "assigned", "derived_from", "first_argument", "line_at", "operand", "quoted", "reads_of", "within", "written_call",
+]  # fmt: skip
 
 
 def line_at(filename: str, line: int) -> str:
@@ -66,6 +69,16 @@ def within(event: Event) -> str:
     if event.site is None or not isinstance(node, ast.Call) or _computes(node, event.op, event.site.code.co_filename):
         return ""
     return _text(node.func)
+
+
+def first_argument(event: Event) -> str:
+    """The first argument of the call inside of which an operation ran; "" where it has none, or is a method."""
+    node = None if event.site is None else _expression(event.site)
+    if event.site is None or not isinstance(node, ast.Call) or not node.args or isinstance(node.args[0], ast.Starred):
+        return ""
+    function = node.func
+    is_method = isinstance(function, ast.Attribute) and not _is_module(function.value, event.site.code.co_filename)
+    return "" if is_method else _text(node.args[0])
 
 
 def _computes(node: ast.AST, op: Any, filename: str) -> bool:
@@ -154,7 +167,13 @@ def _argument(node: ast.Call, op: Any, k: int, site: Site) -> ast.AST | None:
 def _is_module(node: ast.AST, filename: str) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
-    return isinstance(node, ast.Name) and node.id in _parsed(filename)[1]
+    return isinstance(node, ast.Name) and (node.id in _parsed(filename)[1] or _is_known_module(node.id, filename))
+
+
+def _is_known_module(name: str, filename: str) -> bool:
+    """Whether a global of the module in this file (a cell's is `__main__`) is a module: `F = gs.functional`."""
+    homes = [m for m in list(sys.modules.values()) if getattr(m, "__dict__", {}).get("__file__") == filename]
+    return any(isinstance(vars(m).get(name), types.ModuleType) for m in (*homes, sys.modules["__main__"]))
 
 
 def _expression(site: Site) -> ast.AST | None:

@@ -9,6 +9,7 @@ import numpy as np
 from ...tracer.graph import Pick
 from ...tracer.operand import Operand
 from ...tracer.watching import Event, Watch
+from .networks import cancelled, flat
 from .paths import key_of, name_of_op, node_of
 from .report import Cause, cause_at, largest
 from .slopes import SELECTS, zero_words
@@ -96,6 +97,8 @@ def _blocked(sent: Sent, share: Share) -> tuple[int, Cause]:
     variable = operand(event, *slot)
     if share.g is not None and share.g.size == 0:
         return _empty(sent, event, slot)
+    if (within := flat(event)) is not None:
+        return sent.watch.events.index(event), within
     if event.op is not None and key_of(event) in SELECTS:
         other = _zeroed_in_part(sent, share.node)
         if other is not None:
@@ -107,9 +110,13 @@ def _blocked(sent: Sent, share: Share) -> tuple[int, Cause]:
         advice = "look at what its backward returns for this argument."
     else:
         reason, advice = zero_words(event, slot, got[0], words)
-    size = max(largest(g) for g in got)
-    told = f"{reason}. The cotangent that arrives there is not zero (at most {size:.3g})."
+    told = f"{reason}. {_arrives(got)}"
     return sent.watch.events.index(event), cause_at(event, op, variable, told, advice)
+
+
+def _arrives(got: list[Any]) -> str:
+    size = max(map(largest, got))
+    return f"The cotangent that arrives there is {f'not zero (at most {size:.3g})' if size else 'not finite'}."
 
 
 def _zeroed_in_part(sent: Sent, node: Any) -> tuple[int, Cause] | None:
@@ -127,7 +134,7 @@ def _zeroed_in_part(sent: Sent, node: Any) -> tuple[int, Cause] | None:
         words = quoted(variable)
         got = sent.got(share.node)
         reason, advice = zero_words(event, slot, got[0], words, part=True)
-        told = f"{reason}. The cotangent that arrives there is not zero (at most {max(map(largest, got)):.3g})."
+        told = f"{reason}. {_arrives(got)}"
         return sent.watch.events.index(event), cause_at(event, name_of_op(event), variable, told, advice)
     return None
 
@@ -167,6 +174,8 @@ def _lost_there(sent: Sent, node: Any, shares: list[Share], name: str) -> tuple[
         reason = (
             f"the cotangent that comes back to {words}{where} is imaginary, and that is real: its real part is zero."
         )
+    elif (within := cancelled(last)) is not None:
+        return sent.watch.events.index(last), within
     elif len(full) == 1:
         reason = f"the cotangent that comes back to {words}{where} adds up to zero over what it was broadcast along: it cancels."
     else:

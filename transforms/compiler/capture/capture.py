@@ -20,6 +20,7 @@ from ....tracer.site import Site, calls_to, user_site
 from ...scope import ABSENT, Path, Scope, all_code
 from ..control.functions import convert_code
 from ..control.operators import CELL, CONTROL
+from ..effects import is_behind_effects
 from ..failure import Failure, definition, read_at, reading
 from ..regions.hooks import Regions
 from ..regions.unkept import Unkept
@@ -217,6 +218,11 @@ class Capture:
         """Whether a value is one that each trip of a loop changes, so that no decision by it can be kept."""
         ir = getattr(tensor, "_ir", None)
         return ir is not None and self.failed is None and self.regions is not None and bool(self.regions.is_open(ir))
+
+    def behind_effects(self, tensor: Any) -> bool:
+        """Whether a value rests on an effect, so that a decision by it would be taken too late."""
+        ir = getattr(tensor, "_ir", None)
+        return ir is not None and self.failed is None and is_behind_effects(self.graph, ir)
 
     def backward(self, node: Any, g: Any) -> None:
         """The engine arrives at `node` with cotangent `g`."""

@@ -13,6 +13,7 @@ from ....runtime.ops import Op
 from ....runtime.regions import SCAN, is_region
 from ....runtime.user_ops import USERS
 from ..passes.rewrite import key_of
+from .weak import STORING
 
 __all__ = ["is_apart", "is_fresh", "last_writers", "reads_first", "reused", "ufunc_of"]
 
@@ -121,9 +122,7 @@ def makes_new_memory(call: Call) -> bool:
 _MAY_BE_VIEWS = frozenset(["np.einsum", "np.nan_to_num"])
 _OF_SHAPES = frozenset(["shape", "size", "count"])
 _FILLED = frozenset(["np.zeros", "np.ones", "np.full", "np.empty", "np.zeros_like", "np.ones_like", "np.full_like"])
-_WRITTEN = frozenset(
-    ["place", "add_place", "scatter", "index_set", "index_add", "index_add_at", "place_picked", "add_picked"]
-)
+_WRITTEN = STORING | {"add_place"}
 
 
 def is_fresh(call: Call) -> bool:
