@@ -409,3 +409,7 @@ def test_a_result_with_a_history_is_a_tensor_from_the_first_call_on() -> None:
     for out in (first, compiled(X)):
         (g,) = gs.autograd.grad(out, W)
         same(g, 2 * (W.detach() - X))
+    compiled = gs.compile(lambda x: W)
+    with pytest.warns(gs.EagerWarning, match="reads `W`, a Tensor"):
+        assert compiled(X) is W
+    assert compiled(X) is W

@@ -240,10 +240,46 @@ def test_what_no_guard_sees_behind_a_draw_is_not_silent() -> None:
         return np.sum(F.embedding(rng.permutation(2) + shift, table))
 
     compiled = gs.compile(bce)
-    assert np.isfinite(compiled(np.array([0.5, 0.25]), np.random.default_rng(0)))
+    for _ in range(5):  # the first calls are held against eager ones
+        assert np.isfinite(compiled(np.array([0.5, 0.25]), np.random.default_rng(0)))
     assert np.isnan(compiled(np.array([0.5, 1.5]), np.random.default_rng(0)))
     read = gs.compile(rows)
     assert read(np.ones((3, 2)), np.array(1), np.random.default_rng(0)) == 4.0
     for shift in (-2, 2):
         with pytest.raises(IndexError):
             read(np.ones((3, 2)), np.array(shift), np.random.default_rng(0))
+
+
+def test_one_hot_is_compiled() -> None:
+    def f(w: Any, index: Any) -> Any:
+        return np.sum(F.one_hot(index, 5) @ w) + np.sum(F.one_hot(index) @ w[:4])
+
+    w, index = np.arange(5.0), np.array([3, 1])
+    compiled = gs.compile(gs.grad(f), verify="first calls")
+    np.testing.assert_array_equal(compiled(w, index), gs.grad(f)(w, index))
+    assert len(gs.explain(compiled).specialisations) == 1
+    with pytest.raises(RuntimeError, match="smaller than num_classes"):
+        compiled(w, np.array([3, 7]))
+
+
+def test_randint_by_name() -> None:
+    gs.manual_seed(0)
+    named = gs.randint(high=3, size=(2, 3))
+    gs.manual_seed(0)
+    np.testing.assert_array_equal(named.numpy(), gs.randint(3, (2, 3)).numpy())
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Linear", r"gs\.functional\.linear"),
+        ("BatchNorm2d", r"gs\.functional\.batch_norm"),
+        ("Conv2d", r"gs\.functional\.conv2d"),
+        ("Sequential", r"parameters are arrays or tensors of your own"),
+        ("_private", r"has no attribute '_private'$"),
+    ],
+)
+def test_who_looks_for_a_module_with_parameters_is_told_of_the_function(name: str, words: str) -> None:
+    with pytest.raises(AttributeError, match=words):
+        getattr(gs.nn, name)
+    assert not hasattr(gs.nn, name)

@@ -81,7 +81,7 @@ def _drawn(how: str, shape: Any, generator: Any, dtype: Any, device: Any, requir
 
 
 def randint(
-    low: int, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None,
+    low: int = 0, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """Whole numbers drawn evenly from low, ..., high - 1; `gs.randint(high, size)` draws from 0 on.

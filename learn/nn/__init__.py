@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import functional
 from . import utils
 from .activations import (
@@ -103,3 +105,13 @@ __all__ = [
     "functional",
     "utils",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    told = ""
+    if not name.startswith("_"):
+        told = "; here are losses and activations, no modules: parameters are arrays or tensors of your own"
+        sought = (name.lower(), name.lower().rstrip("123d"))
+        same = [one for one in functional.__all__ if one.replace("_", "") in sought]
+        told += f", and the layer is a function, gs.functional.{same[0]}" if same else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{told}")

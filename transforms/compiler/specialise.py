@@ -371,9 +371,9 @@ def _output(capture: Capture, leaf: Any) -> Any:
 def _given(capture: Capture, leaf: Any, function: Any) -> Any:
     """A result of the captured run as the caller gets it; what follows from a leaf outside keeps its history, as in eager."""
     plain = capture.failed is not None and not hasattr(type(function), "__gradscribe_transform__")
-    if plain and isinstance(leaf, Operand) and leaf.requires_grad:
-        if any(type(node) is AccumulateGrad and node.ir is None for node in reached_from([leaf.grad_fn])):
-            return leaf
+    nodes = reached_from([leaf._node]) if plain and isinstance(leaf, Operand) and leaf.requires_grad else {}
+    if any(type(node) is AccumulateGrad and node.ir is None for node in nodes):
+        return leaf
     return unwrapped(capture.plain(returned(capture.written, leaf)))
 
 
