@@ -65,6 +65,14 @@ FLAT: list[tuple[Any, Any, str, str, str]] = [
     (lambda x: F.logsigmoid(x).sum(), HIGH, "logsigmoid", "x", "so far above 0"),
     (lambda x: F.relu(x - 9500.0).sum(), HIGH, "relu", "x - 9500.0", "not above 0"),
     (lambda x: F.cross_entropy(x, 0), HIGH, "cross_entropy", "x", "in F.cross_entropy: the predictions are"),
+    (lambda x: F.dropout(x, 1.0).sum(), np.ones(2), "dropout", "x", "all elements were dropped"),
+    (
+        lambda x: F.binary_cross_entropy_with_logits(x, np.ones(2)),
+        HIGH,
+        "binary_cross_entropy_with_logits",
+        "x",
+        "the targets to",
+    ),
     (lambda x: F.layer_norm(x, (2,)).sum(), np.ones(2), "layer_norm", "x", "mean 0 and variance 1 whatever goes in"),
 ]
 
@@ -283,3 +291,42 @@ def test_who_looks_for_a_module_with_parameters_is_told_of_the_function(name: st
     with pytest.raises(AttributeError, match=words):
         getattr(gs.nn, name)
     assert not hasattr(gs.nn, name)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, gs.compile], ids=["eager", "compiled"])
+def test_the_leaf_that_is_no_float_is_named(run: Any) -> None:
+    params = {"w": np.ones(2), "layers": [1.0, 3]}
+
+    def loss(p: Any) -> Any:
+        return np.sum(p["w"])
+
+    with pytest.raises(gs.DtypeError, match=r"argument 0 of `loss` holds dtype int64 at \['layers'\]\[1\]\."):
+        run(gs.grad(loss))(params)
+
+
+def test_why_finds_the_cut_where_backward_was_refused() -> None:
+    w = gs.tensor(np.ones(3), requires_grad=True)
+    with gs.why() as record:
+        h = w.detach()
+        loss = np.sum(h * 2)
+        with pytest.raises(gs.AutogradError, match="does not require grad"):
+            loss.backward()
+    found = record(w)
+    assert (found.state, found.op, found.variable) == ("None", "detach", "w")
+    assert "No backward ran in this block: what was computed last requires no grad." in str(found)
+
+
+def test_why_of_a_block_without_backward_does_not_ask_for_a_block() -> None:
+    w = gs.tensor(np.ones(3), requires_grad=True)
+    with gs.why() as record:
+        np.sum(w * 2)
+    assert "backward was not called in this block" in record(w).reason
+    assert "Run it again" not in str(record(w))
+
+
+def test_why_names_the_padding() -> None:
+    found = gs.why(
+        lambda table, index: F.embedding(index, table, padding_idx=0).sum(), np.ones((3, 2)), np.zeros(4, int)
+    )
+    assert (found.state, found.op) == ("zero", "embedding")
+    assert "padding_idx" in found.reason

@@ -14,7 +14,7 @@ from ..tracer.dispatch import apply
 from ..tracer.graph import AccumulateGrad, Node
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand, alias, levels_of, wrap
-from .trees import flatten, unflatten
+from .trees import flatten, paths, unflatten
 
 __all__ = ["Arguments", "Finisher", "is_given", "owner_of"]
 
@@ -85,7 +85,7 @@ class Arguments:
             given = getattr(leaf, "_ir", None)
             if LOCAL.levels and isinstance(leaf, _NUMERIC):
                 leaf = spread(leaf)
-            tensor = self._leaf(leaf, place)
+            tensor = self._leaf(leaf, place, value, len(made))
             if given is not None:  # whose cotangent it is called, also where it was repeated for each example
                 tensor._node.ir = ((given,), None)
             made.append(tensor)
@@ -93,7 +93,7 @@ class Arguments:
         self._groups.append((structure, group))
         return unflatten(structure, made)
 
-    def _leaf(self, leaf: Any, place: Any) -> Any:
+    def _leaf(self, leaf: Any, place: Any, tree: Any, k: int) -> Any:
         if isinstance(leaf, Operand):
             self.tensors_given = self.tensors_given or is_given(leaf)
             dtype = leaf._value.dtype if hasattr(leaf._value, "dtype") else np.result_type(leaf._value)
@@ -111,10 +111,12 @@ class Arguments:
                 self.owned.append(tensor)
         if dtype.kind not in "fc":
             label = f"argument {place}" if isinstance(place, int) else f"argument `{place}`"
+            keys = "".join([f"[{key!r}]" for key in paths(tree)[k]])
+            at = f" at {keys}" if keys else ""
             what = f"dtype {dtype}" if dtype.kind in "biu" else f"a value of type {type(leaf).__name__}"
             raise DtypeError(
                 f"grad differentiates floating point and complex arguments, but {label} of `{self.name}` "
-                f"holds {what}.\nConvert it (x.astype(float), 3.0 in place of 3), or leave it out of argnums."
+                f"holds {what}{at}.\nConvert it (x.astype(float), 3.0 in place of 3), or leave it out of argnums."
             )
         if isinstance(leaf, Operand) and leaf._node is not None and LOCAL.grad:
             tensor._node = _linked(leaf, dtype)

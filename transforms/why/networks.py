@@ -20,6 +20,11 @@ _SURE = (
     "the predictions are the targets to the last bit, or nothing counts (what is ignored, a weight of 0)",
     "look at the logits: so large a difference is flat.",
 )
+_NOTHING_LEFT = {
+    "cross_entropy": _SURE, "binary_cross_entropy_with_logits": _SURE,
+    "embedding": ("every row that is asked for is that of padding_idx, which takes no gradient", "look at the indices."),
+    "dropout": ("all elements were dropped", "drop fewer: `p` is their share."),
+}  # fmt: skip
 _CONSTANT = (
     "its result has mean 0 and variance 1 whatever goes in, so that what is computed from it here stays the same",
     "a sum of what is normalised is constant: that may be right.",
@@ -31,11 +36,12 @@ _CANCELLED = {
 
 
 def flat(event: Event) -> Cause | None:
-    """The cause, where an operation within an activation had a cotangent and gave none."""
+    """The cause, where an operation within such a function had a cotangent and gave none."""
     called = within(event)
     name = called.rpartition(".")[2]
-    if name in ("cross_entropy", "binary_cross_entropy_with_logits"):
-        return _cause(event, name, f"in {called}: {_SURE[0]}.", _SURE[1])
+    if name in _NOTHING_LEFT:
+        reason, advice = _NOTHING_LEFT[name]
+        return _cause(event, name, f"in {called}: {reason}.", advice)
     if name not in _FLAT:
         return None
     how = _FLAT[name]

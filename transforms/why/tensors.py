@@ -17,7 +17,7 @@ from ...tracer.site import Site, is_library, is_ours
 from ...tracer.watching import Event, Watch, watching
 from .answers import answer_for, answer_for_result
 from .cuts import cuts
-from .paths import ancestors, name_of_op, node_of
+from .paths import ancestors, followers, name_of_op, node_of
 from .report import Answer, Cause, Why, cause_at, state_of
 
 __all__ = ["why_of_tensor"]
@@ -82,16 +82,16 @@ def _leaf(tensor: Any, name: str, watch: Watch | None) -> Why:
     if state == "healthy":
         return Why(name, [Answer(name, state, gradient=tensor.grad._value)])
     runs = [] if watch is None else list(watch.arrived)
-    if watch is None or not runs:
+    if watch is not None and not runs:
+        return Why(name, [_without_backward(tensor, name, state, watch)])
+    if watch is None:
         reason = {
             "None": "no backward has come to it: none was called since it was made (or .grad was reset), or no path leads from "
             "the result to it.",
             "zero": "what backward added up here is zero.",
         }.get(state, f"what backward added up here holds {state}.")
-        if watch is not None:
-            reason = "backward was not called in this block, so that nothing was added to its .grad."
         cause = Cause("", name, "", 0, reason, "")
-        return Why(name, [Answer(name, state, (cause,), tensor.grad, "" if runs else _AGAIN)])
+        return Why(name, [Answer(name, state, (cause,), tensor.grad, _AGAIN)])
     came = [run for run in runs if node in watch.arrived[run]]
     if state == "None" and state_of(_g(watch, runs[-1], node)) != "None":
         reason = "backward brought it a gradient, and afterwards .grad was set to None (zero_grad does that)."
@@ -109,6 +109,18 @@ def _leaf(tensor: Any, name: str, watch: Watch | None) -> Why:
     earlier = state == "None" and any(state_of(_g(watch, one, node)) != "None" for one in came)
     note = "That is the last backward; an earlier one brought it a gradient, and .grad was reset since."
     return Why(name, [dataclasses.replace(answer, note=note if earlier else "")])
+
+
+def _without_backward(tensor: Any, name: str, state: str, watch: Watch) -> Answer:
+    """A leaf of a block in which no backward ran: it was not called, or what it was called on had no graph."""
+    leaf = watch.event_of(tensor._node)
+    behind, live = followers(watch.events, leaf)
+    last = next((e for e in reversed(watch.events) if e in behind and e is not leaf), None)
+    if last is None or last in live:
+        reason = "backward was not called in this block, so that nothing was added to its .grad."
+        return Answer(name, state, (Cause("", name, "", 0, reason, ""),), tensor.grad)
+    note = "No backward ran in this block: what was computed last requires no grad."
+    return Answer(name, state, tuple(cuts(watch.events, leaf, last, name)), tensor.grad, note)
 
 
 def _g(watch: Watch, run: Any, node: Any) -> Any:
