@@ -105,6 +105,7 @@ def check(f: Any, *args: Any) -> None:
     "f",
     [
         lambda x: np.sum(x.T**3 * 2.3), lambda x: np.sum(np.nan_to_num(np.transpose(x)) * 2.3),
+        lambda x: np.sum((v := x.T) * 0.3) + np.sum(np.sum(v) * 1.3) + np.sum(np.cos(v) * 2.3),
         lambda x: np.sum(np.where(x.T > 0, x.T, 0.5 * x.T) * 1.3), lambda x: np.sum(x.T * 2.0 * np.exp(x.T)),
     ],
 )  # fmt: skip

@@ -273,6 +273,9 @@ def test_notes_are_taken_along_by_single_statements_and_docstrings() -> None:
 # The standard library
 
 
+PARTS = 48
+
+
 def library() -> list[Path]:
     return [
         path for path in sorted(Path(sysconfig.get_path("stdlib")).rglob("*.py")) if "site-packages" not in path.parts
@@ -296,6 +299,7 @@ def test_a_sample_of_the_standard_library_comes_back() -> None:
 
 
 @pytest.mark.slow
-def test_the_standard_library_comes_back() -> None:
-    for path in library():
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_standard_library_comes_back(part: int) -> None:
+    for path in library()[part::PARTS]:
         library_file_comes_back(path)

@@ -66,7 +66,7 @@ def term(emitter: Emitter, call: Call) -> Any:
         return gast.Compare(
             left=emitter.tree(args[0], call), ops=[_COMPARE[symbol]()], comparators=[emitter.tree(args[1], call)]
         )
-    if symbol == "-" and len(args) == 1 and is_real(call):
+    if symbol == "-" and len(args) == 1 and is_real(call) and not _is_spread(emitter, args[0]):
         return negated(emitter.tree(args[0], call))
     if symbol in _UNARY and len(args) == 1:
         return gast.UnaryOp(op=_UNARY[symbol](), operand=emitter.tree(args[0], call))
@@ -84,6 +84,12 @@ def _takes_index(emitter: Emitter, call: Call) -> bool:
     if type(axis) is not int or not isinstance(x, Value) or x.type.kind != "array" or call.outs[0] in emitter.outputs:
         return False
     return all(is_elementwise(user) or user.op.path == "np.where" for user in emitter.users.get(call.outs[0], []))
+
+
+def _is_spread(emitter: Emitter, x: Value) -> bool:
+    """Whether an array repeats its numbers in memory: its negation does not, so that a product with it has other strides."""
+    maker = emitter.maker.get(x)
+    return x.type.kind == "array" and (0 in x.type.strides or (maker is not None and maker.op.path == "np.broadcast_to"))
 
 
 def is_real(call: Call, x: Value | None = None) -> bool:
