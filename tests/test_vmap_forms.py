@@ -291,6 +291,20 @@ def test_functions_with_a_backward_of_their_own(f: Any) -> None:
     same(gs.vmap(pullback)(Y)[1], [pullback(y)[1] for y in Y])
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda i: np.take(W, i), lambda i: np.take(X, i, axis=1), lambda i: np.take(a=X, indices=i, axis=0),
+        lambda i: np.take([1.0, 2.0, 3.0], np.stack([i, i * 0])),
+    ],
+)  # fmt: skip
+def test_tables_outside_are_read_by_take(f: Callable[..., Any]) -> None:
+    expected = [np.asarray(f(i)) for i in POSITIONS]
+    same(gs.vmap(f)(POSITIONS), expected)
+    same(gs.compile(gs.vmap(f), verify="first calls")(POSITIONS), expected)
+    same(gs.compile(f, verify="first calls")(POSITIONS), f(POSITIONS))
+
+
 # Errors -------------------------------------------------------------------------------------------------
 
 

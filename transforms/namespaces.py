@@ -122,6 +122,19 @@ def _stacking(fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _indexing(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """np.take: NumPy asks the table what it is, and not the indices."""
+    op, of_tables = require(fn), _stacking(fn)
+
+    @functools.wraps(fn)
+    def take(*args: Any, **kwargs: Any) -> Any:
+        if has_tensor((*args[1:2], kwargs.get("indices"))):
+            return apply(op, args, kwargs)
+        return of_tables(*args, **kwargs)
+
+    return take
+
+
 @functools.cache
 def op_of_the_user(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function that the user registered with `gs.op`: its rule holds, and not what its body does."""
@@ -201,7 +214,7 @@ def _by_identity() -> dict[int, Any]:
         id(np.ascontiguousarray): _laid_out(np.ascontiguousarray, "c_contiguous"),
         id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"),
         id(isinstance): _isinstance, id(type): type_of, id(len): _len, id(hasattr): _hasattr, id(getattr): _getattr,
-        id(np.isscalar): _isscalar, id(print): _print, id(np.vectorize): vectorize, **JOINERS,
+        id(np.isscalar): _isscalar, id(print): _print, id(np.vectorize): vectorize, id(np.take): _indexing(np.take), **JOINERS,
         id(np.asarray_chkfinite): chkfinite(_asarray), id(np.require): required(_asarray),
     }  # fmt: skip
     for name in _CREATION:
