@@ -14,7 +14,7 @@ from . import registry
 from .ops import Kind, Op
 from .registry import lookup
 
-__all__ = ["USERS", "home_of", "op", "rule", "takes_tensors", "taking_tensors", "text_name"]
+__all__ = ["USERS", "home_of", "is_users", "op", "rule", "takes_tensors", "taking_tensors", "text_name"]
 
 USERS: dict[str, Callable[..., Any]] = {}  # functions of users that are ops and no ufuncs, by their paths
 
@@ -40,13 +40,19 @@ def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None =
     if kind is None:
         kind = Kind.elementwise if isinstance(fn, np.ufunc) and fn.signature is None else Kind.opaque
     if not isinstance(fn, np.ufunc) and not is_numpys(fn):
-        options.setdefault("path", ".".join(filter(None, [getattr(fn, "__module__", None), fn.__name__])))
+        home = getattr(fn, "__module__", None) or "__main__"  # ops of ours have no module before their names
+        options.setdefault("path", f"{home}.{fn.__name__}")
         options.setdefault("may_raise", True)
     made = registry.op(fn, signature_of(fn) if signature is None else signature, kind, **options)
     made.params  # noqa: B018  # a signature that cannot be read is said here
     if not isinstance(fn, np.ufunc) and not is_numpys(fn):
         USERS[made.path] = fn
     return made
+
+
+def is_users(found: Op) -> bool:
+    """Whether an op is a function of the user's: one of ours may be called as it is."""
+    return found.path in USERS and USERS[found.path] is found.fn
 
 
 def home_of(path: str) -> str | None:

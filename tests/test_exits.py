@@ -240,6 +240,8 @@ def _attempts(name: str, t: Any) -> Any:
             return found(*args)
         except (TypeError, ValueError, IndexError, AttributeError, RuntimeError, NotImplementedError):
             continue
+        except DeprecationWarning:  # what the oldest NumPy warns of, and later ones refuse
+            continue
     return None
 
 

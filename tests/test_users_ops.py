@@ -117,3 +117,14 @@ def test_a_function_that_no_module_has_runs_eagerly() -> None:
 def test_it_is_not_exported() -> None:
     with pytest.raises(gs.CompileError, match="because it calls `cube`, an op of yours"):
         gs.export(in_a_loop, X)
+
+
+def test_a_function_without_a_module_may_have_the_name_of_an_op_of_ours() -> None:
+    space: dict[str, Any] = {}
+    exec("def size(x):\n    return (x * x).sum()\n", space)
+    total = gs.rule(space["size"], x=lambda g, x: 2 * g * x)
+    f = lambda x: np.sum(x[1:] * x[:-1]) / x.size
+    for x in (np.arange(4.0), np.arange(7.0)):
+        np.testing.assert_array_equal(gs.compile(gs.grad(f), verify="first calls")(x), gs.grad(f)(x))
+        np.testing.assert_array_equal(gs.grad(lambda x: total(x) * x.size)(x), 2 * x * x.size)
+    assert "_hessian(" in gs.export(f, np.arange(4.0), hessian=True)

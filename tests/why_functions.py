@@ -150,7 +150,7 @@ def whole_part(x):
     return np.sum(x // 2.0)  # here
 
 
-@faulty("None", "np.count_nonzero", "x", X)
+@faulty("None", "np.count_nonzero", None, X)
 def counted(x):
     n = np.count_nonzero(x)  # here
     return n * 1.0

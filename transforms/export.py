@@ -16,7 +16,7 @@ import numpy as np
 
 from ..runtime.errors import CompileError, ShapeError, VerifyError
 from ..runtime.regions import all_calls
-from ..runtime.user_ops import USERS
+from ..runtime.user_ops import is_users
 from ..tracer.site import prune
 from .compiler.compiled import Compiled
 from .export_inputs import SMALL, Axes, array_text, described, example, free_sizes, leaves_of, reads_and_branches
@@ -70,7 +70,7 @@ def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label:
             "with the same arguments. Write into a copy (y = x.copy())."
         )
     graphs = made.entry.specialisation.straight()
-    of_users = next((call.op for graph in graphs for call in all_calls(graph) if call.op.path in USERS), None)
+    of_users = next((call.op for graph in graphs for call in all_calls(graph) if is_users(call.op)), None)
     if of_users is not None:
         raise CompileError(
             f"gs.export: `{label}` cannot be exported, because it calls `{of_users.name}`, an op of yours that a module which "

@@ -13,7 +13,7 @@ from ....runtime.ir import Call, Graph, Value, type_of
 from ....runtime.ops import shape_of
 from ....runtime.registry import require
 from ....runtime.rules.control import size_of
-from ....runtime.user_ops import USERS, home_of
+from ....runtime.user_ops import home_of, is_users
 from ....tracer.modes import LOCAL
 from ....tracer.operand import Operand, wrap
 from ....tracer.site import Site, calls_to, user_site
@@ -124,7 +124,7 @@ class Capture:
         if op.may_raise and self._catching:
             self.fail(f"calls {op.path}, which can raise, beside code that catches errors")
             return None
-        if op.path in USERS and home_of(op.path) is None:
+        if is_users(op) and home_of(op.path) is None:
             self.fail(f"calls {op.name}, an op of yours that no module has under that name, to import it from")
             return None
         outs = tuple([Value(type_of(r._value)) for r in results])

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
 from ....runtime.regions import Branch, Loop, is_region
-from ....runtime.user_ops import USERS
+from ....runtime.user_ops import is_users
 
 __all__ = ["Region", "is_elementwise", "is_number", "key_of", "may_be_view", "rewrite", "seen_from_outside"]
 
@@ -133,7 +133,7 @@ def may_be_view(call: Call) -> bool:
     op = call.op
     return (
         is_region(call)
-        or op.path in USERS
+        or is_users(op)
         or not (
             isinstance(op.fn, np.ufunc)
             or op.may_raise  # numpy.linalg

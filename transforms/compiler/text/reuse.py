@@ -11,7 +11,7 @@ import numpy as np
 from ....runtime.ir import Call, Graph, Value, values_in
 from ....runtime.ops import Op
 from ....runtime.regions import SCAN, is_region
-from ....runtime.user_ops import USERS
+from ....runtime.user_ops import is_users
 from ..passes.rewrite import key_of
 from .weak import STORING
 
@@ -115,7 +115,7 @@ def makes_new_memory(call: Call) -> bool:
     op = call.op
     if ufunc_of(op) is not None:
         return True
-    may_be_view = op.inline or op.path in _MAY_BE_VIEWS or op.path in USERS
+    may_be_view = op.inline or op.path in _MAY_BE_VIEWS or is_users(op)
     return not may_be_view and op.kind.value in ("elementwise", "bilinear", "reduction")
 
 

@@ -10,7 +10,7 @@ import gast
 import numpy as np
 
 from ....runtime.ir import Call, Value
-from ....runtime.user_ops import USERS, home_of, text_name
+from ....runtime.user_ops import USERS, home_of, is_users, text_name
 from ..passes.means import SMALL
 from .inlining import name_tree
 
@@ -39,7 +39,7 @@ def spelled(call: Call, tree: Callable[[Any], Any]) -> Any:
     of_floats = op.path in _OF_FLOATS or (op.path == "np.full" and type(call.args[1]) is float)
     if of_floats and "dtype" in keywords and keywords["dtype"] in (np.float64, np.dtype(np.float64)):
         del keywords["dtype"]
-    path = text_name(op.path) if op.path in USERS else op.path
+    path = text_name(op.path) if is_users(op) else op.path
     fn = name_tree("abs" if op.infix == "abs()" else _SHORTER.get(path, path))
     args = [tree(a) for a in positional]
     if op.path in _METHODS and _is_quick(call, args[0]):

@@ -88,8 +88,11 @@ def _takes_index(emitter: Emitter, call: Call) -> bool:
 
 def _is_spread(emitter: Emitter, x: Value) -> bool:
     """Whether an array repeats its numbers in memory: its negation does not, so that a product with it has other strides."""
+    if x.type.kind != "array":
+        return False
     maker = emitter.maker.get(x)
-    return x.type.kind == "array" and (0 in x.type.strides or (maker is not None and maker.op.path == "np.broadcast_to"))
+    repeats = any(n > 1 and stride == 0 for n, stride in zip(x.type.shape, x.type.strides, strict=True))
+    return repeats or (maker is not None and maker.op.path == "np.broadcast_to")
 
 
 def is_real(call: Call, x: Value | None = None) -> bool:
