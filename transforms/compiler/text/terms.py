@@ -86,9 +86,9 @@ def _takes_index(emitter: Emitter, call: Call) -> bool:
     return all(is_elementwise(user) or user.op.path == "np.where" for user in emitter.users.get(call.outs[0], []))
 
 
-def _is_spread(emitter: Emitter, x: Value) -> bool:
+def _is_spread(emitter: Emitter, x: Any) -> bool:
     """Whether an array repeats its numbers in memory: its negation does not, so that a product with it has other strides."""
-    if x.type.kind != "array":
+    if not isinstance(x, Value) or x.type.kind != "array":
         return False
     maker = emitter.maker.get(x)
     repeats = any(n > 1 and stride == 0 for n, stride in zip(x.type.shape, x.type.strides, strict=True))
