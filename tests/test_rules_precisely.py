@@ -69,7 +69,7 @@ def imprecise(case: Case, counts: dict[str, int]) -> str | None:
     return None
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:Calling .* with arguments of dtype:DeprecationWarning")
 @pytest.mark.parametrize(
     ("part", "least"), [(7, (250, 60)), pytest.param(1, (1000, 450), marks=pytest.mark.slow)], ids=["some", "all"]
 )
