@@ -66,7 +66,7 @@ def poly(seq_of_zeros: Any) -> Any:
     for k in range(np.shape(roots)[0]):
         found = np.convolve(found, np.stack([np.ones_like(roots[k]), -roots[k]]), mode="full")
     if found.dtype.kind == "c" and not happens(np.sort(roots) != np.sort(np.conjugate(roots))):
-        found = np.real(found)  # conjugate pairs
+        found = np.copy(np.real(found))  # conjugate pairs
     return found
 
 
