@@ -105,12 +105,7 @@ def recorded() -> list[tuple[Any, Any, Any]]:
     found = []
     for case in cases():
         s = case.sample
-        usable = (
-            s.differentiable
-            and not (s.integer or s.scoped or s.eager)
-            and case.shapes
-            and all(map(math.prod, case.shapes))
-        )
+        usable = s.differentiable and not (s.integer or s.scoped) and case.shapes and all(map(math.prod, case.shapes))
         if usable and s.order >= 2 and sum(map(math.prod, case.shapes)) <= LARGEST:
             found.append(case)
     return [(case.sample, case.shapes, case.options) for case in found]

@@ -44,7 +44,6 @@ class Sample:
     order: int = 2  # how many derivatives to check
     differentiable: bool = True
     finite: bool = False  # whether inf and nan must stay away (of them LAPACK's SVD may not return, and math raises)
-    eager: str = ""  # why the compiler leaves it to eager mode
     scoped: bool = False  # whether NumPy hands it no bare Tensors, so that it needs a function under a transform
     edge: tuple[float, ...] = ()  # special points of this op, besides 0, inf, nan and the like
 

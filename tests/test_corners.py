@@ -91,7 +91,7 @@ def test_gradients_do_not_depend_on_the_layout(samples: list[Sample]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@every([s for s in SMOOTH if not s.eager])
+@every(SMOOTH)
 def test_compiled_gradients_are_eager_ones_in_a_layout(samples: list[Sample]) -> None:
     """One layout for one op in three, always the same one: the rest is tests/test_layouts.py's."""
     for case in [c for c in thinned(cases(samples), part=10**9) if c.shapes and zlib.crc32(c.label.encode()) % 3 == 0][

@@ -37,7 +37,7 @@ def op_cases() -> list[tuple[Any, tuple[Any, ...], dict[str, Any], list[Any]]]:
     """Every differentiable sample of every op, as a function that stands on its own, with its arguments."""
     found = []
     for sample in [s for group in samples.SAMPLES.values() for s in group] + ARRAYS:
-        for shapes in sample.shapes if sample.differentiable and not sample.integer and not sample.eager else ():
+        for shapes in sample.shapes if sample.differentiable and not sample.integer else ():
             for options in sample.kwargs:
                 args = sample.draw(np.random.default_rng(0), shapes)
                 if all(a.size for a in args):

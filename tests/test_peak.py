@@ -136,7 +136,6 @@ def test_no_op_takes_more_than_eager() -> None:
     for sample in (rows[0] for rows in SAMPLES.values()):
         if (
             sample.name in FOR_THEIR_SHAPE
-            or sample.eager
             or sample.integer
             or not sample.differentiable
             or sample.finite

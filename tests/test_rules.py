@@ -107,7 +107,7 @@ def check_compiled(chosen: Iterable[Case], made: Callable[[Case, Any], tuple[Any
     for case in chosen:
         for label, runs in variants(case):
             try:
-                problem = compiled_problem(*made(case, runs), allowed=case.sample.eager)
+                problem = compiled_problem(*made(case, runs))
             except gs.VerifyError as error:
                 problem = str(error)
             problems.append((case, label, problem))

@@ -202,8 +202,6 @@ def derivatives(case: Case, dtype: Any) -> Iterator[tuple[str, Callable[[], Any]
 def test_compiled_gives_the_bits_of_eager() -> None:
     def problems() -> Iterator[tuple[str, str | None]]:
         for case in thinned(usable([s for group in TABLE.values() for s in group]), part=9):
-            if case.sample.eager:
-                continue
             examples, f, count = drawn(case), case.function(), len(case.shapes)
             whole, _ = arranged(examples, (0,) * count)
             jobs = [("vmap", gs.vmap(f), whole)]
