@@ -23,15 +23,15 @@ from .runtime import (
     VerifyError,
 )
 from .runtime.aliases import Alias
-from .runtime.user_ops import op, rule
-from .tracer import Tensor, autograd, enable_grad, is_grad_enabled, no_grad, tensor
+from .tracer import Tensor, enable_grad, is_grad_enabled, no_grad, tensor
 from .tracer.exchange import from_dlpack
 from .tracer.modes import inference_mode, is_inference_mode_enabled, set_grad_enabled
 from .tracer.singular import singular
-from .transforms import grad, value_and_grad
-from .transforms.drop_in import DropIn
+from .transforms.finder import DropIn
 
 if TYPE_CHECKING:
+    from .runtime.user_ops import op, rule
+    from .tracer import autograd
     from .tracer.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from .tracer.autograd.stochastic import bernoulli, multinomial
     from .tracer.checkpoint import checkpoint
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from .transforms.export import export
     from .transforms.fixed_point import fixed_point
     from .transforms.forward import jvp
+    from .transforms.gradient import grad, value_and_grad
     from .transforms.jacobian import jacfwd, jacobian, jacrev
     from .transforms.linearize import linearize
     from .transforms.load import load
@@ -90,10 +91,8 @@ __all__ = [
     "why", "zeros", "zeros_like",
 ]  # fmt: skip
 
-sys.modules[f"{__name__}.autograd"] = autograd  # so that `import gradscribe.autograd` works
-sys.meta_path.insert(0, Alias(f"{__name__}.autograd", autograd.__name__))  # and `import gradscribe.autograd.functional`
-_LEARN = ("functional", "nn", "optim")
-sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.learn.{name}") for name in _LEARN]
+_PLACES = {"autograd": "tracer.autograd", **{name: f"learn.{name}" for name in ("functional", "nn", "optim")}}
+sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.{place}") for name, place in _PLACES.items()]
 sys.meta_path.insert(0, Alias(f"{__name__}.nn.functional", f"{__name__}.learn.functional"))  # PyTorch's place of it
 sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "scipy")]
 
@@ -104,11 +103,13 @@ _LATER = {
     "converted": "transforms.converted",
     "custom_jvp": "transforms.custom_jvp",
     "custom_vjp": "transforms.custom_vjp", "explain": "transforms.explain", "export": "transforms.export",
+    "grad": "transforms.gradient", "value_and_grad": "transforms.gradient",
     "fixed_point": "transforms.fixed_point", "load": "transforms.load",
     "bernoulli": "tracer.autograd.stochastic", "multinomial": "tracer.autograd.stochastic",
     "default_generator": "tracer.generator", "manual_seed": "tracer.generator",
     "is_anomaly_check_nan_enabled": "tracer.autograd.anomaly_mode",
     "is_anomaly_enabled": "tracer.autograd.anomaly_mode",
+    "op": "runtime.user_ops", "rule": "runtime.user_ops",
     "hessian": "transforms.second_order", "hvp": "transforms.second_order",
     "jacfwd": "transforms.jacobian", "jacobian": "transforms.jacobian", "jacrev": "transforms.jacobian",
     "jvp": "transforms.forward", "linearize": "transforms.linearize", "source": "transforms.source",
@@ -121,8 +122,8 @@ _CONSTRUCTORS = (
 )  # fmt: skip
 _SAMPLERS = ("normal", "rand", "rand_like", "randint", "randn", "randn_like", "randperm")
 _LATER |= dict.fromkeys(_CONSTRUCTORS, "tracer.constructors") | dict.fromkeys(_SAMPLERS, "tracer.samplers")
-_MODULES = frozenset(["compat", "numpy", "scipy", "testing", *_LEARN])
-_LATER |= {"compat": "compat", "numpy": "numpy", "scipy": "scipy", **{name: f"learn.{name}" for name in _LEARN}}
+_MODULES = frozenset(["compat", "numpy", "scipy", "testing", *_PLACES])
+_LATER |= {"compat": "compat", "numpy": "numpy", "scipy": "scipy", **_PLACES}
 
 
 def __getattr__(name: str) -> Any:
@@ -138,12 +139,20 @@ def __getattr__(name: str) -> Any:
 
 def _elsewhere(name: str) -> str:
     """Where those who know PyTorch find an operation that they look for here."""
-    known = {"cat": "concatenate"}.get(name, name)
+    renamed = {
+        "cat": "concatenate",
+        "broadcast_tensors": "broadcast_arrays",
+        "bucketize": "searchsorted",
+        "trapz": "trapezoid",
+    }
+    known = renamed.get(name, name)
     if name.startswith("_"):
         return ""
     if hasattr(_numpy, known):
         return f"; operations and types are NumPy's: np.{known}"
-    return f"; it is a method: t.{name}()" if hasattr(Tensor, name) else ""
+    if hasattr(Tensor, name):
+        return f"; it is a method: t.{name}()"
+    return f"; it is gs.functional.{name}" if name in __getattr__("functional").__all__ else ""
 
 
 def __dir__() -> list[str]:

@@ -86,7 +86,7 @@ def main() -> None:
                 f"Kalman filter, step {k:3d}: log likelihood {value:.2f}, drift {q:.3f} (true 0.3), noise {r:.3f} (true 2)"
             )
 
-    walk = gs.value_and_grad(metropolis)  # not compiled: what it decides hangs on numbers that it draws
+    walk = gs.compile(gs.value_and_grad(metropolis))
     for steps in (5, 10) if tiny else (100, 1000):
         mean, slope = walk(np.zeros(2), 2.0, np.random.default_rng(1), steps)
         print(

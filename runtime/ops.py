@@ -82,8 +82,8 @@ class Op:
     """A NumPy function that gradscribe knows: how to call it, print it and differentiate it."""
 
     __slots__ = (
-        "__weakref__", "_params", "bind", "consuming", "derived", "effect", "fn", "forms", "infix",
-        "inline", "kind", "may_raise", "n_out", "name", "path", "plans", "signature", "title", "vjps",
+        "__weakref__", "_params", "bind", "consuming", "derived", "effect", "fn", "forms", "fresh", "infix",
+        "inline", "kind", "may_raise", "n_out", "name", "path", "plans", "signature", "stores", "title", "vjps",
     )  # fmt: skip
 
     def __init__(
@@ -93,7 +93,7 @@ class Op:
         vjps: dict[str, Vjp | None] | None = None,
     ) -> None:  # fmt: skip
         self.fn = fn
-        self.name = fn.__name__
+        self.name: str = getattr(fn, "__name__", path.rpartition(".")[2])
         self.path = path
         self.signature = signature
         self.kind = kind
@@ -102,9 +102,11 @@ class Op:
         self.inline = inline
         self.consuming: Callable[..., Any] | None = None  # the body that may write into its first argument
         self.forms: Callable[..., Any] | None = None  # what it is of some arguments, in terms of other ops
+        self.fresh = False  # whether its body gives memory that it made itself, never a view of an argument
+        self.stores: int | None = None  # the argument that it writes into that memory, as wide as it may be
         self.may_raise = may_raise
         self.effect = effect  # changes what can be seen from outside, and so keeps its place among others that do
-        self.title = title or "".join(w[:1].upper() + w[1:] for w in fn.__name__.split("_") if w)
+        self.title = title or "".join([w[:1].upper() + w[1:] for w in self.name.split("_")])
         self.vjps: dict[str, Vjp | None] = {} if vjps is None else vjps
         self._params: tuple[Param, ...] | None = None
         self.bind: Callable[..., tuple[Any, ...]] = self._first_bind

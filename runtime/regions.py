@@ -14,7 +14,7 @@ from .ops import Kind, Op
 
 __all__ = [
     "AND", "COND", "NOT", "OR", "ROWS", "SCAN", "STACK", "Branch", "Loop", "all_calls", "cond", "copied",
-    "element_type", "is_region", "regions_of", "scan", "stack_value",
+    "element_type", "is_region", "regions_of", "scan", "stack_value", "with_regions",
 ]  # fmt: skip
 
 
@@ -117,9 +117,9 @@ def either(x: Any, y: Any) -> Any:
     return x or y
 
 
-def rows(xs: list[Any]) -> Any:
-    """The items of a list as the rows of an array."""
-    return np.stack(xs)
+def rows(xs: list[Any], axis: int = 0) -> Any:
+    """The items of a list as an array, side by side along an axis."""
+    return np.stack(xs, axis)
 
 
 # Not in the table: nobody calls these, and how loops are differentiated is the transforms' business.
@@ -127,7 +127,7 @@ SCAN = Op(scan, "loop, carry, xs=(), inv=(), n=None", Kind.loop, path="scan", n_
 COND = Op(cond, "branch, pred, ins=()", Kind.loop, path="cond", n_out=None, may_raise=True)
 AND = Op(both, "x, y", Kind.opaque, path="and", vjps={"x": None, "y": None})
 OR = Op(either, "x, y", Kind.opaque, path="or", vjps={"x": None, "y": None})
-ROWS = Op(rows, "xs", Kind.opaque, path="np.stack", may_raise=True, vjps={"xs": None})
+ROWS = Op(rows, "xs, axis=0", Kind.opaque, path="np.stack", may_raise=True, vjps={"xs": None})
 ITEMS = Op(list, "x", Kind.opaque, path="list", vjps={"x": None})
 NOT = Op(operator.not_, "x", Kind.opaque, path="not", vjps={"x": None})
 
@@ -145,6 +145,13 @@ def regions_of(call: Any) -> list[Graph]:
     return [call.args[0].then, call.args[0].orelse] if call.op is COND else []
 
 
+def with_regions(call: Any, parts: list[Graph]) -> Any:
+    """The call with other graphs, in the order of `regions_of`."""
+    if call.op is SCAN:
+        return call.with_args((Loop(parts[-1], parts[0] if parts[1:] else None, call.args[0].reverse), *call.args[1:]))
+    return call.with_args((Branch(*parts), *call.args[1:])) if parts else call
+
+
 def all_calls(graph: Graph) -> Iterator[Call]:
     """The calls of a graph, those of its regions among them."""
     for call in graph.calls:
@@ -158,12 +165,7 @@ def copied(graph: Graph, value: Callable[[Value], Value]) -> Graph:
 
     def copy(call: Call) -> Call:
         parts = [copied(region, value) for region in regions_of(call)]
-        args: Any = call.args
-        if call.op is SCAN:
-            args = (Loop(parts[-1], parts[0] if parts[1:] else None, args[0].reverse), *args[1:])
-        elif parts:
-            args = (Branch(*parts), *args[1:])
-        args = tuple([map_values(a, value) for a in args])
+        args = tuple([map_values(a, value) for a in with_regions(call, parts).args])
         return Call(call.op, args, tuple(map(value, call.outs)), call.site, call.backward, call.quiet)
 
     return Graph(

@@ -14,8 +14,8 @@ from .errors import NoRuleError
 from .ops import Kind, Op, Vjp
 
 __all__ = [
-    "also", "composed", "composition", "compositions", "forms", "infix", "lookup", "op", "ops", "primitive", "require", "rule",
-    "singular_at", "undifferentiable",
+    "also", "composed", "composition", "compositions", "forms", "infix", "lookup", "op", "ops", "primitive", "registered",
+    "require", "rule", "singular_at", "undifferentiable",
 ]  # fmt: skip
 
 _by_function: dict[Any, Op] = {}
@@ -133,8 +133,15 @@ def lookup(fn: Any) -> Op | None:
     return _by_function.get(fn) if found is None and _load_late() else found
 
 
-_LATE = {  # modules that are slow to import, and where their rules are
-    "scipy.special": ("special", "special_integrals", "special_functions", "special_distributions"),
+_LATE = {  # rules that wait for the first function that is not known yet, by the module that has to be there for them
+    "numpy": (
+        "decompositions", "eigen", "least_squares", "norms", "matrix_forms", "polynomials", "quantiles", "differences",
+        "convolution", "counting", "histograms", "assembling", "compositions",
+    ),
+    "scipy.special": (
+        "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
+        "special_noncentral",
+    ),
     "numpy.fft": ("fft",),
     "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal",), "scipy.stats": ("distributions",),
 }  # fmt: skip
@@ -145,9 +152,9 @@ def _load_late() -> bool:
     """Register the ops of modules that somebody has imported by now; whether there were any."""
     new = [module for module in _LATE if module in sys.modules and module not in _loaded]
     for module in new:
-        _loaded.add(module)
         for rules in _LATE[module]:
             importlib.import_module(f".rules.{rules}", __package__)
+        _loaded.add(module)  # not before: another thread that asks meanwhile waits for the import
     return bool(new)
 
 
@@ -160,8 +167,13 @@ def require(fn: Any) -> Op:
 
 
 def ops() -> tuple[Op, ...]:
-    """Every registered op, in order of registration."""
+    """Every op, in order of registration."""
     _load_late()
+    return registered()
+
+
+def registered() -> tuple[Op, ...]:
+    """The ops that are registered so far: those that Tensor's methods are made of, while gradscribe is imported."""
     return tuple(_by_function.values())
 
 
@@ -185,28 +197,32 @@ def forms(fn: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def composition(fn: Any) -> Callable[..., Any] | None:
     """What a function that is no op is composed of; None where we know nothing of it."""
+    _load_late()
     return _compositions.get(fn)
 
 
 def compositions() -> tuple[Callable[..., Any], ...]:
     """Every function that is composed of ops, in order of registration."""
+    _load_late()
     return tuple(_compositions)
 
 
 def primitive(
     signature: str, kind: Kind, *, consuming: Callable[..., Any] | None = None, title: str | None = None,
-    n_out: int = 1, may_raise: bool = False,
+    n_out: int = 1, may_raise: bool = False, fresh: bool = False, stores: int | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     """Decorator: register a function of ours, with a NumPy-only body, that NumPy lacks as a function.
 
     Called with a Tensor it is an op like any other; called with arrays it runs its body, or `consuming`,
     which may write into its first argument (the engine hands over only buffers that it allocated itself).
-    Generated source shows the body in place of a call.
+    Generated source shows the body in place of a call. `fresh` says that the body makes the memory of its result; `stores`
+    names, by its position, the argument that is written there as it is, so that a number does as well as an array full of it.
     """
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
         made = op(body, signature, kind, inline=True, title=title, n_out=n_out, may_raise=may_raise)
         made.consuming = consuming
+        made.fresh, made.stores = fresh or stores is not None, stores
         on_arrays = consuming or body
 
         @functools.wraps(body)

@@ -14,7 +14,17 @@ from . import registry
 from .ops import Kind, Op
 from .registry import lookup
 
-__all__ = ["USERS", "home_of", "is_users", "op", "rule", "takes_tensors", "taking_tensors", "text_name"]
+__all__ = [
+    "USERS",
+    "called_by_name",
+    "home_of",
+    "is_users",
+    "op",
+    "rule",
+    "takes_tensors",
+    "taking_tensors",
+    "text_name",
+]
 
 USERS: dict[str, Callable[..., Any]] = {}  # functions of users that are ops and no ufuncs, by their paths
 
@@ -35,6 +45,7 @@ def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None =
     """
     if not callable(fn):
         raise TypeError(f"gs.op takes a function, not {type(fn).__name__}: {fn!r}")
+    lookup(fn)  # what we have of it ourselves is registered before, and not after
     if isinstance(fn, np.ufunc):
         options.setdefault("n_out", fn.nout)
     if kind is None:
@@ -55,12 +66,37 @@ def is_users(found: Op) -> bool:
     return found.path in USERS and USERS[found.path] is found.fn
 
 
+def called_by_name(fn: Callable[..., Any], n_out: int) -> Op | str:
+    """An op without a rule, that generated source calls a function of the user's by; why there is none, in words.
+
+    It is not in the table: whoever calls the function says how it is differentiated.
+    """
+    if (fn, n_out) in _named:
+        return _named[fn, n_out]
+    home = _home(fn)
+    if home is None:
+        return "that no module has under that name, to import it from"
+    try:
+        made = Op(fn, signature_of(fn), Kind.opaque, path=f"{home}.{fn.__name__}", n_out=n_out, may_raise=True)
+        made.params  # noqa: B018  # a signature that cannot be read is said here
+    except (TypeError, SyntaxError):
+        return "whose arguments an op cannot have"
+    USERS[made.path] = fn
+    return _named.setdefault((fn, n_out), made)
+
+
+_named: dict[tuple[Any, int], Op] = {}
+
+
 def home_of(path: str) -> str | None:
     """The module from which generated source imports a function of the user's; None where it is not found under its name."""
-    fn: Any = USERS[path]
-    home = getattr(fn, "__module__", None) or ""
-    found = getattr(sys.modules.get(home), fn.__name__, None)
-    named = all(map(str.isidentifier, [*home.split("."), fn.__name__]))
+    return _home(USERS[path])
+
+
+def _home(fn: Any) -> str | None:
+    home, name = getattr(fn, "__module__", None) or "", getattr(fn, "__name__", "")
+    found = getattr(sys.modules.get(home), name, None)
+    named = all(map(str.isidentifier, [*home.split("."), name]))
     return home if named and fn in (found, getattr(found, "__wrapped__", None)) else None
 
 

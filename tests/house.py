@@ -26,7 +26,10 @@ LAYERS[FACE] = set(LAYERS)
 # free: that is how what is optional, or slow to import, is imported.
 FOREIGN: dict[str, set[str]] = {layer: {"numpy"} for layer in LAYERS}
 FOREIGN["transforms"] = {"numpy", "gast", "astunparse", "optree"}
-_SPECIAL = ("special", "special_integrals", "special_functions", "special_distributions")
+_SPECIAL = (
+    "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
+    "special_noncentral",
+)  # fmt: skip
 for _rules in (*_SPECIAL, "scipy_linalg", "scipy_signal", "distributions"):
     FOREIGN[f"runtime.rules.{_rules}"] = {"numpy", "scipy"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ X1, X2, X3 = (3, 4, 9), (2, 4, 6, 7), (2, 2, 4, 5, 4)
 W1, W2, W3 = (6, 4, 3), (6, 4, 3, 2), (3, 2, 2, 3, 2)
 IMAGE = (2, 3, 7, 8)
 INDEX = np.array([[0, 2, 2], [4, 1, 2]])
+BAGS = np.array([0, 2, 2, 4, 1, 2])
 MASK = np.array([[True, False, True, True], [False, True, True, False], [False, False, False, False]])
 BIAS = np.array([[0.0, 1.0, -np.inf, 0.5], [-1.0, 0.0, 0.3, -np.inf], [2.0, 0.0, 0.0, 0.0]])
 MEANS, VARIANCES = np.linspace(-1.0, 1.0, 4), np.linspace(0.5, 2.0, 4)
@@ -98,6 +100,43 @@ CALLS: dict[str, Call] = {
     "adaptive_avg_pool1d": Call("adaptive_avg_pool1d", (X1, 4)),
     "adaptive_avg_pool2d": Call("adaptive_avg_pool2d", (IMAGE, [3, None])),
     "adaptive_avg_pool2d to one": Call("adaptive_avg_pool2d", (IMAGE, 1)),
+    "adaptive_max_pool1d": Call("adaptive_max_pool1d", (X1, 4)),
+    "adaptive_max_pool2d": Call("adaptive_max_pool2d", (IMAGE, [3, None])),
+    "adaptive_max_pool2d, unbatched": Call("adaptive_max_pool2d", (IMAGE[1:], [2, 5])),
+    "adaptive_max_pool3d": Call("adaptive_max_pool3d", (X3, [1, 3, 2])),
+    "lp_pool1d": Call("lp_pool1d", (X1, 2, 3), {"stride": 2, "ceil_mode": True}),
+    "lp_pool2d": Call("lp_pool2d", (IMAGE, 4, [2, 3])),
+    "lp_pool2d of infinity": Call("lp_pool2d", (IMAGE, math.inf, 2), {"stride": 1}),
+    "lp_pool3d": Call("lp_pool3d", (X3, 2.0, 2)),
+    "max_unpool1d": Call("max_unpool1d", ((2, 2, 3), np.array([[[1, 3, 4], [0, 2, 5]]] * 2)), {"kernel_size": 2}),
+    "max_unpool2d": Call(
+        "max_unpool2d", ((2, 2, 2), np.array([[[1, 3], [9, 12]]] * 2)), {"kernel_size": 2, "stride": 2, "output_size": [5, 4]}
+    ),
+    "max_unpool3d": Call("max_unpool3d", ((1, 2, 1, 2, 1), np.array([3, 9, 0, 14]).reshape(1, 2, 1, 2, 1), 2)),
+    # other sizes, other places
+    "interpolate": Call("interpolate", (IMAGE, [9, 5])),
+    "interpolate, twice": Call("interpolate", (IMAGE,), {"scale_factor": 2}),
+    "interpolate, exact": Call("interpolate", (X1,), {"size": 5, "mode": "nearest-exact"}),
+    "interpolate, linear": Call("interpolate", (X1,), {"size": 5, "mode": "linear"}),
+    "interpolate, bilinear": Call("interpolate", (IMAGE,), {"scale_factor": (1.7, 0.6), "mode": "bilinear"}),
+    "interpolate, corners": Call("interpolate", (IMAGE, [9, 1]), {"mode": "bilinear", "align_corners": True}),
+    "interpolate, recomputed": Call(
+        "interpolate", (IMAGE,), {"scale_factor": 1.7, "mode": "bilinear", "recompute_scale_factor": True}
+    ),
+    "interpolate, bicubic": Call("interpolate", (IMAGE, [9, 5]), {"mode": "bicubic"}),
+    "interpolate, trilinear": Call("interpolate", (X3, [3, 4, 5]), {"mode": "trilinear"}),
+    "interpolate, area": Call("interpolate", (IMAGE,), {"scale_factor": 0.7, "mode": "area"}),
+    "pixel_shuffle": Call("pixel_shuffle", ((2, 8, 3, 4), 2)),
+    "pixel_unshuffle": Call("pixel_unshuffle", ((2, 1, 6, 9), 3)),
+    "channel_shuffle": Call("channel_shuffle", ((2, 6, 3, 2), 3)),
+    "affine_grid": Call("affine_grid", ((2, 2, 3), [2, 1, 4, 5]), {"align_corners": False}),
+    "affine_grid, corners": Call("affine_grid", ((2, 3, 4), [2, 1, 4, 2, 5]), {"align_corners": True}),
+    "grid_sample": Call("grid_sample", (IMAGE, (2, 4, 5, 2)), {"align_corners": False}),
+    "grid_sample, border": Call("grid_sample", (IMAGE, (2, 4, 5, 2)), {"align_corners": True, "padding_mode": "border"}),
+    "grid_sample, reflection": Call("grid_sample", (IMAGE, (2, 4, 5, 2)), {"align_corners": True, "padding_mode": "reflection"}),
+    "grid_sample, edges": Call("grid_sample", (IMAGE, (2, 4, 5, 2)), {"align_corners": False, "padding_mode": "reflection"}),
+    "grid_sample, nearest": Call("grid_sample", (IMAGE, (2, 4, 5, 2)), {"align_corners": False, "mode": "nearest"}),
+    "grid_sample, three axes": Call("grid_sample", (X3, (2, 2, 3, 2, 3)), {"align_corners": True}),
     # normalisation
     "layer_norm": Call("layer_norm", ((4, 5), [5])),
     "layer_norm, weights": Call("layer_norm", ((3, 4, 5), [4, 5], (4, 5), (4, 5)), {"eps": 1e-3}),
@@ -106,12 +145,20 @@ CALLS: dict[str, Call] = {
     "group_norm": Call("group_norm", ((3, 6, 4), 3, (6,), (6,))),
     "group_norm of vectors": Call("group_norm", ((3, 6), 2), {"eps": 0.01}),
     "instance_norm": Call("instance_norm", ((3, 4, 5, 2), None, None, (4,), (4,))),
+    "local_response_norm": Call("local_response_norm", ((2, 5, 3), 3), {"alpha": 0.3, "k": 0.5}),
+    "local_response_norm of images": Call("local_response_norm", (IMAGE, 2), {"beta": 1.5}),
     "batch_norm": Call("batch_norm", ((5, 4), MEANS, VARIANCES, (4,), (4,))),
     "batch_norm, training": Call("batch_norm", ((5, 4), None, None, (4,), (4,)), {"training": True}),
     "batch_norm of images": Call("batch_norm", ((3, 4, 5, 2), None, None, (4,), None), {"training": True, "eps": 1e-3}),
     # tables, padding, windows, attention
     "embedding": Call("embedding", (INDEX, (5, 3))),
     "embedding, padding_idx": Call("embedding", (INDEX, (5, 3)), {"padding_idx": -3}),
+    "embedding, by frequency": Call("embedding", (INDEX, (5, 3)), {"scale_grad_by_freq": True}),
+    "embedding_bag": Call("embedding_bag", (INDEX, (5, 3))),
+    "embedding_bag, sum": Call("embedding_bag", (BAGS, (5, 3), np.array([0, 2, 2])), {"mode": "sum", "padding_idx": 2}),
+    "embedding_bag, weighted": Call("embedding_bag", (INDEX, (5, 3), None, None, 2.0, False, "sum", False, (2, 3))),
+    "embedding_bag, max": Call("embedding_bag", (BAGS, (5, 3), np.array([0, 2, 2])), {"mode": "max"}),
+    "embedding_bag, ends": Call("embedding_bag", (BAGS, (5, 3), np.array([0, 2, 6])), {"include_last_offset": True}),
     "pad": Call("pad", (IMAGE,), {"pad": (1, 2, 3, 0), "value": 1.5}),
     "pad, negative": Call("pad", (IMAGE,), {"pad": (-1, 2, 0, -3)}),
     "pad, reflect": Call("pad", (IMAGE,), {"pad": (1, 2, 3, 0), "mode": "reflect"}),

@@ -26,6 +26,7 @@ ARRAYS: dict[str, Any] = {
     "h": np.array([[0, 2], [1, 0]]),
     "j": np.array([2, 0]),
     "q": np.array([0.25, 0.5]),
+    "w": np.array([[3, 1, 1, 3, 3], [3, 1, 1, 3, 3], [2, 2, 1, 1, 3]]),
 }
 DIFFERENTIATED = ("x", "y", "p", "v", "u", "s", "b", "c", "k", "z")
 
@@ -120,7 +121,16 @@ x.view(-1, 2) | x.view_as(c[0]) | x.where(x > 0, y) | x.where(m, 0.0) | p.xlogy(
 x.new_ones((2, 2)) | x.new_full((2,), 3.0) | n.new_tensor([1, 2]) | x.new_empty(0) | x.is_cuda | x.is_sparse | x.is_cpu
 x.get_device() | x.storage_offset() | z[None].H | z[None].mH | b.moveaxis(0, -1) | x.hsplit(3) | x.vsplit(2)
 b.dsplit((1,)) | x.split_with_sizes([1, 2], 1) | x.itemsize | x.nbytes | x.ndim | x.is_inference() | x.cosh()
-x.storage_offset()
+x.storage_offset() | x.narrow_copy(1, 1, 2) | x.unsafe_chunk(2, 1) | x.unsafe_split(2, 1)
+x.unsafe_split_with_sizes([1, 2], 1) | x.hardshrink() | x.hardshrink(1.0) | x.prelu(k) | x.prelu(v) | v.prelu(k)
+(p + 1).mvlgamma(2) | x.logcumsumexp(1) | (100 * b).logcumsumexp(0) | k.logcumsumexp(0) | (n - o).mode() | w.mode(0)
+w.mode(1, keepdim=True) | (x - x).mode() | k.mode() | (x / (x > 0)).log().nanmedian() | p.nanmedian(1)
+(x / (x > 0)).log().nanmedian(1, keepdim=True) | x.histc(4) | x.histc(bins=5, min=-1, max=2) | x.renorm(2, 0, 1.5)
+b.renorm(1, 2, 2.0) | w.unique_consecutive() | w[0].unique_consecutive(True, True) | w.unique_consecutive(return_counts=True)
+w.unique_consecutive(return_inverse=True, dim=0) | x.svd().S | s.svd()[1] | (lambda f: f.U * f.S @ f.V.mH)(x.svd())
+x.svd(compute_uv=False) | (lambda f: f.U.abs())(x.detach().svd(some=False)) | u[:, None].cholesky_solve(s[:2, :2].cholesky())
+x.T.cholesky_solve(s.cholesky(upper=True), upper=True) | s.cholesky().cholesky_inverse() | s.matrix_exp()
+(s / 4).triu().cholesky_inverse(True)
 """
 
 # Written in place, into a copy: the same to PyTorch.
@@ -131,7 +141,7 @@ masked_fill_(m, 2.0) | masked_scatter_(m, y) | scatter_(1, h, y[:, :2]) | scatte
 index_add_(1, j, y[:, :2]) | index_copy_(1, j, y[:, :2]) | index_fill_(1, j, 4.0) | index_put_((j - 1, j), u) | tril_()
 triu_() | zero_() | fill_(3.0) | copy_(y) | eq_(y) | lt_(y) | cumsum_(1) | addmm_(x, s) | remainder_(y) | floor_()
 fill_diagonal_(8.0) | put_(j, u) | put_(j, u, accumulate=True) | nan_to_num_() | hypot_(y) | atan2_(y) | round_()
-square_() | reciprocal_()
+square_() | reciprocal_() | renorm_(2, 1, 0.5)
 """
 
 # Of random numbers, of memory, of the graph: tests of their own.

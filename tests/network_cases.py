@@ -68,6 +68,8 @@ ALONG = [
     Case("pairwise_distance", (X, Y), wrt=2),
     Case("pairwise_distance", (X, Y), {"p": 1.0, "eps": 1e-3, "keepdim": True}, wrt=2),
     Case("pairwise_distance", (V, others(5)), wrt=2),
+    Case("pdist", (X,)),
+    Case("pdist", (numbers(5, 3),), {"p": 3.0}),
 ]
 
 INDEX = np.array([2, 0, 3])
@@ -127,6 +129,12 @@ _LOSSES = [
     Case("cosine_embedding_loss", (X[0], Y[0], np.array(-1.0)), {"margin": -0.5}, wrt=2),
     Case("triplet_margin_loss", (X, Y, numbers(3, 4) * 0.3), wrt=3),
     Case("triplet_margin_loss", (X, Y, numbers(3, 4, low=-1.0)), {"swap": True, "p": 3.0, "margin": 2.0}, wrt=3),
+    Case("triplet_margin_with_distance_loss", (X, Y, numbers(3, 4) * 0.3), {"margin": 0.7, "swap": True}, wrt=3),
+    Case("multi_margin_loss", (X, INDEX)),
+    Case("multi_margin_loss", (X, INDEX), {"p": 2, "margin": 1.5, "weight": CLASS_WEIGHT}),
+    Case("multi_margin_loss", (X[0], np.array(2))),
+    Case("multilabel_margin_loss", (X, np.array([[1, 3, -1, 0], [-1, 2, 2, 2], [3, 2, 1, 0]]))),
+    Case("multilabel_margin_loss", (X[1], np.array([0, 3, -1, -1]))),
     Case("soft_margin_loss", (X, SIGNS)),
     Case("multilabel_soft_margin_loss", (X, ZEROS_AND_ONES), {"weight": CHANCES}),
 ]

@@ -13,6 +13,7 @@ from samples import RANKS, Sample, binary, question, reduction, running, unary
 NAN = np.array([[1, 1, 1, 0], [1, 0, 1, 1], [1, 1, 1, 1]], bool)
 PLACES = [0, 2, 1]
 EDGES = [-2.0, -0.5, 0.5, 2.0]
+EVEN_EDGES = [-2.0, -1.0, 0.0, 1.0, 2.0]
 
 
 def holed(x: Any) -> Any:
@@ -102,6 +103,11 @@ COUNTS = [
     question(counting.counted, (((3, 4),),), call=lambda x: counting.counted(x, EDGES)),
     Sample(
         counting.weighted_count, (((6,),),), call=lambda w: counting.weighted_count(np.linspace(-2, 2, 6), EDGES, w)
+    ),
+    Sample(
+        counting.evenly_weighted_count,
+        (((6,),),),
+        call=lambda w: counting.evenly_weighted_count(np.linspace(-2.5, 2, 6), EVEN_EDGES, w),
     ),
     Sample(counting.of_bin, (((3,),),), call=lambda g: counting.of_bin(g, np.linspace(-2.5, 2, 6), EDGES)),
     question(counting.unique_part, (((6,),),), call=lambda x: counting.unique_part(x, 1, None)),

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from gradscribe.runtime.rules.special_distributions import spherical
+from gradscribe.runtime.rules.special_harmonics import harmonic
 
 from samples import INSIDE, POSITIVE, UNIT, WIDE, Sample, binary, dispatched, fixed, step, unary
 
@@ -60,6 +61,63 @@ FUNCTIONS = [
     *([unary(special.softplus, call=dispatched(special.softplus))] if hasattr(special, "softplus") else []),
 ]  # fmt: skip
 
+PAIRS = (((3,), (3,)), ((2, 1), (3,)))
+
+
+def pairs(fn: Any, *domain: Any, first: tuple[Any, ...] = ()) -> Sample:
+    """A sample of a function in its last two arguments, behind fixed ones."""
+    return Sample(fn, PAIRS, domain=domain, call=lambda *xs: fn(*first, *xs), finite=True)
+
+
+ELLIPTIC = [
+    *[pairs(f, (-4.0, 4.0), (0.1, 0.9)) for f in (special.ellipkinc, special.ellipeinc)],
+    Sample(special.ellipj, PAIRS[:1], domain=(POSITIVE, (0.1, 0.9)), call=lambda u, m: np.stack(special.ellipj(u, m))),
+    Sample(special.elliprj, (((3,),) * 4, ((2, 1), (3,), (), (3,))), domain=((0.3, 1.0), (2.0, 3.0), (4.0, 6.0), (7.0, 8.0))),
+    *[unary(f, (0.001, 0.01)) for f in (special.ellipk, special.ellipe)],
+]  # fmt: skip
+
+M, N, C = 1.0, 2.0, np.float64(1.3)  # in single precision SciPy looks for ever
+PROLATE, OBLATE = special.pro_cv(M, N, C), special.obl_cv(M, N, C)
+SPHEROIDAL = [
+    unary(f, domain, call=stacked(f, M, N, C, *cv), finite=True)
+    for domain, names in (((0.2, 0.8), ("pro_ang1", "obl_ang1")), ((1.2, 2.5), ("pro_rad1", "obl_rad1")),
+                          ((2.5, 4.0), ("pro_rad2", "obl_rad2")))
+    for name in names
+    for f, cv in ((getattr(special, name), ()), (getattr(special, f"{name}_cv"), (PROLATE if name[0] == "p" else OBLATE,)))
+]  # fmt: skip
+
+
+def real_harmonic(fn: Any, *last: Any) -> Any:
+    """Both parts of a spherical harmonic, or of a derivative of one."""
+
+    def call(theta: Any, phi: Any) -> Any:
+        found = fn(3, 2, theta, phi, *last)
+        return np.real(found) + 2.0 * np.imag(found)
+
+    return call
+
+
+HARMONICS = [
+    Sample(harmonic, PAIRS, domain=POSITIVE, call=real_harmonic(harmonic, 1), order=1, finite=True),
+    *([Sample(special.sph_harm_y, PAIRS, domain=POSITIVE, call=real_harmonic(dispatched(special.sph_harm_y)), finite=True)]
+      if hasattr(special, "sph_harm_y") else []),
+]  # fmt: skip
+
+NONCENTRAL = [
+    Sample(special.chndtr, PAIRS, domain=((0.1, 0.5), (0.0, 0.5)), call=lambda x, nc: special.chndtr(x, 3.0, nc), finite=True),
+    pairs(special.ncfdtr, POSITIVE, POSITIVE, first=(3.0, 5.0)),
+    pairs(special.ncfdtri, POSITIVE, (0.2, 0.8), first=(3.0, 5.0)),
+    *[pairs(special.nctdtr, POSITIVE, WIDE, first=(df,)) for df in (3.5, 150.0)],
+    pairs(special.nctdtrit, POSITIVE, (0.2, 0.8), first=(3.5,)),
+    unary(special.kolmogorov, (0.3, 2.0), finite=True),
+    unary(special.kolmogi, (0.1, 0.9), finite=True),
+    Sample(special.voigt_profile, (((3,), (3,), (3,)), ((2, 1), (3,), ())), domain=(WIDE, POSITIVE, POSITIVE), finite=True),
+    Sample(special.gdtria, PAIRS, domain=(UNIT, POSITIVE), call=lambda p, x: special.gdtria(p, 1.7, x), finite=True),
+    pairs(special.tklmbda, INSIDE, (0.2, 0.9)),
+    *[pairs(f, POSITIVE, low) for low in ((-0.3, 0.3), (0.001, 0.005))
+      for f in (special.boxcox, special.inv_boxcox, special.boxcox1p, special.inv_boxcox1p)],
+]  # fmt: skip
+
 DIRIC, ZETA = dispatched(special.diric), dispatched(special.zeta)
 
 DISTRIBUTIONS = [
@@ -84,4 +142,4 @@ DISTRIBUTIONS = [
       for f in (special.spherical_jn, special.spherical_yn, special.spherical_in, special.spherical_kn)],
 ]  # fmt: skip
 
-SAMPLES_SPECIAL: list[Sample] = [*FUNCTIONS, *DISTRIBUTIONS]
+SAMPLES_SPECIAL: list[Sample] = [*FUNCTIONS, *DISTRIBUTIONS, *ELLIPTIC, *SPHEROIDAL, *HARMONICS, *NONCENTRAL]

@@ -175,12 +175,6 @@ def test_a_primitive_runs_under_vmap() -> None:
     numpy.testing.assert_array_equal(gs.vmap(grad(lambda x: opaque(x, x)))(X), 2 * X)
 
 
-def test_a_compiled_function_with_a_primitive_says_that_it_is_eager() -> None:
-    compiled = gs.compile(grad(lambda x: np.sum(opaque(x, x))))
-    with pytest.warns(gs.EagerWarning, match="opaque, an autograd primitive"):
-        numpy.testing.assert_array_equal(compiled(X), 2 * X)
-
-
 def test_a_primitive_by_its_jvp_alone() -> None:
     @primitive
     def square(x: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from numpy.random import normal
+from scipy import special
 
 import gradscribe as gs
 
@@ -146,9 +147,8 @@ def moves_a_version_counter(x):
 
 @falls_back("comes after an effect", lambda: seed())
 def draws_decide(x):
-    if np.random.normal() > 0:  # <-
-        return np.sum(x)
-    return np.sum(x * x)
+    n = int(np.random.normal() > 0)  # <-
+    return np.sum(x[n:] * x[n:])
 
 
 @falls_back("RandomState")
@@ -363,9 +363,9 @@ def loads_a_file(x):
     return np.sum(x * np.load(FILE))  # <-
 
 
-@falls_back("np.histogramdd", transforms="value")
+@falls_back("scipy.special.zetac", transforms="value")
 def calls_what_has_no_op(x):
-    return np.sum(np.histogramdd(x, bins=2)[0] * 1.0)  # <-
+    return np.sum(special.zetac(x + 2.0))  # <-
 
 
 FILE = ""

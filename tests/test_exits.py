@@ -213,7 +213,7 @@ def door(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return real(tensor, how)
 
     for module in [
-        m for n, m in sys.modules.items() if n.startswith("gradscribe") and getattr(m, "leave", None) is real
+        m for n, m in [*sys.modules.items()] if n.startswith("gradscribe") and getattr(m, "leave", None) is real
     ]:
         monkeypatch.setattr(module, "leave", leave)
     return passed

@@ -175,7 +175,7 @@ def test_max_specialisations() -> None:
     compiled = gs.compile(model, max_specialisations=2)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for n in (1, 2, 3, 4, 3, 1):
+        for n in map(np.int64, (1, 2, 3, 4, 3, 1)):
             assert compiled(X, n, 0.5) == model(X, n, 0.5)
     assert len(caught) == 1
     assert "has 2 specialisations already" in str(caught[0].message)

@@ -153,7 +153,7 @@ def test_gradient_of_rows_has_the_strides_of_eager() -> None:
 
 def test_what_is_printed_once_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     def f(x: Any) -> Any:
-        for k in range(4):
+        for k in range(3):  # too few to be kept
             print("trip", k)
             x = W @ cell(x)  # two names of one array
         return np.sum(x)
@@ -161,7 +161,7 @@ def test_what_is_printed_once_is_printed_once(capsys: pytest.CaptureFixture[str]
     compiled = gs.compile(f)
     with pytest.warns(gs.EagerWarning, match="share memory"):
         compiled(X)
-    assert capsys.readouterr().out == "trip 0\ntrip 1\ntrip 2\ntrip 3\n"
+    assert capsys.readouterr().out == "trip 0\ntrip 1\ntrip 2\n"
 
 
 def test_gradients_have_memory_of_their_own_where_a_loop_runs_no_trip() -> None:

@@ -142,7 +142,6 @@ def test_what_has_no_rule_says_so_by_name() -> None:
         (lambda x: np.nanquantile(x, 0.3, method="nearest").backward(), "nearest"),
         (lambda x: np.histogram(x, "auto"), "auto"),
         (lambda x: np.unique(x, equal_nan=False), "equal_nan"),
-        (lambda x: np.histogramdd(x), "histogramdd"),
         (lambda x: np.polyfit(x[0], x[1], [1, 2]), "degrees"),
     ):
         with pytest.raises((gs.NoRuleError, NotImplementedError), match=word):

@@ -22,6 +22,10 @@ OPTIMISERS: list[Any] = [
     gs.optim.RMSprop(momentum=0.5, centered=True, eps=1e-3),
     gs.optim.Adagrad(lr_decay=0.1),
     gs.optim.Adadelta(),
+    gs.optim.NAdam(weight_decay=0.1, decoupled_weight_decay=True),
+    gs.optim.RAdam(lr=0.01),
+    gs.optim.Rprop(),
+    gs.optim.ASGD(lr=0.1, t0=50, weight_decay=0.1),
 ]
 IDS = [f"{type(o).__name__}-{k}" for k, o in enumerate(OPTIMISERS)]
 
@@ -62,8 +66,10 @@ def test_a_compiled_step_is_eager_bit_for_bit_by_one_source(opt: Any) -> None:
     compiled = gs.compile(step, verify="first calls")
     found, expected = (trained(f, opt, initial(), X, Y, steps=100) for f in (compiled, step))
     assert repr(found) == repr(expected)
-    (only,) = gs.explain(compiled).specialisations
-    assert only.hits == 99
+    sources = gs.explain(compiled).specialisations
+    paths = 2 if isinstance(opt, (gs.optim.RAdam, gs.optim.ASGD)) else 1  # before and from a certain step on
+    assert len(sources) == paths
+    assert sum(one.hits for one in sources) == 100 - paths
     assert found[2]["step"] == 100
 
 
@@ -81,7 +87,7 @@ def test_pytrees_and_tensors_take_the_same_course(opt: Any) -> None:
     for name, p in tensors.items():
         np.testing.assert_array_equal(p.detach().numpy(), params[name])
         for memory in state.keys() - {"step"}:
-            np.testing.assert_array_equal(other.state[p][memory].numpy(), state[memory][name])
+            np.testing.assert_array_equal(np.array(other.state[p][memory]), state[memory][name])
 
 
 def test_a_schedule_makes_one_more_source_and_no_others() -> None:

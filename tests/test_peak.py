@@ -52,6 +52,28 @@ def test_large_arrays_go_before_the_peak_and_not_after_it() -> None:
     assert peak_memory(lambda: compiled(W, X)) + WORTH < peak_memory(lambda: space["layers_grad"](W, X))
 
 
+def deep(ws: Any, x: Any) -> Any:
+    for w in ws:
+        x = np.tanh(x @ w) * x
+    return np.sum(x * x)
+
+
+def test_many_arrays_of_which_none_is_large_beside_the_peak_go_too() -> None:
+    ws, gradient = RNG.normal(size=(10, 64, 64)) / 8, gs.grad(deep)
+    text = gs.source(gradient, list(ws), X[:500])
+    deletions = re.findall(r"^ +del .*", text, re.MULTILINE)
+    assert 0 < len(deletions) <= 20
+    assert max(map(len, deletions)) <= 88
+    compiled = gs.compile(gradient, verify="first calls")
+    for k in range(3):
+        found, expected = compiled(list(ws), X[:500] / (k + 1)), gradient(list(ws), X[:500] / (k + 1))
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(found, expected, strict=True))
+    space: dict[str, Any] = {}
+    exec(re.sub(r"^ +del .*\n", "", text, flags=re.MULTILINE), space)
+    without = peak_memory(lambda: space["deep_grad"](list(ws), X[:500]))
+    assert peak_memory(lambda: compiled(list(ws), X[:500])) < 0.8 * without
+
+
 def test_an_array_stays_while_a_view_of_it_is_read() -> None:
     def f(x: Any) -> Any:
         a = x @ W

@@ -211,12 +211,6 @@ def test_odeint_under_vmap_and_on_bare_tensors() -> None:
     np.testing.assert_allclose(k.grad.numpy(), -1.3 * np.exp(-0.65), rtol=1e-8)
 
 
-def test_odeint_runs_eagerly_when_compiled() -> None:
-    decay = gs.grad(lambda k: odeint(lambda y, t, k: -k * y, START, TIMES, (k,))[-1, 0])
-    with pytest.warns(gs.EagerWarning, match="solves a differential equation"):
-        assert gs.compile(decay)(0.5) == decay(0.5)
-
-
 def test_odeint_loses_no_gradient_in_silence() -> None:
     with pytest.raises(gs.AutogradError, match=r"pass it in args"):
         gs.grad(lambda k: odeint(lambda y, t, c: -k * c * y, START, TIMES, (k,))[-1, 0])(0.5)

@@ -377,3 +377,7 @@ def test_logsumexp_and_other_plain_functions_of_scipy() -> None:
         return scipy.special.logsumexp(x)
 
     check(g, X)
+
+
+def test_a_module_that_is_imported_by_calling_import() -> None:
+    assert gs.grad(lambda x: __import__("math").exp(x))(0.5) == np.exp(0.5)

@@ -183,7 +183,9 @@ def test_a_profile_takes_the_arguments_of_pytorch() -> None:
     [
         ("exp", r"operations and types are NumPy's: np\.exp$"),
         ("cat", r"NumPy's: np\.concatenate$"),
+        ("broadcast_tensors", r"NumPy's: np\.broadcast_arrays$"),
         ("relu", r"it is a method: t\.relu\(\)"),
+        ("conv2d", r"it is gs\.functional\.conv2d$"),
         ("foo", r"has no attribute 'foo'$"),
         ("_repr_html_", r"has no attribute '_repr_html_'$"),
     ],

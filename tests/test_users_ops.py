@@ -67,6 +67,12 @@ def written_beside(x: Any) -> Any:
     return np.sum(y * z * same(y))
 
 
+def written_itself(x: Any) -> Any:
+    y = same(x)
+    y += 1.0
+    return np.sum(x * y)
+
+
 def with_an_option(x: Any) -> Any:
     return np.sum(scaled(x, 3.0) * scaled(x))
 
@@ -79,17 +85,25 @@ def of_two_results(x: Any) -> Any:
 X = np.array([0.7, -0.3, 0.9])
 
 
-@pytest.mark.parametrize("f", [in_a_loop, while_it_is_large, written_beside, with_an_option, of_two_results])
+@pytest.mark.parametrize(
+    "f", [in_a_loop, while_it_is_large, written_beside, written_itself, with_an_option, of_two_results]
+)
 @pytest.mark.parametrize("wrap", [lambda f: f, gs.value_and_grad, lambda f: lambda x: gs.jvp(f, (x,), (np.cos(x),))])
 def test_compiled_is_eager(f: Callable[..., Any], wrap: Callable[..., Any]) -> None:
     plain = wrap(f)
     compiled = gs.compile(plain, verify="first calls")
     for k in range(3):
         x = X * (1 + 0.1 * k)
-        found, expected = compiled(x), plain(x)
+        found, expected = compiled(x.copy()), plain(x.copy())
         for a, b in zip(*[r if isinstance(r, tuple) else (r,) for r in (found, expected)], strict=True):
             np.testing.assert_array_equal(a, b)
     assert "_op(" in compiled.source(X)
+
+
+def test_a_result_that_is_the_argument_shows_its_memory() -> None:
+    value, slope = gs.value_and_grad(written_itself)(X.copy())
+    assert value == written_itself(X.copy()) == np.sum((X + 1) ** 2)
+    np.testing.assert_array_equal(slope, 2 * (X + 1))
 
 
 def test_the_source_imports_the_function() -> None:

@@ -13,6 +13,7 @@ from test_region_passes import A, Regions, recurrence
 from gradscribe.runtime.errors import VerifyError
 from gradscribe.runtime.ir import Call, Graph, Value, type_of
 from gradscribe.runtime.registry import require
+from gradscribe.runtime.rules.control import guard
 from gradscribe.transforms.compiler.verify import verify
 
 Change = Callable[[Call], Call]
@@ -44,10 +45,8 @@ def asking(*outputs: Any, like: Callable[[Call], Any] = lambda call: (*call.args
     )(call)
 
 
-def printing(calls: list[Call]) -> list[Call]:
-    op = require(np.sin)
-    made = type(op)(print, "x", op.kind, path="print", effect=True)
-    return [*calls, Call(made, (1.0,), (Value(type_of(1.0)),))]
+def guarding(calls: list[Call]) -> list[Call]:
+    return [*calls, Call(require(guard), (True, "bool", True), (Value(type_of(True)),))]
 
 
 LOOPS: list[tuple[Change, str]] = [
@@ -64,7 +63,7 @@ LOOPS: list[tuple[Change, str]] = [
     (inner("inputs", lambda inputs: [*inputs[:-1], Value(inputs[-1].type)]), "used before it is defined"),
     (inner("outputs", lambda outputs: [outputs[3], *outputs[1:]]), "float64[3, 3] after a trip"),
     (inner("outputs", lambda outputs: [Value(outputs[0].type), *outputs[1:]]), "an output is not defined"),
-    (inner("calls", printing), "`print` within a region"),
+    (inner("calls", guarding), "`guard` within a region"),
     (inner("calls", lambda calls: calls[1:]), "used before it is defined"),
     (asking(True, like=lambda call: ()), "a test of 0 inputs"),
     (asking(True, like=lambda call: call.args[3][:1] * 3), "a test whose inputs are not those of the body"),

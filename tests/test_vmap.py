@@ -25,6 +25,7 @@ LOOPS = {
     "np.sum", "operator.getitem",
     "gradscribe.runtime.rules.counting.counted", "gradscribe.runtime.rules.counting.of_bin",
     "gradscribe.runtime.rules.counting.unique_part", "gradscribe.runtime.rules.counting.weighted_count", "np.bincount",
+    "gradscribe.runtime.rules.counting.evenly_weighted_count",
     "gradscribe.runtime.rules.least_squares.least_squares", "np.linalg.matrix_rank", "np.digitize", "np.isin", "np.lexsort",
     "np.packbits", "np.ravel_multi_index", "np.unpackbits", "np.unravel_index",
     "gradscribe.runtime.rules.polynomials.complex_roots",

@@ -10,7 +10,7 @@ import numpy as np
 
 import gradscribe as gs
 from gradscribe.transforms.compiler.compiled import Compiled
-from gradscribe.transforms.compiler.difference import difference
+from gradscribe.transforms.compiler.difference import NO_SIGNS, difference
 
 __all__ = ["DERIVATIVES", "asserting", "captures", "held", "summed"]
 
@@ -62,17 +62,17 @@ def captures() -> Iterator[list[Any]]:
 
 
 def held(
-    eager: Callable[..., Any], calls: Sequence[Callable[[], tuple[Any, ...]]], exact: bool = True
+    eager: Callable[..., Any], calls: Sequence[Callable[[], tuple[Any, ...]]], exact: bool | None = True
 ) -> tuple[int, int]:
     """Compile, and hold every call against eager, there and back: how many sources it has, and how many captures it took.
 
-    Bit for bit where `exact` says so, else to rounding.
+    Bit for bit where `exact` says so, but for the signs of zeros where it is None, else to rounding.
     """
     compiled = gs.compile(eager, verify="first calls", max_specialisations=100)
     with captures() as found:
         for call in (*calls, *reversed(calls)):
             one, other = compiled(*call()), eager(*call())
-            problem = difference(one, other) if exact else unlike(one, other)
+            problem = unlike(one, other) if exact is False else difference(one, other, 0.0 if exact else NO_SIGNS)
             assert not problem, f"{problem} for {call()}"
     return len(gs.explain(compiled).specialisations), len(found)
 

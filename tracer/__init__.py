@@ -1,7 +1,6 @@
 """The eager engine: Tensor, the dynamic graph behind it, and the walk backward."""
 
-from . import autograd, inplace, methods, older  # the last three give Tensor its methods
-from .backward import backward, grad
+from . import inplace, methods, older  # which give Tensor its methods
 from .graph import AccumulateGrad, Node
 from .hooks import RemovableHandle
 from .modes import enable_grad, is_grad_enabled, no_grad
@@ -12,10 +11,7 @@ __all__ = [
     "Node",
     "RemovableHandle",
     "Tensor",
-    "autograd",
-    "backward",
     "enable_grad",
-    "grad",
     "inplace",
     "is_grad_enabled",
     "methods",

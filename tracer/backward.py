@@ -13,13 +13,13 @@ from .cotangents import add_to, outward
 from .dispatch import apply
 from .engine import apply_node, run_backward
 from .exits import warn_at_user
-from .graph import AccumulateGrad, GradientEdge, Node, edge_of
+from .graph import AccumulateGrad, GradientEdge, edge_of
 from .modes import LOCAL, grad_mode
 from .operand import Operand, alias, levels_of, plain_shape, wrap
 from .run import reached_from
 from .site import blame
 
-__all__ = ["backward", "grad", "may_be_grad"]
+__all__ = ["backward", "call", "grad"]
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -283,34 +283,8 @@ def _stacked(column: tuple[Any, ...]) -> Any:
     return apply(require(np.stack), (list(column),), {})
 
 
-def may_be_grad(tensor: Any, value: Any) -> None:
-    """Raise where `value` cannot be the gradient of `tensor`."""
-    if value is tensor:
-        raise blame(AutogradError("can't assign Variable as its own grad: assign a copy, x.detach().clone()"))
-    if not isinstance(value, Operand):
-        raise blame(TypeError(f"assigned grad expected to be a Tensor or None but got {type(value).__name__!r}"))
-    if np.shape(value._value) != np.shape(tensor._value):
-        raise blame(
-            AutogradError(
-                f"assigned grad has data of a different size: shape {np.shape(value._value)}, "
-                f"but the tensor has shape {np.shape(tensor._value)}"
-            )
-        )
-    if np.result_type(value._value) != tensor.dtype:
-        raise blame(
-            DtypeError(
-                f"assigned grad has data of a different type: dtype {value.dtype}, "
-                f"but the tensor has dtype {tensor.dtype}"
-            )
-        )
-
-
 def call(node: Any, *grads: Any) -> Any:
-    """What `grad_fn(*grads)` gives: from a gradient (or None) of each result to one for each argument.
-
-    A Tensor where there is one argument, else a tuple, None for constants; at a leaf the gradient is added up. Raises
-    TypeError for a wrong count.
-    """
+    """What `grad_fn(*grads)` gives."""
     if LOCAL.recorder is not None:
         LOCAL.recorder.fail("calls a node of the graph by itself")
     leaf = type(node) is AccumulateGrad
@@ -329,7 +303,3 @@ def call(node: Any, *grads: Any) -> Any:
     found = apply_node(node, grads) if any(g is not None for g in grads) else {}
     results = tuple([found.get(slot) for slot in node.arguments()])
     return results[0] if len(results) == 1 else results
-
-
-setattr(Node, "__call__", call)  # noqa: B010  # the engine stands above the graph
-setattr(AccumulateGrad, "__call__", call)  # noqa: B010

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from threading import RLock
+from _thread import RLock
 from typing import Any
 
 import numpy as np
 
+from ..runtime.errors import AutogradError, DtypeError
 from .modes import LOCAL
 from .operand import Operand, wrap
+from .site import blame
 from .versions import bump
 
-__all__ = ["ADDING", "UNDEFINED", "add_to", "fit", "outward"]
+__all__ = ["ADDING", "UNDEFINED", "add_to", "fit", "may_be_grad", "outward"]
 
 
 class Undefined:
@@ -53,6 +55,28 @@ def fit(g: Any, meta: tuple[tuple[int, ...], Any]) -> Any:
 def outward(g: Any) -> Any:
     """A cotangent as users see it (PyTorch's convention), or back: rules are the transpose without a conjugate."""
     return np.conj(g) if g.dtype.kind == "c" else g
+
+
+def may_be_grad(tensor: Any, value: Any) -> None:
+    """Raise where `value` cannot be the gradient of `tensor`."""
+    if value is tensor:
+        raise blame(AutogradError("can't assign Variable as its own grad: assign a copy, x.detach().clone()"))
+    if not isinstance(value, Operand):
+        raise blame(TypeError(f"assigned grad expected to be a Tensor or None but got {type(value).__name__!r}"))
+    if np.shape(value._value) != np.shape(tensor._value):
+        raise blame(
+            AutogradError(
+                f"assigned grad has data of a different size: shape {np.shape(value._value)}, "
+                f"but the tensor has shape {np.shape(tensor._value)}"
+            )
+        )
+    if np.result_type(value._value) != tensor.dtype:
+        raise blame(
+            DtypeError(
+                f"assigned grad has data of a different type: dtype {value.dtype}, "
+                f"but the tensor has dtype {tensor.dtype}"
+            )
+        )
 
 
 def add_to(holder: Any, g: Any) -> None:

@@ -15,7 +15,7 @@ from ..runtime.ops import Kind, Op, Plan
 from ..runtime.registry import require
 from . import masked, operand, saved, versions, views, volatile
 from .count import Count
-from .foreign import Foreign, base_of, defers, is_masked
+from .foreign import Foreign, base_of, defers, is_masked, not_repeated
 from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
 from .levels import refuse_leaked
 from .modes import LOCAL
@@ -83,6 +83,7 @@ def _as_volatile(x: Any, made: Any) -> Any:
 def apply2(op: Op, x: Any, y: Any) -> Any:
     """Run a two-argument op of which at least one argument is a Tensor."""
     if LOCAL.slow:
+        not_repeated(x, y)
         return apply(op, (_admitted(x), _admitted(y)), {})
     if type(x) is tensor_class:
         xv = x._value
@@ -284,7 +285,9 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
                         t._node.ir = ((out,), ir[1])
     shapes = op.kind is Kind.shaping
     for j, r in enumerate(results):
-        if type(r) is np.ndarray and (shapes or r.base is not None):
+        if not shapes and any(r is v for v in values):
+            views.note_itself(tensors[j], bound)
+        elif type(r) is np.ndarray and (shapes or r.base is not None):
             views.note_view(tensors[j], op, bound, j if several else -1)
     if LOCAL.inference and not LOCAL.depth:
         for t in tensors:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.registry import require
-from .array_api import namespace
+from ..runtime.rules.support import NUMPY
 from .dispatch import apply
 from .exits import leave
 from .operand import Operand, wrap
@@ -37,6 +37,8 @@ class Exchange(Operand):
         return (1, 0)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        from .array_api import namespace  # seldom needed
+
         return namespace(api_version)
 
     @property
@@ -90,7 +92,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     return wrap(array if array.flags.writeable or _KNOWS_READ_ONLY else np.asarray(_Writable(array)))
 
 
-_KNOWS_READ_ONLY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+_KNOWS_READ_ONLY = NUMPY >= (2, 1)
 
 
 class _Writable:

@@ -10,7 +10,9 @@ import numpy as np
 
 from .operand import Operand
 
-__all__ = ["KNOWN", "Foreign", "base_of", "defers", "defers_function", "is_known", "is_masked", "protocol_of"]
+__all__ = [
+    "KNOWN", "Foreign", "base_of", "defers", "defers_function", "is_known", "is_masked", "not_repeated", "protocol_of",
+]  # fmt: skip
 
 # The classes of plain operands, to which tensor.py adds its own.
 KNOWN: set[Any] = {float, int, complex, bool, list, tuple, type(None), np.ndarray, *np.sctypeDict.values()}
@@ -59,3 +61,10 @@ def is_masked(value: Any) -> bool:
 def base_of(value: Any) -> Any:
     """An array of a subclass (np.matrix, np.memmap, np.recarray ...) as the ndarray that it is."""
     return np.asarray(value) if isinstance(value, np.ndarray) and type(value) is not np.ndarray else value
+
+
+def not_repeated(x: Any, y: Any) -> None:
+    """Raise Foreign for a list beside an int of Python's: what that means, repeated for one, is Python's."""
+    for sequence, number in ((x, y), (y, x)):
+        if type(sequence) in (list, tuple) and type(getattr(number, "_value", None)) is int:
+            raise Foreign(f"a {type(sequence).__name__} met an int of Python's")

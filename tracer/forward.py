@@ -13,6 +13,7 @@ import numpy as np
 
 from ..runtime.ops import MISSING, Kind, Op
 from ..runtime.registry import require
+from ..runtime.user_ops import is_users
 from .around import plural_of
 from .cotangents import fit
 from .dispatch import apply, run
@@ -23,6 +24,7 @@ from .operand import Operand, wrap
 from .run import needed_of, reached_from, sequence
 from .saved import unpacked
 from .site import blame
+from .tangents import in_blocks, is_large, note_owner
 from .versions import COUNTERS, check
 
 __all__ = ["run_forward", "variable"]
@@ -46,6 +48,7 @@ def run_forward(outputs: list[Any], tangents: dict[Any, Any], create_graph: bool
     for node in running:
         if type(node) is Pick:
             asked.setdefault(node.parent, set()).add(node.index)
+    own: set[Any] = set()  # the nodes whose tangents nothing else shows
     recorder = LOCAL.recorder
     before = None if recorder is None else recorder.backward_begins()
     with np.errstate(all="ignore"), grad_mode(create_graph):
@@ -56,7 +59,10 @@ def run_forward(outputs: list[Any], tangents: dict[Any, Any], create_graph: bool
                 parts = found.get(node.parent)
                 tangent = None if parts is None else parts[node.index]
             else:
-                tangent = _pushed(node, [found.get(e) for e in node.edges], asked.get(node), tensors, create_graph)
+                given = [found.get(e) for e in node.edges]
+                spare = [t for e, t in zip(node.edges, given, strict=True) if e in own and last.get(e) is node]
+                tangent = _pushed(node, given, asked.get(node), tensors, create_graph, spare)
+                note_owner(own, node, tangent, given, last)
             if tangent is not None:
                 found[node] = tangent
             for edge in [node.parent] if type(node) is Pick else node.edges:
@@ -67,8 +73,13 @@ def run_forward(outputs: list[Any], tangents: dict[Any, Any], create_graph: bool
     return found
 
 
-def _pushed(node: Any, tangents: list[Any], asked: set[int] | None, tensors: bool, create_graph: bool) -> Any:
-    """The tangent of a node's result (a list of them where it has several) from those of its arguments."""
+def _pushed(
+    node: Any, tangents: list[Any], asked: set[int] | None, tensors: bool, create_graph: bool, spare: list[Any]
+) -> Any:
+    """The tangent of a node's result (a list of them where it has several) from those of its arguments.
+
+    It may be written over one of those in `spare`.
+    """
     if all(t is None for t in tangents):
         return None
     if node.saved is None:
@@ -83,6 +94,14 @@ def _pushed(node: Any, tangents: list[Any], asked: set[int] | None, tensors: boo
         saved = rebuilt(node, saved)
     if type(node) is Node and not plural_of(node):
         values = {spec.name: value for spec, value in zip(node.plan.saved, saved, strict=True)}
+        if is_users(node.op):
+            spare = []  # its rule may keep what it is given
+        elif (
+            not tensors and is_large(node) and all(t is None or _is_by_element(node, j) for j, t in enumerate(tangents))
+        ):
+            total = in_blocks(node, tangents, values, spare)
+            if total is not None:
+                return total
         forms = [None if t is None else _form(node, j, values) for j, t in enumerate(tangents)]
         total, own = None, False
         if all(form is not None for form, t in zip(forms, tangents, strict=True) if t is not None):
@@ -93,7 +112,7 @@ def _pushed(node: Any, tangents: list[Any], asked: set[int] | None, tensors: boo
                         part = np.broadcast_to(part, node.shape)
                     part = fit(part, node.meta)
                     if total is None:
-                        total, own = part, part is not t
+                        total, own = part, part is not t or _once(t, spare, tangents)
                     elif own and type(total) is np.ndarray and _adds_in_place(total, part):
                         total += part
                     else:
@@ -102,10 +121,17 @@ def _pushed(node: Any, tangents: list[Any], asked: set[int] | None, tensors: boo
     return _transposed(node, tangents, asked, saved, tensors, create_graph)
 
 
+def _once(t: Any, spare: list[Any], tangents: list[Any]) -> bool:
+    """Whether a tangent may be written over as soon as it has been read."""
+    return any(t is s for s in spare) and sum(t is u for u in tangents) == 1
+
+
 def _adds_in_place(total: Any, part: Any) -> bool:
     """Whether a sum may be written over its first term, a new array, and come out as a sum of its own would."""
-    flags = total.flags
-    return bool(type(part) is np.ndarray and flags.owndata and flags.writeable and total.strides == part.strides)
+    if type(part) is not np.ndarray or not total.flags.owndata or not total.flags.writeable:
+        return False
+    along = all(p in (0, s) for p, s in zip(part.strides, total.strides, strict=True))  # broadcast, where it is 0
+    return part.strides == total.strides or (total.flags.c_contiguous and along)
 
 
 def _form(node: Node, j: int, values: dict[str, Any]) -> Any:
@@ -125,6 +151,12 @@ def _form(node: Node, j: int, values: dict[str, Any]) -> Any:
         if all(b is not MISSING for b in bound[1:]):
             return lambda t: _applied(op, bound, 0, -1, t)
     return None
+
+
+def _is_by_element(node: Node, j: int) -> bool:
+    """Whether the JVP is the formula of the VJP, of real numbers, for each element by itself."""
+    vjp = node.op.vjps[node.op.params[node.plan.slots[j][0]].name]
+    return vjp is not None and _is_elementwise(node.op) and _is_real(node, j) and not {"acc", "i"} & {*vjp.names}
 
 
 def _is_elementwise(op: Op) -> bool:
@@ -187,4 +219,5 @@ def variable(meta: Any, tensors: bool) -> Any:
     if not shape:
         made = made[()]
     made._node = AccumulateGrad(made, made._value)
+    made._node.inner = True
     return made

@@ -119,6 +119,16 @@ class GraphNode(Edge):
         """Call `fn(grad_outputs)` before this node runs backward; a tuple that it returns replaces what the node gets."""
         return RemovableHandle(extra_of(self).prehooks, fn)
 
+    def __call__(self, *grads: Any) -> Any:
+        """Go backward here alone: from a gradient (or None) of each result to one for each argument.
+
+        A Tensor where there is one argument, else a tuple, None for constants; at a leaf the gradient is added up. Raises
+        TypeError for a wrong count.
+        """
+        from .backward import call  # the engine stands above the graph
+
+        return call(self, *grads)
+
 
 def extra_of(node: Any) -> Extra:
     """What a node (or one of its results) has beyond the usual, made at the first need."""
@@ -229,7 +239,7 @@ class AccumulateGrad(GraphNode):
     The gradient lives here and the leaf only points to it, so that leaf and node make no reference cycle.
     """
 
-    __slots__ = ("__weakref__", "_variable", "extra", "grad", "ir", "seq", "value")
+    __slots__ = ("__weakref__", "_variable", "extra", "grad", "inner", "ir", "seq", "value")
 
     def __init__(self, variable: Any, value: Any) -> None:
         self._variable = weakref.ref(variable)
@@ -238,6 +248,7 @@ class AccumulateGrad(GraphNode):
         self.seq = next_sequence()
         self.extra: Extra | None = None
         self.grad: Any = None
+        self.inner = False  # whether a transform made the leaf, for an argument of its own
         self.ir: Any = None
 
     @property

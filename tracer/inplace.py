@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.registry import ops
+from ..runtime.registry import registered
 from . import storage, torch_methods
 from .operand import Operand
 from .tensor import Tensor
@@ -56,7 +56,7 @@ def _install() -> None:
     computed: dict[str, Callable[..., Any]] = {name: _by_name(name) for name in torch_methods.IN_PLACE.split()}
     computed |= {
         op.name: op.fn
-        for op in ops()
+        for op in registered()
         if op.signature == "x" and isinstance(op.fn, np.ufunc) and op.vjps.get("x") and op.n_out == 1
     }
     for name, compute in computed.items():

@@ -10,14 +10,12 @@ import numpy as np
 
 from ..runtime.errors import NoRuleError
 from ..runtime.registry import composition, lookup, path_of, require
-from . import writers
 from .dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, unwrap
 from .exits import leave
 from .foreign import KNOWN, base_of, defers, defers_function, is_known, is_masked
 from .modes import LOCAL
 from .operand import Operand, wrap
 from .site import blame
-from .ufunc_methods import METHODS
 
 __all__ = ["answered", "array_function", "array_ufunc", "tensors_in"]
 
@@ -47,8 +45,11 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
                         return apply2(op, *[stack_nested(a) for a in inputs])
                     raise
         return apply(op, inputs, kwargs)
+    from .ufunc_methods import METHODS  # seldom needed
+    from .writers import write_at
+
     if method == "at":
-        writers.write_at(ufunc, *inputs)
+        write_at(ufunc, *inputs)
         return None
     if lookup(ufunc) is None or ufunc.nin != 2 or (ufunc.nout != 1 and method != "outer"):
         return _without_rule(getattr(ufunc, method), f"{path_of(ufunc)}.{method}", inputs, kwargs)
@@ -67,7 +68,9 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
         if func is np.where and len(args) == 1 and not kwargs:
             op = require(np.nonzero)
         return apply(op, args, kwargs)
-    special = composition(func) or _SPECIAL.get(func) or writers.WRITERS.get(func)
+    from .writers import WRITERS  # seldom needed
+
+    special = composition(func) or _SPECIAL.get(func) or WRITERS.get(func)
     if special is not None:
         return special(*args, **kwargs)
     return _without_rule(func, path_of(func), args, kwargs)

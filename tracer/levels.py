@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ..runtime.errors import AutogradError
-from .modes import LOCAL, refresh
+from .modes import LOCAL, during
 from .site import blame
 
 __all__ = ["refuse", "refuse_leaked", "under"]
 
 
-@contextlib.contextmanager
-def under(levels: tuple[Any, ...]) -> Iterator[None]:
+def under(levels: tuple[Any, ...]) -> AbstractContextManager[None]:
     """A block that runs under these vmaps."""
-    before, LOCAL.levels = LOCAL.levels, levels
-    refresh()
-    try:
-        yield
-    finally:
-        LOCAL.levels = before
-        refresh()
+    return during("levels", levels)
 
 
 def refuse(tensor: Any, how: str) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..runtime.ops import Kind
-from ..runtime.registry import ops, require
+from ..runtime.registry import registered, require
 from ..runtime.rules.elementwise import astype
 from . import storage, torch_methods
 from .count import size_of
 from .dispatch import apply, apply1
+from .flat import Flat
 from .tensor import Tensor
 
 __all__: list[str] = []
@@ -107,7 +108,7 @@ def _install() -> None:
         setattr(Tensor, name, _method(getattr(np, name)))
     for name in _REDUCTIONS:
         setattr(Tensor, name, _reduction(getattr(np, name)))
-    for op in ops():
+    for op in registered():
         one = op.kind in (Kind.elementwise, Kind.linear) and op.signature == "x" and isinstance(op.fn, np.ufunc)
         if one and not hasattr(Tensor, op.name):
             setattr(Tensor, op.name, _unary(op.fn))
@@ -122,7 +123,7 @@ def _install() -> None:
         "mT": property(lambda self: np.swapaxes(self, -1, -2), doc="The last two axes swapped."),
         "real": property(lambda self: np.real(self), doc="The real part."),
         "imag": property(lambda self: np.imag(self), doc="The imaginary part."),
-        "flat": property(lambda self: iter(np.ravel(self)), doc="The elements in order."),
+        "flat": property(Flat, lambda self, value: Flat(self).__setitem__(slice(None), value), doc="The elements in order."),
     }.items():  # fmt: skip
         setattr(Tensor, name, method)
 

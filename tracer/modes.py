@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import warnings
+from _thread import _local  # threading.local: the rest of threading is slow to import
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 from .steps import within
@@ -14,6 +15,7 @@ __all__ = [
     "LOCAL",
     "Recorder",
     "cuts",
+    "during",
     "enable_grad",
     "grad_mode",
     "inference_mode",
@@ -49,7 +51,7 @@ class Recorder(Protocol):
     def shape(self, tensor: Any) -> tuple[int, ...]: ...
 
 
-class _Local(threading.local):
+class _Local(_local):
     slow = False  # not the plain case: `refresh` says which
     grad = True  # operations are recorded for backward
     asked = True  # what the user set grad mode to: inference mode, and a transform, go over it
@@ -150,16 +152,21 @@ def grad_mode(enabled: bool) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def recording(recorder: Recorder | None) -> Iterator[None]:
-    """Let `recorder` see every operation of a block (None: nobody does)."""
-    before = LOCAL.recorder
-    LOCAL.recorder = recorder
+def during(name: str, value: Any) -> Iterator[None]:
+    """Let one thing of `LOCAL` be `value` for a block."""
+    before = getattr(LOCAL, name)
+    setattr(LOCAL, name, value)
     refresh()
     try:
         yield
     finally:
-        LOCAL.recorder = before
+        setattr(LOCAL, name, before)
         refresh()
+
+
+def recording(recorder: Recorder | None) -> AbstractContextManager[None]:
+    """Let `recorder` see every operation of a block (None: nobody does)."""
+    return during("recorder", recorder)
 
 
 @contextlib.contextmanager

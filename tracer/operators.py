@@ -36,7 +36,7 @@ def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable
         try:
             return apply2(op, self, other)
         except Foreign:
-            if has_tensor(other):
+            if has_tensor(other) and type(self._value) is not int:
                 return apply2(op, self, stack_nested(other))
             return ufunc(self, other) if _answers(other) else NotImplemented
 
@@ -44,7 +44,7 @@ def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable
         try:
             return apply2(op, other, self)
         except Foreign:
-            if has_tensor(other):
+            if has_tensor(other) and type(self._value) is not int:
                 return apply2(op, stack_nested(other), self)
             return ufunc(other, self) if _answers(other) else NotImplemented
 

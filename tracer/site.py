@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 __all__ = ["Site", "blame", "calls_to", "is_ours", "prune", "saved_at", "user_site", "user_stack"]
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_HOUSES = tuple(ROOT + part + os.sep for part in ("runtime", "tracer", "transforms", "explorer", "learn"))
+_HOUSES = tuple(ROOT + part + os.sep for part in ("runtime", "tracer", "transforms", "explorer", "learn", "compat"))
 # Formulas, which stand in generated source line by line, as if the user had written them.
 _FOLLOWED = [ROOT + os.path.join("learn", "optim", name) for name in ("formulas.py", "updates.py")]
 
@@ -24,6 +24,8 @@ class Site(NamedTuple):
 
     def __str__(self) -> str:
         folder, name = os.path.split(self.code.co_filename)
+        if self.code.co_filename in _FOLLOWED:
+            return name  # of ours, where the text beside it says enough
         return f"{'cell' if 'ipykernel_' in folder else name}:{self.line}"  # a notebook's files bear numbers
 
 

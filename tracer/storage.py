@@ -238,6 +238,8 @@ def _fitted(target: Any, new: Any, how: str) -> Any:
                 )
             )
         new = np.broadcast_to(new, shape)
+    if LOCAL.recorder is not None and type(new._value) is not np.ndarray:
+        new = np.copy(new)  # of arrays without axes NumPy computes numbers
     return new
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import operator
 import weakref
 from collections.abc import Callable, Iterator
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import AutogradError, DtypeError
-from .backward import backward, may_be_grad
+from .cotangents import may_be_grad
 from .count import Count, counted, elements
 from .dispatch import apply, install
 from .exchange import Exchange, literal, on_cpu
@@ -238,6 +237,8 @@ class Tensor(Operators, Exchange):
         retain_variables: bool | None = None,
     ) -> None:  # fmt: skip
         """Add the gradient of this tensor into `.grad` of the leaves it was computed from."""
+        from .backward import backward  # the engine is loaded when it is first needed
+
         grads = None if gradient is None else (gradient,)
         backward(self, grads, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
 
@@ -331,19 +332,16 @@ class Tensor(Operators, Exchange):
         value = leave(self, "format", spec)
         if spec or not np.ndim(value):
             return format(value[()] if isinstance(value, np.ndarray) and not value.shape else value, spec)
-        return str(value) if self._is_plain() else tensor_text(self, value)
+        return self._text(str, value)
 
     def __repr__(self) -> str:
-        value = leave(self, "repr")
-        return repr(value) if self._is_plain() else tensor_text(self, value)
+        return self._text(repr, leave(self, "repr"))
 
     def __str__(self) -> str:
-        value = leave(self, "repr")
-        return str(value) if self._is_plain() else tensor_text(self, value)
+        return self._text(str, leave(self, "repr"))
 
-    def _is_plain(self) -> bool:
-        """Whether this stands for an array in a transform: it prints as NumPy does."""
-        return bool(LOCAL.depth)
+    def _text(self, of_array: Callable[[Any], str], value: Any) -> str:
+        return of_array(value) if LOCAL.depth else tensor_text(self, value)  # inside a transform it stands for an array
 
     def __hash__(self) -> int:
         value = leave(self, "hash")
@@ -378,6 +376,8 @@ class Tensor(Operators, Exchange):
         if not self.is_leaf:
             raise AutogradError("Only leaf Tensors support the deepcopy protocol; use tensor.detach() first")
         made = tensor(leave(self, "pickle"), requires_grad=self.requires_grad)
+        import copy  # loaded already, where a deep copy is asked for
+
         made.grad = copy.deepcopy(self.grad, memo)
         return made
 

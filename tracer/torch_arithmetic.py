@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -206,6 +207,37 @@ def is_nonzero(self: Any) -> bool:
         found = "no values" if not self.size else "more than one value"
         raise blame(ShapeError(f"Boolean value of Tensor with {found} is ambiguous"))
     return bool(leave(self, "bool"))
+
+
+@_method
+def hardshrink(self: Any, lambd: float = 0.5) -> Any:
+    """0 from `-lambd` to `lambd`, the element itself elsewhere."""
+    return np.where(np.abs(self) <= lambd, 0, self)
+
+
+@_method
+def prelu(self: Any, weight: Any) -> Any:
+    """The element where it is positive, else `weight` times it: one weight, or one for each place along axis 1."""
+    channels = self.shape[1] if self.ndim > 1 else 1
+    if np.size(weight) not in (1, channels):
+        raise blame(
+            ShapeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {np.size(weight)} and "
+                f"channel size = {channels}."
+            )
+        )
+    if np.size(weight) != 1:
+        weight = np.reshape(weight, (channels, *(1,) * (self.ndim - 2)))
+    return np.where(self > 0, self, weight * self)
+
+
+@_method
+def mvlgamma(self: Any, p: int) -> Any:
+    """The logarithm of the multivariate gamma function of `p` dimensions."""
+    if p < 1:
+        raise blame(ShapeError(f"p has to be greater than or equal to 1, but got {p}"))
+    parts = [METHODS["lgamma"](self - 0.5 * j) for j in range(p)]
+    return sum(parts[1:], parts[0]) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 METHODS |= {

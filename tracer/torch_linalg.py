@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -182,6 +182,55 @@ def cholesky(self: Any, upper: bool = False) -> Any:
 def qr(self: Any, some: bool = True) -> Any:
     """An orthonormal and an upper triangular factor: (Q, R)."""
     return np.linalg.qr(self, "reduced" if some else "complete")
+
+
+class Svd(NamedTuple):
+    """The factors of a singular value decomposition: `U @ diag(S) @ V.mH` is the matrix."""
+
+    U: Any
+    S: Any
+    V: Any
+
+
+@_method
+def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Svd:
+    """Singular vectors and values (U, S, V) of matrices; without `compute_uv` U and V are zeros, as in PyTorch.
+
+    With `some=False` they are square, and what is added has no derivative.
+    """
+    m, n = self.shape[-2:]
+    if compute_uv:
+        u, s, vh = np.linalg.svd(self, full_matrices=not some)
+        return Svd(u, s, np.conjugate(np.swapaxes(vh, -1, -2)))
+    rest = self.shape[:-2]
+    u, v = (np.zeros_like(self, shape=(*rest, k, k)) for k in (m, n))
+    return Svd(u, np.linalg.svd(self, compute_uv=False), v)
+
+
+@_method
+def cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Any:
+    """`x` of `a @ x = self`, by the lower (or upper) triangular factor `input2` of `a`."""
+    return np.linalg.solve(_of_factor(input2, upper), self)
+
+
+@_method
+def cholesky_inverse(self: Any, upper: bool = False) -> Any:
+    """The inverses of matrices by their lower (or upper) triangular factors."""
+    return np.linalg.inv(_of_factor(self, upper))
+
+
+def _of_factor(factor: Any, upper: bool) -> Any:
+    """The matrix that a triangular factor belongs to."""
+    lower = np.conjugate(np.swapaxes(np.triu(factor), -1, -2)) if upper else np.tril(factor)
+    return np.matmul(lower, np.conjugate(np.swapaxes(lower, -1, -2)))
+
+
+@_method
+def matrix_exp(self: Any) -> Any:
+    """The exponentials of square matrices, which needs SciPy."""
+    from ..runtime.rules.scipy_linalg import expm
+
+    return expm(self)
 
 
 METHODS["ger"] = outer

@@ -14,10 +14,10 @@ HOMES = {
         "abs acos acosh add addcdiv addcmul allclose angle arctan2 asin asinh atan atan2 atanh bitwise_and bitwise_left_shift "
         "bitwise_not bitwise_or bitwise_right_shift bitwise_xor clamp clamp_max clamp_min conj_physical copysign deg2rad "
         "digamma div divide eq equal erf erfc erfinv fix float_power floor_divide fmax fmin fmod frac gcd ge greater "
-        "greater_equal gt heaviside hypot i0 igamma igammac is_nonzero isclose isneginf isposinf isreal lcm ldexp le lerp "
-        "less less_equal lgamma logaddexp logaddexp2 logical_and logical_or logical_xor logit lt maximum minimum mul "
-        "multiply nan_to_num ne neg nextafter not_equal polygamma pow rad2deg relu remainder rsqrt sgn sigmoid sign sinc sub "
-        "subtract true_divide xlogy"
+        "greater_equal gt hardshrink heaviside hypot i0 igamma igammac is_nonzero isclose isneginf isposinf isreal lcm ldexp "
+        "le lerp less less_equal lgamma logaddexp logaddexp2 logical_and logical_or logical_xor logit lt maximum minimum "
+        "mul multiply mvlgamma nan_to_num ne neg nextafter not_equal polygamma pow prelu rad2deg relu remainder rsqrt "
+        "sgn sigmoid sign sinc sub subtract true_divide xlogy"
     ),
     "torch_shaping": (
         "H adjoint broadcast_to clone contiguous diag diag_embed diagflat diagonal expand expand_as flatten flip fliplr "
@@ -25,20 +25,22 @@ HOMES = {
         "triu unflatten unsqueeze view view_as"
     ),
     "torch_parts": (
-        "chunk dsplit hsplit narrow select split split_with_sizes tensor_split unbind unfold vsplit"
+        "chunk dsplit hsplit narrow narrow_copy select split split_with_sizes tensor_split unbind unfold unsafe_chunk "
+        "unsafe_split unsafe_split_with_sizes vsplit"
     ),
     "torch_reductions": (
         "amax amin aminmax argsort bincount corrcoef count_nonzero cov cummax cummin diff dist kthvalue log_softmax "
         "logsumexp max median min msort nanmean nanquantile nansum norm quantile softmax sort topk unique"
     ),
+    "torch_statistics": "histc logcumsumexp mode nanmedian renorm unique_consecutive",
     "torch_indexing": (
         "argwhere diagonal_scatter fill_diagonal_ gather index_add index_copy index_fill index_put index_select masked_fill "
         "masked_scatter masked_select nonzero put_ scatter scatter_add scatter_reduce select_scatter slice_scatter "
         "take_along_dim where"
     ),
     "torch_linalg": (
-        "addbmm addmm addmv addr baddbmm bmm cholesky cross det ger inner inverse kron logdet matmul matrix_power mm mv outer "
-        "pinverse qr slogdet vdot"
+        "addbmm addmm addmv addr baddbmm bmm cholesky cholesky_inverse cholesky_solve cross det ger inner inverse kron logdet "
+        "matmul matrix_exp matrix_power mm mv outer pinverse qr slogdet svd vdot"
     ),
     "torch_memory": (
         "bernoulli_ bool byte cauchy_ cdouble cfloat char cpu data_ptr dim double element_size exponential_ float geometric_ "
@@ -54,10 +56,10 @@ IN_PLACE = (
     "bitwise_right_shift bitwise_xor clamp clamp_max clamp_min clip conj_physical copysign cumprod cumsum digamma div divide "
     "eq erf erfc erfinv fix float_power floor_divide fmod frac gcd ge greater greater_equal gt heaviside hypot i0 igamma "
     "igammac index_add index_copy index_fill index_put lcm ldexp le lerp less less_equal lgamma logical_and logical_or "
-    "logical_xor logit lt masked_fill masked_scatter mul multiply nan_to_num ne nextafter not_equal polygamma pow relu "
-    "remainder round rsqrt scatter scatter_add scatter_reduce sgn sigmoid sign sinc sub subtract tril triu true_divide xlogy "
-    "abs absolute acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh ceil cos cosh deg2rad exp "
-    "exp2 expm1 floor log log10 log1p log2 logical_not neg negative rad2deg reciprocal sin sinh sqrt square tan tanh trunc"
+    "logical_xor logit lt masked_fill masked_scatter mul multiply mvlgamma nan_to_num ne nextafter not_equal polygamma pow relu "
+    "remainder renorm round rsqrt scatter scatter_add scatter_reduce sgn sigmoid sign sinc sub subtract tril triu true_divide "
+    "xlogy abs absolute acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh ceil cos cosh deg2rad "
+    "exp exp2 expm1 floor log log10 log1p log2 logical_not neg negative rad2deg reciprocal sin sinh sqrt square tan tanh trunc"
 )
 
 # What there is to say of a name: how NumPy's meaning differs from PyTorch's, or what is not the same here.
@@ -150,10 +152,8 @@ ABSENT = {
         "swapaxes_ swapdims_ t_ transpose_ unsqueeze_"
     ),
     "NumPy has no counterpart, or it has no rule yet.": (
-        "apply_ map_ map2_ cholesky_inverse cholesky_solve eig geqrf hardshrink histc histogram index_reduce index_reduce_ "
-        "istft logcumsumexp lstsq lu lu_solve matrix_exp mode mvlgamma mvlgamma_ nanmedian narrow_copy new new_empty_strided "
-        "nonzero_static orgqr ormqr prelu renorm renorm_ solve stft svd symeig triangular_solve "
-        "unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes index"
+        "apply_ map_ map2_ eig geqrf histogram index_reduce index_reduce_ istft lstsq lu lu_solve new new_empty_strided "
+        "nonzero_static orgqr ormqr solve stft symeig triangular_solve index"
     ),
 }  # fmt: skip
 

@@ -116,3 +116,12 @@ def unfold(self: Any, dimension: int, size: int, step: int = 1) -> Any:
     starts = arange(0, length - size + 1, step)
     found = np.take(self, starts[:, None] + arange(size), axis=axis)
     return np.moveaxis(found, axis + 1, -1)
+
+
+@_method
+def narrow_copy(self: Any, dim: int, start: Any, length: Any) -> Any:
+    """`narrow`, as a copy."""
+    return np.copy(narrow(self, dim, start, length))
+
+
+METHODS |= {"unsafe_chunk": chunk, "unsafe_split": split, "unsafe_split_with_sizes": split_with_sizes}

@@ -16,7 +16,7 @@ from .modes import LOCAL, cuts, grad_mode, recording
 from .operand import Operand, alias, follow, is_inference, made_in_inference, plain_shape, wrap
 from .site import blame
 
-__all__ = ["View", "index_of", "is_what_stands_there", "live_views", "note_view", "replay", "set_stale"]
+__all__ = ["View", "index_of", "is_what_stands_there", "live_views", "note_itself", "note_view", "replay", "set_stale"]
 
 
 CUSTOM = "output "  # how `View.made` begins for what a Function gave
@@ -67,6 +67,14 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
     views.append(weakref.ref(tensor))
     if is_inference(source):
         made_in_inference(tensor)
+
+
+def note_itself(tensor: Any, bound: tuple[Any, ...]) -> None:
+    """Remember that `tensor` is one of the arguments, which an op gave back as it was."""
+    for argument in bound:
+        if isinstance(argument, Operand) and argument._value is tensor._value:
+            note_view(tensor, require(np.positive), (argument,))
+            return
 
 
 def _source(value: Any, bound: tuple[Any, ...]) -> tuple[tuple[int, int], Any]:

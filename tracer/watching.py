@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .cotangents import UNDEFINED
 from .graph import AccumulateGrad, Node, Pick
-from .modes import LOCAL, refresh
+from .modes import LOCAL, during
 from .operand import Operand
 from .site import Site, user_site
 
@@ -224,15 +223,8 @@ def _from_saved(event: Event, node: Node) -> None:
     event.arguments = tuple(arguments)
 
 
-@contextlib.contextmanager
-def watching(watch: Watch | None) -> Iterator[None]:
+def watching(watch: Watch | None) -> AbstractContextManager[None]:
     """Let `watch` be told what a block does (None: nobody is)."""
     if LOCAL.recorder is not None:
         LOCAL.recorder.fail("records for gs.why")
-    before, LOCAL.watch = LOCAL.watch, watch
-    refresh()
-    try:
-        yield
-    finally:
-        LOCAL.watch = before
-        refresh()
+    return during("watch", watch)

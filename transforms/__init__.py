@@ -1,5 +1,1 @@
-"""Function to function: gradients, compilation, comparison."""
-
-from .gradient import grad, value_and_grad
-
-__all__ = ["grad", "value_and_grad"]
+"""Function to function: gradients, compilation, comparison. Each module is loaded at the first use of what it has."""

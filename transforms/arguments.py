@@ -122,6 +122,7 @@ class Arguments:
             tensor._node = _linked(leaf, dtype)
         else:
             tensor._node = AccumulateGrad(tensor, tensor._value)
+            tensor._node.inner = True
         ir = getattr(tensor, "_ir", None)
         if ir is not None:
             tensor._node.ir = ((ir,), None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import types
-from importlib.machinery import ModuleSpec
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from .array_makers import JOINERS
 from .namespaces import replacement, stands_for
 from .scipy_names import Distribution
 
-__all__ = ["DropIn", "Namespace"]
+__all__ = ["Namespace", "namespace"]
 
 
 class _ArrayMeta(type):
@@ -76,47 +75,23 @@ class Namespace(types.ModuleType):
         return sorted({*own, *(dir(self._real) if self._real is not None else [])})
 
 
-class DropIn:
-    """A finder on `sys.meta_path`: the module `name.x` is a Namespace of `package.x`."""
+def namespace(name: str, path: str) -> Namespace:
+    """The module `name`, which stands for `path` of NumPy or SciPy; of a module that is ours alone, one without."""
+    return Namespace(name, None if path in _ALONE else _real(name, path), _own(path))
 
-    def __init__(self, name: str, package: str, public: str | None = None) -> None:
-        self.name, self.package, self.public = name, package, public or name
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """The spec of a module under our name; None for every other."""
-        if fullname != self.name and not fullname.startswith(self.name + "."):
-            return None
-        return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
-
-    def create_module(self, spec: ModuleSpec) -> Any:
-        """The namespace of the real module; of a module that is ours alone, one without."""
-        rest = spec.name[len(self.name) :]
-        public = self.public + rest
-        if public != spec.name:
-            found = importlib.import_module(public)
-            spec.loader_state = found.__spec__
-            return found
-        path = self.package + rest
-        return Namespace(spec.name, None if path in _ALONE else self._real(spec.name, path), _own(path))
-
-    def _real(self, name: str, path: str) -> Any:
-        """The module `path`, or what its parent has under that name: autograd's `scipy.stats.norm` is a module."""
-        try:
-            return importlib.import_module(path)
-        except ModuleNotFoundError as error:
-            if error.name != path or path == self.package:
-                raise
-        parent, _, last = path.rpartition(".")
-        found = _both(getattr(importlib.import_module(parent), last, None))
-        if not isinstance(found, Distribution):
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return found
-
-    def exec_module(self, module: Any) -> None:
-        """Nothing runs; a module under a second name keeps its own spec."""
-        state = module.__spec__.loader_state
-        if state is not None:
-            module.__spec__ = state
+def _real(name: str, path: str) -> Any:
+    """The module `path`, or what its parent has under that name: autograd's `scipy.stats.norm` is a module."""
+    parent, _, last = path.rpartition(".")
+    try:
+        return importlib.import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name != path or not parent:
+            raise
+    found = _both(getattr(importlib.import_module(parent), last, None))
+    if not isinstance(found, Distribution):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    return found
 
 
 def _own(module: str) -> dict[str, Any]:

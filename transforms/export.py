@@ -9,16 +9,16 @@ import os
 import sys
 import tempfile
 import types
+import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..runtime.errors import CompileError, ShapeError, VerifyError
-from ..runtime.regions import all_calls
-from ..runtime.user_ops import is_users
 from ..tracer.site import prune
 from .compiler.compiled import Compiled
+from .export_capture import Captured, capture
 from .export_inputs import SMALL, Axes, array_text, described, example, free_sizes, leaves_of, reads_and_branches
 from .export_text import Piece, function_text, hint, module_text
 from .forward import VECTOR, JvpFunction
@@ -34,68 +34,16 @@ CONSTANT = 64  # entries: a larger array from outside stays a keyword argument o
 STORED = 2000  # entries: so many may be written down where numbers from their range do not do
 
 
-class Captured(NamedTuple):
-    """A function at the arguments of the export."""
-
-    text: str
-    result: Any
-    arrays: dict[str, Any]  # read from outside, under the names that the text has for them
-    functions: list[types.FunctionType]  # of the user, that became part of it
-
-
-def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label: str) -> Captured:
-    """Generated source of `function`, checked against eager; CompileError where it has none."""
-    from .compiler.capture.written import OverlapError
-    from .compiler.failure import Failure
-    from .compiler.specialise import Inputs, Unwritten, captured  # the compiler stands on gast, which is slow to load
-
-    inputs = Inputs(function, args, kwargs)
-    inputs = inputs if inputs.refused is not None else inputs.again()  # which the function may write into
-    try:
-        result, made = (None, inputs.refused) if inputs.refused is not None else captured(function, inputs)
-    except OverlapError as overlap:
-        raise CompileError(f"gs.export: `{label}` cannot be exported, because it {overlap}.") from None
-    if made is None:  # a cached property was computed, which is there now
-        result, made = captured(function, inputs)
-    if made is None or isinstance(made, Failure):
-        raise CompileError(f"gs.export: `{label}` cannot be exported, because it runs eagerly: {made}.")
-    if isinstance(made, Unwritten):
-        raise CompileError(f"gs.export: `{label}` could not be written as source ({made.error!r}).") from made.error
-    problem = made.first_check(result)
-    if problem is not None:
-        raise VerifyError(f"gs.export: `{label}` differs from eager ({problem}). Please report it.")
-    if made.entry.specialisation.signature.writes:
-        raise CompileError(
-            f"gs.export: `{label}` writes into an array that it is given, and an exported module calls it more than once "
-            "with the same arguments. Write into a copy (y = x.copy())."
-        )
-    graphs = made.entry.specialisation.straight()
-    of_users = next((call.op for graph in graphs for call in all_calls(graph) if is_users(call.op)), None)
-    if of_users is not None:
-        raise CompileError(
-            f"gs.export: `{label}` cannot be exported, because it calls `{of_users.name}`, an op of yours that a module which "
-            "imports NumPy alone cannot know. Write it in NumPy."
-        )
-    if made.entry.specialisation.rebuild is not None:
-        raise CompileError(
-            f"gs.export: `{label}` returns a tree of classes that a module that imports NumPy alone cannot know. "
-            "Use dicts, lists and tuples."
-        )
-    functions = [path[1] for path in made.reads if path[0] == "attribute" and path.name == "__code__"]
-    arrays = {name: path.read() for name, path in made.entry.extras}
-    other = next((name for name, value in arrays.items() if not isinstance(value, np.ndarray)), None)
-    if other is not None:
-        raise CompileError(
-            f"gs.export: `{label}` draws random numbers from `{other}`, which it reads from outside, and an exported module "
-            "gives the same for the same arguments. Draw before, and pass the numbers."
-        )
-    return Captured(made.entry.specialisation.text, result, arrays, functions)
+def uncompiled(function: Any) -> Any:
+    """The function under gs.compile."""
+    while isinstance(function, Compiled):
+        function = function.function
+    return function
 
 
 def differentiated(function: Any, argnums: Any) -> tuple[Any, Any]:
     """The plain function under gs.grad and gs.compile, and what of it is differentiated."""
-    while isinstance(function, Compiled):
-        function = function.function
+    function = uncompiled(function)
     if isinstance(function, GradFunction):
         if function.has_aux:
             raise TypeError("gs.export and gs.load take functions with one output: has_aux is not exported")
@@ -116,10 +64,12 @@ def export(
     `function(*args, **kwargs)` gives one real number. `argnums` is as for `gs.grad`, and taken from `gs.grad(f)` where
     that is given. The module has `f`, `f_value_and_grad` and `f_grad`, and `f_hessian`, `f_hvp` and `f_jvp` where asked
     for (of one array argument); they check their arguments, and run as a script it checks the gradient against finite
-    differences, as `gs.export` does itself unless `check=False`. Sizes that `function` does not depend on stay free;
-    numbers that it reads from outside are fixed, and arrays of more than 64 entries become keyword arguments.
-    Raises CompileError for what runs eagerly, with the line, and for what writes into its arguments;
-    VerifyError where the gradient fails that check.
+    differences, as `gs.export` does itself unless `check=False`. With `argnums=None`, or where the function gives a tuple,
+    list or dict, as a step of training does, the module has the function as it is, held against eager, and no gradient.
+    Sizes that `function` does not depend on stay free; numbers that it reads from outside are fixed, and arrays of more
+    than 64 entries become keyword arguments. Raises CompileError for what runs eagerly, with the line, and for what
+    writes into its arguments and is to have a gradient; ShapeError for a gradient of what is no number; VerifyError
+    where a check fails.
 
     >>> import numpy as np, gradscribe as gs
     >>> def f(x):
@@ -128,7 +78,7 @@ def export(
     >>> "def f_value_and_grad(x: np.ndarray) -> tuple[np.float64, np.ndarray]:" in text
     True
     """
-    plain, argnums = differentiated(function, argnums)
+    plain, argnums = (uncompiled(function), None) if argnums is None else differentiated(function, argnums)
     try:
         job = _Export(plain, argnums, args, kwargs)
         text = job.text([w for w, wanted in zip(_SECOND, (hessian, hvp, jvp), strict=True) if wanted], check)
@@ -164,7 +114,7 @@ class _Export:
         self.values = [*args, *kwargs.values()]
         label = getattr(function, "__name__", type(function).__name__)
         self.label = label if label.isidentifier() else "function"
-        self.places = self._places()
+        self.places: list[int] = []
 
     def _places(self) -> list[int]:
         """Which arguments are differentiated, by their places."""
@@ -175,6 +125,17 @@ class _Export:
 
     def text(self, extra: list[str], check: bool) -> str:
         """The module."""
+        whole = self._captured(self.function, writes=True)
+        if self.argnums is None or (self.argnums == 0 and type(whole.result) in (tuple, list, dict)):
+            if extra:
+                raise ShapeError(f"gs.export: {extra[0]}=True needs a function that gives one number, and argnums")
+            return self._without_gradient(whole, check)
+        if np.ndim(whole.result) or whole.result is None:
+            raise ShapeError(
+                f"gs.export: grad needs a scalar output, but `{self.label}` gives {_shown(whole.result)}. Sum it, or pass "
+                "argnums=None for a module without a gradient."
+            )
+        self.places = self._places()
         options = {"argnums": self.argnums, "has_aux": False}
         with_value = GradFunction(self.function, {**options, "with_value": True})
         base = self._captured(with_value)
@@ -189,7 +150,8 @@ class _Export:
             f"{name}_value_and_grad": (with_value, f"The value of `{name}`, and {gradients}."),
             f"{name}_grad": (GradFunction(self.function, {**options, "with_value": False}), f"{gradients}."),
         }
-        captured = {n: base if f is with_value else self._captured(f) for n, (f, _) in made.items()}
+        known = {name: whole, f"{name}_value_and_grad": base}
+        captured = {n: known.get(n) or self._captured(f) for n, (f, _) in made.items()}
         purposes = {n: purpose[0].upper() + purpose[1:] for n, (_, purpose) in made.items()}
         arrays = self._arrays(list(captured.values()))
         pinned = any(map(reads_and_branches, base.functions))
@@ -198,9 +160,9 @@ class _Export:
         pieces = [Piece(n, c.text, purposes[n], "_ARGUMENTS", c.result) for n, c in captured.items()]
         for what in extra:
             piece, entries = self._extra(what, arrays, pinned)
-            known = tables[0][1]
-            if all(known.get(k, spec) == spec for k, spec in entries.items()):
-                known.update(entries)
+            table = tables[0][1]
+            if all(table.get(k, spec) == spec for k, spec in entries.items()):
+                table.update(entries)
                 pieces.append(piece)
             else:
                 tables.append((f"_{what.upper()}_ARGUMENTS", entries))
@@ -220,8 +182,25 @@ class _Export:
             )
         return text
 
-    def _captured(self, function: Any) -> Captured:
-        return capture(function, self.args, self.kwargs, self.label)
+    def _without_gradient(self, whole: Captured, check: bool) -> str:
+        """The module of the function as it is."""
+        self.label, self.argnums = whole.name, None
+        arrays = self._arrays([whole])
+        pinned = any(map(reads_and_branches, whole.functions))
+        free = {} if pinned else self._free(self.function, self.values, whole, arrays)
+        table = ("_ARGUMENTS", self._described(self.values, arrays, Axes(free)))
+        piece = Piece(self.label, whole.text, f"What `{self.label}` gives.", "_ARGUMENTS", whole.result)
+        render = _Rendered(self, [piece], [table], arrays, whole, pinned)
+        text = render.text(SMALL)
+        problem = render.difference(text) if check else None
+        if problem is not None:
+            raise VerifyError(
+                f"gs.export: the module of `{self.label}` differs from eager ({problem}). Please report it."
+            )
+        return text
+
+    def _captured(self, function: Any, writes: bool = False) -> Captured:
+        return capture(function, self.args, self.kwargs, self.label, writes)
 
     def _arrays(self, captured: list[Captured]) -> dict[str, Any]:
         """The arrays from outside, one for each name."""
@@ -250,7 +229,8 @@ class _Export:
     def _described(self, values: list[Any], arrays: dict[str, Any], axes: Axes, more: tuple[str, ...] = ()) -> Any:
         n = len(self.args)
         names = [*self.names[:n], *more, *self.names[n:]]
-        found = {name: described(value, name, axes) for name, value in zip(names, values, strict=True)}
+        draws = self.argnums is None
+        found = {name: described(value, name, axes, draws) for name, value in zip(names, values, strict=True)}
         large = {name: described(a, name, axes) for name, a in arrays.items() if a.size > CONSTANT}
         return {**found, **large}
 
@@ -317,7 +297,7 @@ class _Rendered:
         made = {
             "by": f"gradscribe {sys.modules[__name__.partition('.')[0]].__version__}",
             "function": job.label,
-            "argnums": wrt if isinstance(job.argnums, (tuple, list)) else wrt[0],
+            "argnums": wrt if isinstance(job.argnums, (tuple, list)) else wrt[0] if wrt else None,
             "source": source_hash(self.base.functions),
         }
         constants = [_constant(name, a) for name, a in self.small.items()]
@@ -327,9 +307,9 @@ class _Rendered:
             'def example() -> dict[str, Any]:\n    """Arguments like those of the export: many numbers are drawn '
             f'from their range."""\n{draws}    # fmt: off\n    return {{\n{rows}    }}\n    # fmt: on\n'
         )
-        names = (job.label, f"{job.label}_value_and_grad")
+        names = (job.label, f"{job.label}_value_and_grad") if wrt else None
         second = {p.name.rpartition("_")[2]: p.name for p in self.pieces if p.name[len(job.label) + 1 :] in _SECOND}
-        moved = (wrt[0], next(v for v in VECTOR if v not in job.names))
+        moved = (*wrt[:1], next(v for v in VECTOR if v not in job.names))
         sources = "\n\n".join(source_of(f) for f in self.base.functions)
         return module_text(
             self.head(functions), made, sources, self.tables, constants, functions, examples, names, second, moved
@@ -345,11 +325,25 @@ class _Rendered:
             "\nSizes are those of the export, because the source reads sizes and branches."
             if self.pinned else "\nNamed sizes are free, numbers are fixed; n>1 is a size of 2 or more."
         )  # fmt: skip
+        gradient = " and its gradient" if self.job.places else ""
+        script = "Run as a script, it checks the gradient against finite differences.\n" if gradient else ""
         return (
-            f"`{name}` and its gradient, written by gradscribe. This module needs {needs}.\n\n{listed}\n\n"
-            f"What the arguments must be stands in _ARGUMENTS.{sizes}\n"
-            "Run as a script, it checks the gradient against finite differences.\n"
+            f"`{name}`{gradient}, written by gradscribe. This module needs {needs}.\n\n{listed}\n\n"
+            f"What the arguments must be stands in _ARGUMENTS.{sizes}\n{script}"
         )
+
+    def difference(self, text: str) -> str | None:
+        """How what the module gives differs from eager, at the arguments of the export."""
+        from .compiler.difference import difference
+        from .compiler.specialise import Inputs
+
+        space: dict[str, Any] = {"__name__": "exported"}
+        exec(compile(text, "<exported>", "exec"), space)
+        inputs = Inputs(self.job.function, self.job.args, self.job.kwargs).again()  # which the module may write into
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = space[self.job.label](*inputs.args, **inputs.kwargs, **self.large)
+        return difference(found, self.base.result, self.base.eps)
 
     def problem(self, text: str) -> str | None:
         """What is wrong with the module: against eager at the arguments of the export, and by its own check."""
@@ -365,6 +359,10 @@ class _Rendered:
         except Exception as error:
             return f"{type(error).__name__}: {error}"
         return None if fine else printed.getvalue().strip()
+
+
+def _shown(result: Any) -> str:
+    return f"an array of shape {np.shape(result)}" if isinstance(result, np.ndarray) else f"a {type(result).__name__}"
 
 
 def _constant(name: str, array: Any) -> str:

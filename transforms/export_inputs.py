@@ -36,12 +36,17 @@ class Axes:
         return f"[{', '.join(self.names.get(size, str(size)) for size in array.shape)}]"
 
 
-def described(value: Any, name: str, axes: Axes) -> Any:
-    """An argument as the exported module writes it: a text for each leaf, in trees of dicts, lists and tuples."""
+def described(value: Any, name: str, axes: Axes, draws: bool = False) -> Any:
+    """An argument as the exported module writes it: a text for each leaf, in trees of dicts, lists and tuples.
+
+    Generators of random numbers are for functions that may give another result at each call, and so `draws`.
+    """
     if type(value) is dict:
-        return {k: described(v, f"{name}[{k!r}]", axes) for k, v in value.items()}
+        return {k: described(v, f"{name}[{k!r}]", axes, draws) for k, v in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(described(v, f"{name}[{k}]", axes) for k, v in enumerate(value))
+        return type(value)(described(v, f"{name}[{k}]", axes, draws) for k, v in enumerate(value))
+    if draws and type(value) is np.random.Generator:
+        return "Generator"
     if type(value) is np.ndarray:
         return f"{value.dtype}{axes(value)}"
     if isinstance(value, (float, complex, np.inexact)):
@@ -99,6 +104,8 @@ def example(value: Any, indent: int, limit: int = SMALL) -> str:
         return f"[{', '.join(items)}]" if type(value) is list else f"({', '.join(items)}{',' * (len(items) == 1)})"
     if type(value) is np.ndarray:
         return array_text(value, indent) if value.size <= limit else _drawn(value)
+    if type(value) is np.random.Generator:
+        return "np.random.default_rng(0)"
     return f"np.{type(value).__name__}({_number(value)})" if isinstance(value, np.generic) else _number(value)
 
 

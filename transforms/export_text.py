@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .exported import PARTS, SECOND
+from .exported import CHECKS, PARTS, SECOND
 
 __all__ = ["WIDTH", "Piece", "commented", "function_text", "hint", "module_text"]
 
@@ -111,6 +111,8 @@ def hint(value: Any) -> str:
         return "dict[str, Any]" if all(isinstance(k, str) for k in value) else "dict[Any, Any]"
     if type(value) is list:
         return "list[Any]"
+    if type(value) is np.random.Generator:
+        return "np.random.Generator"
     return type(value).__name__ if type(value) in (float, complex, int, bool, str, bytes) else "Any"
 
 
@@ -155,7 +157,7 @@ def _quoted(value: Any) -> str:
     return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text
 
 
-def _second_check(forward: str, second: dict[str, str], moved: tuple[str, str]) -> str:
+def _second_check(forward: str, second: dict[str, str], moved: tuple[str, ...]) -> str:
     """The check of the functions of second order, by what they are, where there are any."""
     if not second:
         return ""
@@ -165,10 +167,9 @@ def _second_check(forward: str, second: dict[str, str], moved: tuple[str, str]) 
 
 
 def module_text(head: str, made: dict[str, Any], sources: str, tables: list[tuple[str, Any]], constants: list[str],
-                functions: list[str], examples: str, names: tuple[str, str], second: dict[str, str],
-                moved: tuple[str, str]) -> str:  # fmt: skip
-    """The whole module."""
-    forward, with_value = names
+                functions: list[str], examples: str, names: tuple[str, str] | None, second: dict[str, str],
+                moved: tuple[str, ...]) -> str:  # fmt: skip
+    """The whole module; `names` are those of the function and its gradient, where it has one."""
     body = "\n\n\n".join(functions)
     scipy = "".join(f"import scipy.{part}\n" for part in ("linalg", "special") if f"scipy.{part}." in body)
     parts = [
@@ -181,8 +182,12 @@ def module_text(head: str, made: dict[str, Any], sources: str, tables: list[tupl
     if "_OTHER_PATH." in body:
         parts.append(_OTHER)
     parts.append(f"\n\n{body}\n\n")
-    parts.append("# What checks the arguments, and the gradient.\n\n")
-    parts.append("\n\n".join(inspect.getsource(part) for part in (PARTS + SECOND if second else PARTS)))
+    parts.append(f"# What checks the arguments{', and the gradient' if names else ''}.\n\n")
+    used = (PARTS + SECOND if second else PARTS) if names else CHECKS
+    parts.append("\n\n".join(inspect.getsource(part) for part in used))
+    if names is None:
+        return "\n".join([*parts, f"\n{examples.rstrip()}\n"])
+    forward, with_value = names
     parts.append(f"\n{examples}\n")
     parts.append(
         "def check_gradient(arguments: dict[str, Any] | None = None) -> bool:\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PARTS", "SECOND"]
+__all__ = ["CHECKS", "PARTS", "SECOND"]
 
 
 def _check(expected: dict[str, Any], **arguments: Any) -> None:
@@ -159,5 +159,6 @@ def _check_products(gradient: Any, arguments: Any, name: str, v: str, made: Any)
     return agree
 
 
-PARTS = (_check, _check_argument, _at, _replaced, _moved, _nearness, _slopes, _check_gradient)
+CHECKS = (_check, _check_argument)
+PARTS = (*CHECKS, _at, _replaced, _moved, _nearness, _slopes, _check_gradient)
 SECOND = (_check_products,)

@@ -84,8 +84,8 @@ def _slope(
 
     def at(step: float) -> tuple[float, float, float, float]:
         above, below = _moved(x, array, direction, step), _moved(x, array, direction, -step)
-        up, down = float(value(above)), float(value(below))
         taken = np.asarray(above).astype(direction.dtype) - np.asarray(below)  # rounding moves the ends a little
+        up, down = float(value(above)), float(value(below))  # which may write into them
         products = np.real(np.conj(g) * taken) / (2 * step)
         expected, scale = float(np.sum(products)), float(np.linalg.norm(products))
         found = (up - down) / (2 * step)

@@ -16,7 +16,8 @@ from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand
 from ..tracer.site import prune
 from .custom_vjp import CustomVjp
-from .export import capture, differentiated, source_hash
+from .export import differentiated, source_hash
+from .export_capture import capture
 from .export_inputs import leaves_of
 from .finite import slopes
 from .gradient import GradFunction
@@ -47,6 +48,8 @@ class Loaded(CustomVjp):
         self.module, tree = _executed(self.path)
         self.made: dict[str, Any] = self.module["EXPORTED"]
         name = self.made["function"]
+        if self.made["argnums"] is None:
+            raise ValueError(f"{self.path} has no gradient, which gs.load would give to `{name}`: import it as it is")
         for wanted in (f"{name}_grad", f"{name}_value_and_grad"):
             if wanted not in self.module:
                 raise ValueError(f"{self.path} has no function `{wanted}`, which gs.export wrote: keep its name")
@@ -82,7 +85,7 @@ class Loaded(CustomVjp):
 
     def _inner(self, tree: ast.Module, without: tuple[Callable[[ast.stmt], bool], ...]) -> dict[str, Any]:
         """The functions of the file as transforms see them: Tensors pass, the check of the arguments came before."""
-        for node in ast.walk(tree):
+        for node in ast.walk(_Selections().visit(tree)):
             if isinstance(node, ast.FunctionDef):
                 node.body = _without(node.body, without)
         space = {"__name__": self.module["__name__"], "__file__": self.path}
@@ -252,6 +255,23 @@ def _is_check(statement: ast.stmt) -> bool:
 
 def _is_errstate(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.With) and all("np.errstate" in ast.unparse(item) for item in statement.items)
+
+
+class _Selections(ast.NodeTransformer):
+    """Puts `np.where(mask, x, 0.0)` for `(x.view(np.uint64) * mask).view(np.float64)`, which has no gradient."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(ast.Attribute(ast.BinOp(left, ast.Mult(), mask), "view"), [ast.Attribute(attr=dtype)]):
+                match left:
+                    case ast.Call(ast.Attribute(x, "view"), [ast.Attribute(attr=bits)]) if bits == f"u{dtype}".replace(
+                        "float", "int"
+                    ):
+                        where = ast.parse("np.where(0, 0, 0.0)", mode="eval").body
+                        where.args[:2] = [mask, x]  # type: ignore[attr-defined]
+                        return ast.fix_missing_locations(ast.copy_location(where, node))
+        return node
 
 
 def _without(body: list[ast.stmt], kinds: tuple[Callable[[ast.stmt], bool], ...]) -> list[ast.stmt]:

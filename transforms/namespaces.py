@@ -183,7 +183,7 @@ def _seeding(fn: Any) -> Any:
     return call
 
 
-_OF_SEQUENCES = (np.select, np.choose, np.block, np.piecewise)
+_OF_SEQUENCES = (np.select, np.choose, np.block, np.piecewise, np.histogramdd)
 _CREATION = (
     "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity", "zeros_like", "ones_like", "empty_like",
     "full_like", "tri", "indices", "tril_indices", "triu_indices", "diag_indices", "logspace", "geomspace", "bartlett",

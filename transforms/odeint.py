@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..runtime.errors import AutogradError
+from ..runtime.errors import AutogradError, CompileError
+from ..runtime.registry import require
 from ..tracer.autograd.function import Function
 from ..tracer.batched import Level
-from ..tracer.dispatch import has_tensor
+from ..tracer.dispatch import apply, has_tensor, stack_nested
 from ..tracer.graph import Pick, next_sequence
 from ..tracer.levels import under
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand, levels_of, wrap
 from ..tracer.site import blame
-from .scope import as_it_runs
+from .odeint_calls import named, recorded
+from .scope import as_it_runs, scope
 from .trees import flatten, unflatten
-from .vjp import forward
+from .vjp import forward, vjp
 
 __all__ = ["odeint"]
 
@@ -29,8 +32,10 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options:
     As `scipy.integrate.odeint`, whose `options` (`rtol`, `atol`, `mxstep` ...) it takes, also for the way back; those that
     change what comes out (`full_output`, `Dfun`) have no gradient. The gradient with respect to `y0`, `t` and `args` (any
     tree of arrays) is by the adjoint method: L. S. Pontryagin; as in R. Chen et al., "Neural ordinary differential
-    equations", NeurIPS 2018, appendix B. It is as exact as the tolerances are. Compiled functions that call it run eagerly,
-    with a warning. Raises AutogradError where `func` reads a Tensor that requires grad and is not among `args`.
+    equations", NeurIPS 2018, appendix B. It is as exact as the tolerances are. Generated source calls the solver and its
+    adjoint where `func` stands in a module under its name and `args` is a tuple of arrays and numbers; else a compiled
+    function runs eagerly, with a warning. Raises AutogradError where `func` reads a Tensor that requires grad and is not
+    among `args`.
 
     >>> import numpy as np, gradscribe as gs
     >>> from gradscribe.scipy.integrate import odeint
@@ -41,18 +46,76 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options:
     from scipy import integrate
 
     args = args if isinstance(args, tuple) else (args,)
-    func = as_it_runs(func)
-    if options.pop("tfirst", False):
-        given = func
-        func = lambda y, s, *rest: given(s, y, *rest)
+    written, tfirst = func, bool(options.pop("tfirst", False))
+    func = _in_order(as_it_runs(func), tfirst)
     if not has_tensor((y0, t)) and not any(isinstance(a, Operand) for a in flatten(args)[0]):
         return integrate.odeint(func, y0, t, args, **options)
     for name in ("Dfun", "full_output"):
         if options.pop(name, None):
             raise blame(TypeError(f"scipy.integrate.odeint of Tensors takes no {name}: leave it out"))
     if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("solves a differential equation by scipy.integrate.odeint, whose steps depend on values")
+        y0, t = [
+            stack_nested(x) if type(x) is not list or has_tensor(x) else apply(require(np.array), (x,), {})
+            for x in (y0, t)
+        ]
+        found = named(written, (y0, t, *args), options)
+        if found is not None:
+            return recorded((solution, adjoint), found, y0, t, args, {**options, "tfirst": tfirst})
     return _solve(func, y0, t, args, options)
+
+
+def _in_order(func: Callable[..., Any], tfirst: bool) -> Callable[..., Any]:
+    """The function of the state and the time, in this order."""
+    return (lambda y, s, *rest: func(s, y, *rest)) if tfirst else func
+
+
+def solution(
+    func: Any, y0: Any, t: Any, args: Any, tfirst: bool = False, rtol: Any = None, atol: Any = None,
+    h0: float = 0.0, hmax: float = 0.0, hmin: float = 0.0, mxstep: int = 0,
+) -> Any:  # fmt: skip
+    """`scipy.integrate.odeint` of plain arrays, as generated source calls it."""
+    from scipy import integrate
+
+    options = {"rtol": rtol, "atol": atol, "h0": h0, "hmax": hmax, "hmin": hmin, "mxstep": mxstep}
+    return integrate.odeint(_in_order(as_it_runs(func), tfirst), y0, t, args, **options)
+
+
+def adjoint(
+    func: Any, places: Any, g: Any, y: Any, t: Any, args: Any, tfirst: bool = False, rtol: Any = None, atol: Any = None,
+    h0: float = 0.0, hmax: float = 0.0, hmin: float = 0.0, mxstep: int = 0,
+) -> Any:  # fmt: skip
+    """The cotangents of those of `(y0, t, *args)` that stand at `places`, from that of the solution `y`, of plain arrays."""
+    options = {"rtol": rtol, "atol": atol, "h0": h0, "hmax": hmax, "hmin": hmin, "mxstep": mxstep}
+    asked = [k in places for k in range(2 + len(args))]
+    move = None if LOCAL.depth else _compiled_move(func, tfirst, y[0], float(t[0]), args)
+    func = _in_order(scope().rebuild(func), tfirst)
+    found = [d for d in _back(func, flatten(args)[1], options, asked, g, y, t, *args, move=move) if d is not None]
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _compiled_move(func: Any, tfirst: bool, *given: Any) -> Any:
+    """What `_back` integrates, compiled where that gives the bits of eager mode; None where it does not."""
+    y, s, args = given
+    if not all(map(_is_real, args)):
+        return None
+    made = _move(func, tfirst)
+    try:
+        return None if made.specialisation(y, s, y, *args).loops() else made
+    except CompileError:
+        return None
+
+
+@functools.lru_cache(maxsize=64)
+def _move(func: Any, tfirst: bool) -> Any:
+    from .compiler.compile import compile
+
+    def move(y: Any, s: Any, d_y: Any, *xs: Any) -> Any:
+        of = lambda y, s, *xs: np.reshape(func(s, y, *xs) if tfirst else func(y, s, *xs), (-1,))
+        value, pullback = vjp(of, y, s, *xs)
+        return value, pullback(-d_y)
+
+    move.__module__ = func.__module__  # whose function is then followed, as the user's
+    return compile(move)
 
 
 def _solve(func: Callable[..., Any], y0: Any, t: Any, args: Any, options: dict[str, Any], ours: bool = False) -> Any:
@@ -110,12 +173,21 @@ class _Odeint(Function):
         y, *moving = saved
         given = [moving.pop(0) if x is None else x for x in ctx.constants]
         with under(tuple([level for level in LOCAL.levels if level in differ])):
-            return _back(ctx, g, y, *given)
+            return (None, None, None, *_back(ctx.func, ctx.structure, ctx.options, ctx.asked, g, y, *given))
 
 
-def _back(ctx: Any, g: Any, y: Any, t: Any, *leaves: Any) -> tuple[Any, ...]:
+def _back(
+    func: Any,
+    structure: Any,
+    options: dict[str, Any],
+    asked: list[bool],
+    g: Any,
+    y: Any,
+    t: Any,
+    *leaves: Any,
+    move: Any = None,
+) -> list[Any]:
     """The state's cotangent, carried backward in time beside those of the arguments."""
-    func, options = ctx.func, ctx.options
     sizes = [int(np.size(x)) for x in leaves]
     n = y.shape[1]
 
@@ -127,9 +199,13 @@ def _back(ctx: Any, g: Any, y: Any, t: Any, *leaves: Any) -> tuple[Any, ...]:
         """How the state, its cotangent, that of time and those of the arguments move."""
         y, d_y, *_ = parts(state)
         moved = [k for k, x in enumerate(leaves) if _is_real(x)]
-        of = lambda y, s, *xs: _flat(func(y, s, *unflatten(ctx.structure, _with(leaves, moved, xs))))
-        value, pullback = forward(of, tuple(range(2 + len(moved))), (y, s, *[leaves[k] for k in moved]), {})
-        found = dict(zip([-2, -1, *moved], pullback(-d_y), strict=True))
+        of = lambda y, s, *xs: _flat(func(y, s, *unflatten(structure, _with(leaves, moved, xs))))
+        if move is not None:
+            value, slopes = move(y, s, d_y, *leaves)
+        else:
+            value, pullback = forward(of, tuple(range(2 + len(moved))), (y, s, *[leaves[k] for k in moved]), {})
+            slopes = pullback(-d_y)
+        found = dict(zip([-2, -1, *moved], slopes, strict=True))
         zeros = [np.zeros(size) for size in sizes]
         rest = [_flat(found[k]) if k in found else zeros[k] for k in range(len(leaves))]
         return np.concatenate([value, found[-2], _flat(found[-1]), *rest])
@@ -138,7 +214,7 @@ def _back(ctx: Any, g: Any, y: Any, t: Any, *leaves: Any) -> tuple[Any, ...]:
     d_y, d_s = g[-1], np.zeros(1)
     d_args = [np.zeros(size) for size in sizes]
     for k in range(y.shape[0] - 1, 0, -1):
-        args = unflatten(ctx.structure, leaves)
+        args = unflatten(structure, leaves)
         at = np.sum(g[k] * _flat(func(y[k], t[k], *args)))
         d_t.append(at)
         d_s = d_s - at
@@ -148,8 +224,7 @@ def _back(ctx: Any, g: Any, y: Any, t: Any, *leaves: Any) -> tuple[Any, ...]:
         d_y = d_y + g[k - 1]
     d_t = np.stack([d_s[0], *reversed(d_t)])
     shaped = [np.reshape(d, np.shape(x)) if _is_real(x) else None for d, x in zip(d_args, leaves, strict=True)]
-    given = zip((d_y, d_t, *shaped), ctx.asked, strict=True)
-    return (None, None, None, *[d if asked else None for d, asked in given])
+    return [d if needed else None for d, needed in zip((d_y, d_t, *shaped), asked, strict=True)]
 
 
 def _flat(x: Any) -> Any:

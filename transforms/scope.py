@@ -41,6 +41,7 @@ __all__ = [
 
 _LIBRARIES = frozenset(["numpy", "scipy", "gradscribe", "optree", "gast", "astunparse", __name__.split(".")[0]])
 _FOLLOWED = f"{__name__.split('.')[0]}.learn.optim"  # whose state and lines are part of what is compiled
+IN_PLACE = "__gradscribe_in_place__"  # but for its methods that bear this mark
 _NAMESPACES = frozenset(["numpy", "scipy", "math", "random"])
 ABSENT = object()  # what stands nowhere
 
@@ -115,7 +116,7 @@ class Witness(Protocol):
 
 def is_user_function(value: Any) -> bool:
     """Whether a Python function is the user's: its module belongs neither to Python, NumPy, SciPy nor to us (but optimisers)."""
-    return type(value) is types.FunctionType and _is_user_module(value.__module__)
+    return type(value) is types.FunctionType and _is_user_module(value.__module__) and not hasattr(value, IN_PLACE)
 
 
 def is_partial(value: Any) -> bool:
@@ -163,8 +164,8 @@ class _Globals(dict[str, Any]):
             return self.real
         value = self.real[name] if name in self.real else vars(builtins)[name]
         seen = self.owner.see(value, Path(("global", self.real, name)))
-        if value is builtins.globals:
-            return lambda: self.real
+        if value is builtins.globals or value is builtins.__import__:
+            return (lambda: self.real) if value is builtins.globals else self["__builtins__"]["__import__"]
         if value is builtins.eval or value is builtins.exec:
             return functools.partial(_run_text, value, self.real)
         return seen
@@ -242,7 +243,7 @@ class Scope:
 
     def rebuild(self, function: Any) -> Any:
         """`function` over this scope: plain functions, methods, partials and callable objects of the user."""
-        if type(function) is types.MethodType:
+        if type(function) is types.MethodType and is_user_function(function.__func__):
             owner = function.__self__ if self.witness is None else self.witness.instance(function.__self__)
             return types.MethodType(self.rebuild(function.__func__), owner)
         if is_partial(function):

@@ -164,7 +164,7 @@ class _Frame:
         if batched:
             found = peel(leaf)
         else:
-            found = np.copy(apply(require(np.broadcast_to), (leaf, (self.size, *np.shape(leaf))), {}))
+            found = np.copy(apply(require(np.broadcast_to), (leaf, (self.size, *np.shape(leaf))), {}), order="C")
         ndim = int(np.ndim(found))
         if not -ndim <= axis < ndim:
             raise np.exceptions.AxisError(axis, ndim, "vmap: out_axes")

@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import Any
 
-from ...transforms.drop_in import DropIn
+from ...transforms.finder import DropIn
 from .builtins import dict, isinstance, list, tuple, type
 from .differential_operators import (
     checkpoint,

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import NoRuleError
+from ...runtime.ops import Op
+from ...runtime.user_ops import called_by_name
 from ...tracer.batched import Level
 from ...tracer.levels import under
 from ...tracer.modes import LOCAL
@@ -16,7 +18,7 @@ from ...tracer.operand import Operand as Box
 from ...tracer.operand import levels_of, wrap
 from ...transforms.custom_jvp import CustomJvp
 from ...transforms.custom_vjp import CustomVjp
-from ...transforms.scope import as_it_runs
+from ...transforms.scope import Path, scope
 from ...transforms.trees import flatten, unflatten
 from .differential_operators import _conj
 
@@ -36,16 +38,13 @@ class Primitive:
         self.traced = traced
         self.vjp: Callable[..., Any] | None = None  # (argnums, ans, args, kwargs) -> g -> one cotangent for each
         self.jvp: Callable[..., Any] | None = None  # (argnums, gs, ans, args, kwargs) -> the tangent of the output
+        self._formulas: dict[str, Any] = {}  # what its author gave for these
         functools.update_wrapper(self, fun, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         if not any(isinstance(x, Box) for x in leaves):
             return self.fun(*args, **kwargs)
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(
-                f"calls {self._name()}, an autograd primitive, whose body gradscribe does not look into"
-            )
         levels = [level for x in leaves for level in levels_of(x)]
         asked = [k for k, a in enumerate(args) if any(_requires_grad(x) for x in flatten(a)[0])]
         if asked and self.traced and LOCAL.grad:
@@ -53,8 +52,36 @@ class Primitive:
         if levels:
             return _each(levels[0], self, leaves, structure)
         plain = unflatten(structure, [x._value if isinstance(x, Box) else x for x in leaves])
-        found = self.fun(*plain[0], **plain[1])
-        return found if LOCAL.depth == 0 and not self.traced else _wrapped(found)
+        try:
+            found = self.fun(*plain[0], **plain[1])
+        except Exception:
+            if LOCAL.recorder is not None:
+                LOCAL.recorder.fail(f"goes on after an error of {self._name()}")
+            raise
+        if LOCAL.depth == 0 and not self.traced:
+            return found
+        made = _wrapped(found)
+        if LOCAL.recorder is not None:
+            self._record(LOCAL.recorder, made, args, kwargs, [x for x in leaves if isinstance(x, Box)])
+        return made
+
+    def _record(
+        self, recorder: Any, made: Any, args: tuple[Any, ...], kwargs: dict[str, Any], boxes: list[Any]
+    ) -> None:
+        """Write the call down: generated source makes it by the function's name."""
+        results = made if type(made) is tuple else (made,)
+        if not all(isinstance(r, Box) for r in results) or (type(made) is tuple and len(made) < 2):
+            found: Any = "that gives more than arrays"
+        elif any(np.may_share_memory(r._value, x._value) for r in results for x in boxes):
+            found = "that gives the memory of an argument"
+        elif not all(map(_is_written, (*args, *kwargs.values()))):
+            found = "that is given arrays within an object"
+        else:
+            found = called_by_name(self.fun, len(results))
+        if isinstance(found, Op):
+            recorder.call(found, found.bind(*args, **kwargs), results)
+        else:
+            recorder.fail(f"calls {self._name()}, an autograd primitive {found}")
 
     def _differentiated(self, args: tuple[Any, ...], kwargs: dict[str, Any], asked: tuple[int, ...]) -> Any:
         """One call, with the author's derivatives behind it."""
@@ -71,7 +98,7 @@ class Primitive:
                 *_, primals, tangents = given
                 full = _with(args, asked, primals)
                 out = self(*full, **kwargs)
-                return out, as_it_runs(self.jvp)(asked, tangents, out, full, kwargs)
+                return out, self.jvp(asked, tangents, out, full, kwargs)  # type: ignore[misc]
 
             made.defjvp(moved)
             return made(*args)
@@ -87,17 +114,37 @@ class Primitive:
 
         def bwd(*given: Any) -> Any:
             *_, (out, moving), g = given
-            back = as_it_runs(self.vjp)(asked, out, _with(args, asked, moving), kwargs)
+            back = self.vjp(asked, out, _with(args, asked, moving), kwargs)  # type: ignore[misc]
             return tuple([_conj(d) for d in back(_conj(g))])
 
         custom.defvjp(fwd, bwd)
         return custom(*args)
+
+    def state(self, mode: str, formulas: dict[Any, Any], rule: Callable[..., Any]) -> None:
+        """Say how it is differentiated: by `rule`, which asks `formula` for what the author gave."""
+        for key in [key for key in self._formulas if key.startswith(mode)]:
+            del self._formulas[key]
+        self._formulas.update({f"{mode}_{k}": given for k, given in formulas.items()})
+        setattr(self, mode, rule)
+
+    def formula(self, mode: str, k: Any) -> Any:
+        """A formula of the author's as it runs now: inside a transform, rebuilt over its scope."""
+        given = self._formulas[f"{mode}_{k}"]
+        path = Path(("item", self._formulas, f"{mode}_{k}"), words=f"def{mode} of {self._name()}")
+        return scope().see(given, path) if LOCAL.depth else given
 
     def _name(self) -> str:
         return str(getattr(self.fun, "__name__", type(self.fun).__name__))
 
     def __repr__(self) -> str:
         return f"<primitive {self._name()}>"
+
+
+def _is_written(x: Any) -> bool:
+    """Whether generated source can say an argument: Tensors stand by themselves or in lists and tuples."""
+    if type(x) in (list, tuple):
+        return all(map(_is_written, x))
+    return isinstance(x, Box) or not any(isinstance(leaf, Box) for leaf in flatten(x)[0])
 
 
 def _requires_grad(x: Any) -> bool:
@@ -171,32 +218,36 @@ def defvjp(fun: Any, *vjpmakers: Any, argnums: Any = None) -> None:
 
     None stands for an argument without a derivative. `argnums` names the positions where they are not 0, 1, 2 ...
     """
-    makers = dict(zip(range(len(vjpmakers)) if argnums is None else argnums, vjpmakers, strict=False))
+    given = dict(zip(range(len(vjpmakers)) if argnums is None else argnums, vjpmakers, strict=False))
 
     def vjp(asked: Any, ans: Any, args: Any, kwargs: Any) -> Any:
         for k in asked:
-            if k not in makers:
+            if k not in given:
                 raise _missing(owner._name(), "VJP", k)
-        backs = [None if makers[k] is None else makers[k](ans, *args, **kwargs) for k in asked]
+        makers = [owner.formula("vjp", k) for k in asked]
+        backs = [None if maker is None else maker(ans, *args, **kwargs) for maker in makers]
         return lambda g: tuple([None if back is None else back(g) for back in backs])
 
     owner = _owner(fun, "defvjp")
-    owner.vjp = vjp
+    owner.state("vjp", given, vjp)
 
 
 def defvjp_argnum(fun: Any, vjpmaker: Callable[..., Any]) -> None:
     """One `vjpmaker(argnum, ans, args, kwargs)` for all arguments, asked for each of them."""
 
     def vjp(asked: Any, ans: Any, args: Any, kwargs: Any) -> Any:
-        backs = [vjpmaker(k, ans, args, kwargs) for k in asked]
+        maker = owner.formula("vjp", "each")
+        backs = [maker(k, ans, args, kwargs) for k in asked]
         return lambda g: tuple([back(g) for back in backs])
 
-    _owner(fun, "defvjp_argnum").vjp = vjp
+    owner = _owner(fun, "defvjp_argnum")
+    owner.state("vjp", {"each": vjpmaker}, vjp)
 
 
 def defvjp_argnums(fun: Any, vjpmaker: Callable[..., Any]) -> None:
     """One `vjpmaker(argnums, ans, args, kwargs)` for all arguments at once, whose map gives a tuple."""
-    _owner(fun, "defvjp_argnums").vjp = lambda asked, ans, args, kwargs: vjpmaker(asked, ans, args, kwargs)
+    owner = _owner(fun, "defvjp_argnums")
+    owner.state("vjp", {"all": vjpmaker}, lambda *given: owner.formula("vjp", "all")(*given))
 
 
 def _moved(owner: Primitive, argnum: int, t: Any, args: Any, kwargs: Any) -> Any:
@@ -212,35 +263,39 @@ def defjvp(fun: Any, *jvpfuns: Any, argnums: Any = None) -> None:
     "same" stands for a linear function (`fun` with `t` in the argument's place), None for one without a derivative. Where
     `defvjp` says it too, the JVP is the transpose of that.
     """
-    funs = dict(zip(range(len(jvpfuns)) if argnums is None else argnums, jvpfuns, strict=False))
+    given = dict(zip(range(len(jvpfuns)) if argnums is None else argnums, jvpfuns, strict=False))
 
     def jvp(asked: Any, tangents: Any, ans: Any, args: Any, kwargs: Any) -> Any:
         parts = []
         for k, t in zip(asked, tangents, strict=True):
-            if k not in funs:
+            if k not in given:
                 raise _missing(owner._name(), "JVP", k)
-            if funs[k] is not None:
-                same = funs[k] == "same"
-                parts.append(_moved(owner, k, t, args, kwargs) if same else funs[k](t, ans, *args, **kwargs))
+            formula = owner.formula("jvp", k)
+            if formula is not None:
+                same = given[k] == "same"
+                parts.append(_moved(owner, k, t, args, kwargs) if same else formula(t, ans, *args, **kwargs))
         return functools.reduce(lambda a, b: a + b, parts) if parts else np.zeros_like(ans)
 
     owner = _owner(fun, "defjvp")
-    owner.jvp = jvp
+    owner.state("jvp", given, jvp)
 
 
 def defjvp_argnum(fun: Any, jvpmaker: Callable[..., Any]) -> None:
     """One `jvpmaker(argnum, t, ans, args, kwargs)` for all arguments, asked for each of them."""
 
     def jvp(asked: Any, tangents: Any, ans: Any, args: Any, kwargs: Any) -> Any:
-        parts = [jvpmaker(k, t, ans, args, kwargs) for k, t in zip(asked, tangents, strict=True)]
+        maker = owner.formula("jvp", "each")
+        parts = [maker(k, t, ans, args, kwargs) for k, t in zip(asked, tangents, strict=True)]
         return functools.reduce(lambda a, b: a + b, parts)
 
-    _owner(fun, "defjvp_argnum").jvp = jvp
+    owner = _owner(fun, "defjvp_argnum")
+    owner.state("jvp", {"each": jvpmaker}, jvp)
 
 
 def defjvp_argnums(fun: Any, jvpmaker: Callable[..., Any]) -> None:
     """One `jvpmaker(argnums, ts, ans, args, kwargs)` for all arguments at once."""
-    _owner(fun, "defjvp_argnums").jvp = jvpmaker
+    owner = _owner(fun, "defjvp_argnums")
+    owner.state("jvp", {"all": jvpmaker}, lambda *given: owner.formula("jvp", "all")(*given))
 
 
 def def_linear(fun: Any) -> None:
@@ -251,7 +306,7 @@ def def_linear(fun: Any) -> None:
         parts = [_moved(owner, k, t, args, kwargs) for k, t in zip(asked, tangents, strict=True)]
         return functools.reduce(lambda a, b: a + b, parts)
 
-    owner.jvp = jvp
+    owner.state("jvp", {}, jvp)
 
 
 class VSpace:

@@ -12,6 +12,7 @@ from ...runtime.rules.activations import elu as _elu
 from ...runtime.rules.activations import relu as _relu
 from ...runtime.rules.activations import softplus as _softplus
 from ...runtime.rules.elementwise import sigmoid as _sigmoid
+from ...tracer.generator import generator as generator_of
 from .shared import arrays, axis_of, written
 
 __all__ = [
@@ -77,8 +78,13 @@ def prelu(input: Any, weight: Any) -> Any:
     return np.where(x > 0, x, weight * x)
 
 
-def rrelu(input: Any, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Any:
-    """`leaky_relu` of the slope `(lower + upper) / 2`. Random slopes, of `training=True`, are a NotImplementedError.
+def rrelu(
+    input: Any, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, inplace: bool = False, *,
+    generator: Any = None,
+) -> Any:  # fmt: skip
+    """`leaky_relu` of the slope `(lower + upper) / 2`; while `training`, of one drawn between the two for each element.
+
+    Drawn is as for `dropout`, from `generator` or gradscribe's own. Bounds the other way round are a RuntimeError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.rrelu(np.array([-1.0, 2.0]), 0.2, 0.4)
@@ -87,7 +93,9 @@ def rrelu(input: Any, lower: float = 0.125, upper: float = 1 / 3, training: bool
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound: they are {lower} and {upper}")
     if training:
-        raise NotImplementedError("rrelu draws no random slopes (training=True): multiply by a draw of your own")
+        (x,) = arrays(input)
+        slope = generator_of(generator).uniform(lower, upper, np.shape(x)).astype(x.dtype)
+        return written(x, inplace, np.where(x > 0, x, slope * x))
     return leaky_relu(input, (lower + upper) / 2, inplace)
 
 

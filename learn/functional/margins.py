@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...runtime.rules.activations import cross_entropy_of_logit
+from ...runtime.rules.activations import relu as _relu
 from ...runtime.rules.activations import softplus as _softplus
-from .shared import arrays, paired, reduced
+from ...runtime.rules.softmaxes import picked
+from ...runtime.rules.support import happens
+from .shared import arrays, paired, reduced, reduction_of, taken
 from .vectors import pairwise_distance
 
 __all__ = [
-    "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multilabel_soft_margin_loss",
-    "soft_margin_loss", "triplet_margin_loss",
+    "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss", "multilabel_margin_loss",
+    "multilabel_soft_margin_loss", "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]  # fmt: skip
 
 
@@ -97,6 +101,113 @@ def triplet_margin_loss(
     if swap:
         far = np.minimum(far, pairwise_distance(positive, negative, p, eps))
     return reduced(_at_least_0(margin + near - far), reduction, size_average, reduce)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Any, positive: Any, negative: Any, *, distance_function: Callable[[Any, Any], Any] | None = None,
+    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """`triplet_margin_loss` of a distance of one's own, by default `pairwise_distance`.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> a, b = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
+    >>> city = lambda x, y: np.sum(np.abs(x - y), axis=-1)
+    >>> gs.functional.triplet_margin_with_distance_loss(a, b, a, distance_function=city)
+    np.float64(8.0)
+    """
+    how = reduction_of(reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    anchor, positive, negative = arrays(anchor, positive, negative)
+    if not np.ndim(anchor) == np.ndim(positive) == np.ndim(negative):
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {np.ndim(anchor)}D, positive {np.ndim(positive)}D, and negative {np.ndim(negative)}D inputs"
+        )
+    distance = pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = np.minimum(far, distance(positive, negative))
+    return reduced(_at_least_0(margin + near - far), how)
+
+
+def multi_margin_loss(
+    input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """The mean of `sum over i != target of max(0, margin - input[target] + input[i])**p / classes` (Crammer and Singer, 2001).
+
+    The input has the shape (batch, classes) and the target (batch,), or (classes,) and (); `weight` has one number for each
+    class, and counts by the target's. `p` is 1 or 2, else a ValueError; a class that does not exist is an IndexError.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.multi_margin_loss(np.array([[0.0, 0.5, 2.0]]), np.array([1]))
+    np.float64(1.0)
+    """
+    how = reduction_of(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    input, target = arrays(input, target)
+    x, index = _rows_of(input, target, "multi_margin_loss")
+    classes = np.shape(x)[1]
+    if weight is not None:
+        (weight,) = arrays(weight)
+        if np.ndim(weight) != 1:
+            raise ValueError("weight must be one-dimensional")
+        if np.size(weight) != classes:
+            raise RuntimeError(f"inconsistent weight size, expected {classes} but got {np.shape(weight)}")
+    if happens((index < 0) | (index >= classes)):
+        raise IndexError(f"target out of range: class indices are from 0 to {classes - 1}")
+    terms = _relu(margin - picked(x, index)[:, None] + x)
+    terms = terms if p == 1 else terms * terms
+    if weight is not None:
+        terms = terms * taken(weight, index)[:, None]
+    here = index[:, None] == np.cumsum(np.ones_like(index, dtype=np.int64, shape=(classes,))) - 1
+    losses = np.sum(np.where(here, 0, terms), axis=1) / classes
+    return losses[0] if how == "none" and not np.ndim(target) else reduced(losses, how)
+
+
+def multilabel_margin_loss(
+    input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Any:
+    """The mean of `max(0, 1 - (input[j] - input[i]))` over each class j that is a target and each i that is none, over classes.
+
+    Input and target have the shape (batch, classes) or (classes,); of each row of the target the class indices before the
+    first -1 count. Other shapes are a RuntimeError.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.multilabel_margin_loss(np.array([0.0, 0.5, 2.0]), np.array([1, -1, -1])).round(6)
+    np.float64(1.0)
+    """
+    how = reduction_of(reduction, size_average, reduce)
+    input, target = arrays(input, target)
+    if np.shape(input) != np.shape(target) or np.ndim(input) not in (1, 2):
+        raise RuntimeError(f"inconsistent target size: {np.shape(target)} for input of size: {np.shape(input)}")
+    one = np.ndim(input) == 1
+    x, index = (v[None] if one else v for v in (input, target))
+    classes = np.shape(x)[1]
+    if happens((index < -1) | (index >= classes)):
+        raise RuntimeError(f"target out of range: class indices are from 0 to {classes - 1}, and -1 ends them")
+    counts = np.cumsum(index < 0, axis=1) == 0
+    numbers = np.cumsum(np.ones_like(index, dtype=np.int64, shape=(classes,))) - 1
+    index = np.where(counts, index, 0)
+    hit = np.any((index[:, :, None] == numbers) & counts[:, :, None], axis=1)
+    between = 1 - np.take_along_axis(x, index, axis=1)[:, :, None] + x[:, None, :]
+    terms = np.where(counts[:, :, None] & ~hit[:, None, :], _relu(between), 0)
+    losses = np.sum(terms, axis=(1, 2)) / classes
+    return losses[0] if how == "none" and one else reduced(losses, how)
+
+
+def _rows_of(input: Any, target: Any, name: str) -> tuple[Any, Any]:
+    """An input of classes with one row for each target, and the targets as a vector."""
+    if np.ndim(input) not in (1, 2) or np.shape(target) not in (np.shape(input)[:-1], (1,) * (np.ndim(input) == 1)):
+        raise RuntimeError(
+            f"{name}: target tensor should be 1-D with size equal to the number of input samples (batch size): the input has the "
+            f"shape {np.shape(input)}, the target {np.shape(target)}"
+        )
+    if target.dtype.kind not in "iu":
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype}: the target is of class indices")
+    return np.reshape(input, (-1, np.shape(input)[-1])), np.reshape(target, (-1,))
 
 
 def soft_margin_loss(

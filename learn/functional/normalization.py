@@ -10,7 +10,7 @@ import numpy as np
 from ...runtime.errors import ShapeError
 from .shared import arrays, axis_of, constant
 
-__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 
 
 def layer_norm(
@@ -197,3 +197,23 @@ def _per_channel(x: Any, weight: Any, bias: Any) -> Any:
 def _beside(v: Any, x: Any) -> Any:
     """A number for each channel, so that it broadcasts against `x`."""
     return v if np.ndim(x) == 2 else np.reshape(v, (-1, *(1,) * (np.ndim(x) - 2)))
+
+
+def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+    """`x / (k + alpha * mean of x**2 over the nearest channels)**beta`, of which there are `size` (Krizhevsky et al., 2012).
+
+    Channels are axis 1, of three axes or more; of those beyond the ends the squares count as 0. Fewer axes are a ValueError.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.local_response_norm(np.ones((1, 3, 1)), size=3, alpha=3.0, beta=1.0).ravel()
+    array([0.33333333, 0.25      , 0.33333333])
+    """
+    (x,) = arrays(input)
+    if np.ndim(x) < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {np.ndim(x)} dimensions)")
+    if not np.size(x):
+        return x
+    pads = [(0, 0), (size // 2, (size - 1) // 2), *[(0, 0)] * (np.ndim(x) - 2)]
+    squares, channels = np.pad(x * x, pads), np.shape(x)[1]
+    near = [squares[:, j : j + channels] for j in range(size)]
+    return x / (alpha * (sum(near[1:], near[0]) / size) + k) ** beta

@@ -12,8 +12,7 @@ from ...runtime.rules.windows import Lie, first_hits, lie, max_windows, windows
 from .shared import arrays, per_axis
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
-    "max_pool1d", "max_pool2d", "max_pool3d",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
 ]  # fmt: skip
 
 Lengths = int | Sequence[int]
@@ -107,34 +106,43 @@ def avg_pool3d(
     return _mean("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-def adaptive_avg_pool1d(input: Any, output_size: Lengths) -> Any:
-    """`output_size` means along the last axis, of pieces as equal as can be: the k-th of what lies in `[k n / m, (k + 1) n / m)`.
+def lp_pool1d(
+    input: Any, norm_type: float, kernel_size: Lengths, stride: Lengths | None = None, ceil_mode: bool = False
+) -> Any:
+    """The `norm_type`-norm of each window: `(sum of x**p) ** (1 / p)`, of infinity the greatest absolute value.
+
+    As in PyTorch a sum that is negative counts as it is, and so gives NaN unless `1 / p` is a whole number. Without `stride`
+    windows do not overlap.
 
     >>> import numpy as np, gradscribe as gs
-    >>> gs.functional.adaptive_avg_pool1d(np.array([[1.0, 2.0, 3.0, 4.0, 5.0]]), 2)
-    array([[2., 4.]])
+    >>> gs.functional.lp_pool1d(np.array([[3.0, 4.0, 0.0, 2.0]]), 2, 2)
+    array([[5., 2.]])
     """
-    return _adaptive("adaptive_avg_pool1d", 1, input, output_size)
+    return _of_powers("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
-    """`adaptive_avg_pool1d` along the last two axes; None in place of a length keeps that axis as it is.
+def lp_pool2d(
+    input: Any, norm_type: float, kernel_size: Lengths, stride: Lengths | None = None, ceil_mode: bool = False
+) -> Any:
+    """`lp_pool1d` over two axes.
 
     >>> import numpy as np, gradscribe as gs
-    >>> gs.functional.adaptive_avg_pool2d(np.arange(6.0).reshape(1, 2, 3), (1, None))
-    array([[[1.5, 2.5, 3.5]]])
+    >>> gs.functional.lp_pool2d(np.array([[[1.0, 1.0], [1.0, 1.0]]]), 2, 2)
+    array([[[2.]]])
     """
-    return _adaptive("adaptive_avg_pool2d", 2, input, output_size)
+    return _of_powers("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
-    """`adaptive_avg_pool1d` along the last three axes; None in place of a length keeps that axis as it is.
+def lp_pool3d(
+    input: Any, norm_type: float, kernel_size: Lengths, stride: Lengths | None = None, ceil_mode: bool = False
+) -> Any:
+    """`lp_pool1d` over three axes.
 
     >>> import numpy as np, gradscribe as gs
-    >>> gs.functional.adaptive_avg_pool3d(np.arange(8.0).reshape(1, 2, 2, 2), 1)
-    array([[[[3.5]]]])
+    >>> gs.functional.lp_pool3d(np.ones((1, 2, 2, 4)), 1, 2)
+    array([[[[8., 8.]]]])
     """
-    return _adaptive("adaptive_avg_pool3d", 3, input, output_size)
+    return _of_powers("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def _greatest(
@@ -177,24 +185,13 @@ def _mean(
     return plan.first(sums / int(np.prod(plan.size)))
 
 
-def _adaptive(name: str, n: int, input: Any, output_size: Any) -> Any:
+def _of_powers(name: str, n: int, input: Any, p: float, kernel_size: Lengths, stride: Any, ceil_mode: bool) -> Any:
     (x,) = arrays(input)
-    if np.ndim(x) not in (n + 1, n + 2):
-        raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(np.shape(x))}")
-    given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
-    if len(given) != n:
-        raise ShapeError(f"{name}: output_size must be {n}, but got {len(given)} lengths")
-    for axis, m in zip(range(-n, 0), given, strict=True):
-        if m is None:
-            continue
-        if m < 0:
-            raise ShapeError(
-                f"{name}: elements of output_size must be greater than or equal to 0 but received {list(given)}"
-            )
-        k, rest = np.shape(x)[axis], [slice(None)] * (-axis - 1)
-        pieces = [x[(..., slice(j * k // m, -(-(j + 1) * k // m)), *rest)] for j in range(m)]
-        x = np.stack([np.mean(v, axis=axis) for v in pieces], axis=axis) if m else x[(..., slice(0, 0), *rest)]
-    return x
+    if abs(p) == np.inf:
+        sign = 1 if p > 0 else -1
+        return sign * _greatest(name, n, sign * np.abs(x), kernel_size, stride, 0, 1, ceil_mode, False)
+    count = int(np.prod(per_axis(kernel_size, n)))
+    return (_mean(name, n, x**p, kernel_size, stride, 0, ceil_mode, True, None) * count) ** (1.0 / p)
 
 
 class Plan:

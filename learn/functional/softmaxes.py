@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...runtime.rules import softmaxes as rules
-from .shared import arrays, axis_of
+from ...tracer.generator import generator as generator_of
+from .shared import arrays, axis_of, constant
 
-__all__ = ["log_softmax", "logsumexp", "softmax", "softmin"]
+__all__ = ["gumbel_softmax", "log_softmax", "logsumexp", "softmax", "softmin"]
 
 
 def softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any:
@@ -44,6 +45,33 @@ def softmin(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any:
     array([0.75, 0.25])
     """
     return _along(lambda x, axis: rules.softmax(-x, axis), "softmin", input, dim, dtype)
+
+
+def gumbel_softmax(
+    logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1, *, generator: Any = None
+) -> Any:
+    """The softmax of logits over `tau`, to which Gumbel noise is added: nearly one class, drawn by its probability.
+
+    With `hard` the result is exactly one, and its derivative that of the soft one (Jang, Gu and Poole, arXiv:1611.01144). Drawn
+    is as for `dropout`; `eps` has no effect, as PyTorch's warning says.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.gumbel_softmax(np.zeros((2, 3)), hard=True, generator=np.random.default_rng(0))
+    array([[0., 0., 1.],
+           [1., 0., 0.]])
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    (x,) = arrays(logits)
+    axis = axis_of(x, dim)
+    noise = -np.log(generator_of(generator).exponential(size=np.shape(x))).astype(x.dtype)
+    soft = rules.softmax((x + noise) / tau, axis)
+    if not hard:
+        return soft
+    most = np.argmax(soft, axis=axis, keepdims=True)
+    numbers = np.cumsum(np.ones_like(most, shape=(np.shape(x)[axis],))) - 1
+    one = np.reshape(numbers, (-1, *(1,) * (np.ndim(x) - 1 - axis))) == most
+    return one.astype(x.dtype) - constant(soft) + soft
 
 
 def _along(function: Any, name: str, input: Any, dim: int | None, dtype: Any) -> Any:

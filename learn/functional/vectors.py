@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.errors import ShapeError
 from ...runtime.rules.support import happens
 from .shared import arrays, axis_of
 
-__all__ = ["cosine_similarity", "normalize", "one_hot", "pairwise_distance"]
+__all__ = ["cosine_similarity", "normalize", "one_hot", "pairwise_distance", "pdist"]
 
 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
@@ -46,6 +47,25 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
     """
     x1, x2 = arrays(x1, x2)
     return _norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """The `p`-norms of the differences of all pairs of rows, in the order (0, 1), (0, 2), ..., (1, 2), ...
+
+    Of equal rows the gradient is 0. Raises ShapeError (a RuntimeError) where there are no rows, or `p` is negative.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.pdist(np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])).round(3)
+    array([5.   , 1.   , 4.243])
+    """
+    (x,) = arrays(input)
+    if np.ndim(x) != 2:
+        raise ShapeError(f"pdist only supports 2D tensors, got: {np.ndim(x)}D")
+    if p < 0:
+        raise ShapeError(f"pdist only supports non-negative p values, got: {p}")
+    n = int(np.shape(x)[0])
+    pairs = np.triu(np.ones_like(x, dtype=bool, shape=(n, n)), 1)
+    return _norm((x[:, None] - x[None])[pairs], p, -1, False)
 
 
 def _norm(x: Any, p: float, axis: int, keepdims: bool) -> Any:

@@ -14,7 +14,7 @@ __all__ = [
 ReLU = skin("ReLU", F.relu, 1)
 ReLU6 = skin("ReLU6", F.relu6, 1)
 LeakyReLU = skin("LeakyReLU", F.leaky_relu, 1, "negative_slope={negative_slope}")
-RReLU = skin("RReLU", F.rrelu, 1, "lower={lower}, upper={upper}", without="training")
+RReLU = skin("RReLU", F.rrelu, 1, "lower={lower}, upper={upper}", without="training generator")
 ELU = skin("ELU", F.elu, 1, "alpha={alpha}")
 SELU = skin("SELU", F.selu, 1)
 CELU = skin("CELU", F.celu, 1, "alpha={alpha}")

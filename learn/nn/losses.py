@@ -6,9 +6,10 @@ from .. import functional as F
 from .skins import skin
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss",
-    "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "MultiLabelSoftMarginLoss", "NLLLoss",
-    "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss",
+    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
+    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
+    "TripletMarginLoss", "TripletMarginWithDistanceLoss",
 ]  # fmt: skip
 
 MSELoss = skin("MSELoss", F.mse_loss, 2, without="weight")
@@ -28,3 +29,7 @@ CosineEmbeddingLoss = skin("CosineEmbeddingLoss", F.cosine_embedding_loss, 3)
 TripletMarginLoss = skin("TripletMarginLoss", F.triplet_margin_loss, 3)
 SoftMarginLoss = skin("SoftMarginLoss", F.soft_margin_loss, 2)
 MultiLabelSoftMarginLoss = skin("MultiLabelSoftMarginLoss", F.multilabel_soft_margin_loss, 2)
+MultiMarginLoss = skin("MultiMarginLoss", F.multi_margin_loss, 2)
+MultiLabelMarginLoss = skin("MultiLabelMarginLoss", F.multilabel_margin_loss, 2)
+TripletMarginWithDistanceLoss = skin("TripletMarginWithDistanceLoss", F.triplet_margin_with_distance_loss, 3)
+CTCLoss = skin("CTCLoss", F.ctc_loss, 4)

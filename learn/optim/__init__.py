@@ -5,6 +5,9 @@ from __future__ import annotations
 from . import lr_scheduler
 from .lbfgs import LBFGS
 from .optimizer import Optimizer
-from .optimizers import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, RMSprop
+from .optimizers import ASGD, SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, NAdam, RAdam, RMSprop, Rprop
 
-__all__ = ["LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = [
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop",
+    "lr_scheduler",
+]  # fmt: skip

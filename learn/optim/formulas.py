@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["adadelta", "adagrad", "adam", "adamax", "rmsprop", "sgd"]
+__all__ = ["adadelta", "adagrad", "adam", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop", "sgd"]
 
 Updated = tuple[Any, dict[str, Any]]
 
@@ -88,3 +88,55 @@ def adadelta(param: Any, grad: Any, old: Any, step: Any, *, lr: Any, rho: Any, e
     moved = rho * old["acc_delta"] + (1 - rho) * (delta * delta)
     param = param - lr * delta
     return param, {"square_avg": square, "acc_delta": moved}
+
+
+def nadam(
+    param: Any, grad: Any, old: Any, step: Any, *, lr: Any, betas: Any, eps: Any, momentum_decay: Any, **_: Any
+) -> Updated:
+    """Adam with Nesterov's look ahead, by a momentum that grows from step to step (Dozat, 2016)."""
+    beta1, beta2 = betas
+    now = beta1 * (1 - 0.5 * 0.96 ** (step * momentum_decay))
+    ahead = beta1 * (1 - 0.5 * 0.96 ** ((step + 1) * momentum_decay))
+    product = old["mu_product"] * now
+    mean = old["exp_avg"] + (1 - beta1) * (grad - old["exp_avg"])
+    square = beta2 * old["exp_avg_sq"] + (1 - beta2) * (grad * grad)
+    root = np.sqrt(square / (1 - beta2**step)) + eps
+    direction = (1 - now) / (1 - product) * grad + ahead / (1 - product * ahead) * mean
+    param = param - lr * direction / root
+    return param, {"mu_product": product, "exp_avg": mean, "exp_avg_sq": square}
+
+
+def radam(param: Any, grad: Any, old: Any, step: Any, *, lr: Any, betas: Any, eps: Any, **_: Any) -> Updated:
+    """Adam whose steps wait for the mean square to settle: until then they are the mean's (Liu et al., arXiv:1908.03265)."""
+    beta1, beta2 = betas
+    mean = old["exp_avg"] + (1 - beta1) * (grad - old["exp_avg"])
+    square = beta2 * old["exp_avg_sq"] + (1 - beta2) * (grad * grad)
+    size = lr / (1 - beta1**step)
+    fading = beta2**step
+    longest = 2 / (1 - beta2) - 1
+    length = longest - 2 * step * fading / (1 - fading)
+    if length > 5:
+        settled = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length) * (1 - fading)
+        param = param - size * settled**0.5 * mean / (np.sqrt(square) + eps)
+    else:
+        param = param - size * mean
+    return param, {"exp_avg": mean, "exp_avg_sq": square}
+
+
+def rprop(param: Any, grad: Any, old: Any, step: Any, *, etas: Any, step_sizes: Any, **_: Any) -> Updated:
+    """Steps by the gradient's sign, longer while it stays, shorter where it turned (Riedmiller and Braun, 1993)."""
+    shrink, grow = etas
+    turn, size = grad * old["prev"], old["step_size"]
+    size = np.clip(np.where(turn > 0, size * grow, np.where(turn < 0, size * shrink, size)), *step_sizes)
+    grad = np.where(turn < 0, 0, grad)
+    param = param - np.sign(grad) * size
+    return param, {"prev": grad, "step_size": size}
+
+
+def asgd(param: Any, grad: Any, old: Any, step: Any, *, lr: Any, lambd: Any, alpha: Any, t0: Any, **_: Any) -> Updated:
+    """Gradient descent by shorter and shorter steps, and the average of where it went (Polyak and Juditsky, 1992)."""
+    param = param * (1 - lambd * old["eta"]) - old["eta"] * grad
+    average = old["ax"] + old["mu"] * (param - old["ax"])
+    eta = lr / (1 + lambd * lr * step) ** alpha
+    mu = 1 / max(1, step - t0)
+    return param, {"eta": eta, "mu": mu, "ax": average}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...tracer.modes import enable_grad, no_grad
+from .in_place import in_place
 from .optimizer import Optimizer, not_negative
 
 __all__ = ["LBFGS"]
@@ -51,8 +52,10 @@ class LBFGS(Optimizer):
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
-    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+    @in_place
+    def step(self, closure: Callable[[], Any]) -> Any:
         """Iterate; the loss before."""
+        self.stepped = True
         options = self.param_groups[0]
         problem = _Problem(options["params"], closure)
         state = self.state.setdefault(options["params"][0], {"func_evals": 0, "n_iter": 0})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .cyclic import CyclicLR
 from .schedules import (
     ConstantLR,
     CosineAnnealingLR,
@@ -15,9 +16,10 @@ from .schedules import (
     PolynomialLR,
     StepLR,
 )
-from .schedules_in_phases import OneCycleLR, ReduceLROnPlateau, SequentialLR
+from .schedules_in_phases import ChainedScheduler, OneCycleLR, ReduceLROnPlateau, SequentialLR
 
 __all__ = [
-    "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR",
-    "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]  # fmt: skip

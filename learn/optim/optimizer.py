@@ -13,7 +13,8 @@ import numpy as np
 from ...tracer import Tensor, storage
 from ...tracer.autograd.profiler import record_function
 from ...tracer.modes import enable_grad, no_grad
-from .updates import Updates
+from .in_place import in_place
+from .updates import Updates, started
 
 __all__ = ["Optimizer", "not_negative"]
 
@@ -21,7 +22,8 @@ PIECE = 16384  # elements of a large array that are updated at a time
 _HINTS = frozenset(["foreach", "fused", "capturable"])  # how PyTorch is to run it, which changes no number
 # What may not be negative, in PyTorch's words.
 _NOT_NEGATIVE = {"lr": "learning rate", "eps": "epsilon value"} | {
-    name: f"{name} value" for name in ("momentum", "weight_decay", "alpha", "lr_decay", "initial_accumulator_value")
+    name: f"{name} value"
+    for name in ("momentum", "weight_decay", "alpha", "lr_decay", "initial_accumulator_value", "momentum_decay")
 }
 
 
@@ -37,6 +39,8 @@ class Optimizer(Updates):
 
     A subclass has `formula`, its update of one array (formulas.py), and `memory`, what it remembers of a parameter.
     """
+
+    stepped = False  # whether `step()` was called, which schedules want to come first
 
     def __init__(self, params: Any, defaults: dict[str, Any], **hints: Any) -> None:
         for name in hints:
@@ -81,6 +85,7 @@ class Optimizer(Updates):
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append({**self.defaults, **param_group, "params": listed})
 
+    @in_place
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients; with `set_to_none=False` fill them with zeros."""
         for group in self.param_groups:
@@ -91,6 +96,7 @@ class Optimizer(Updates):
                     p.grad = p.grad.detach()
                     p.grad.zero_()
 
+    @in_place
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change each parameter that has a gradient, in place. A `closure` is called before, and what it gives returned."""
         loss = None
@@ -98,6 +104,7 @@ class Optimizer(Updates):
             with enable_grad():
                 loss = closure()
         self._has_params("step")
+        self.stepped = True
         with no_grad(), record_function(f"Optimizer.step#{type(self).__name__}.step"):
             for group in self.param_groups:
                 for p in group["params"]:
@@ -112,12 +119,15 @@ class Optimizer(Updates):
         names = self.memory(group)
         for name, start in names.items():
             if name not in state:
-                state[name] = Tensor(np.full_like(value, start))
-        for x, grad, *old in _pieces(value, p.grad.detach().numpy(), *[state[name].numpy() for name in names]):
-            kept = dict(zip(names, old, strict=True))
-            x[...], new = self._updated(x, grad, kept, step, group)
+                state[name] = start if name in self.numbers else Tensor(started(value, start))
+        numbers = {name: state[name] for name in names if name in self.numbers}
+        arrays = [name for name in names if name not in self.numbers]
+        for x, grad, *old in _pieces(value, p.grad.detach().numpy(), *[state[name].numpy() for name in arrays]):
+            kept = dict(zip(arrays, old, strict=True))
+            x[...], new = self._updated(x, grad, {**kept, **numbers}, step, group)
             for name, array in kept.items():
                 array[...] = new[name]
+        state |= {name: new[name] for name in numbers}
         storage.count_write([p], "optimizer.step()")
 
     def state_dict(self) -> dict[str, Any]:
@@ -129,6 +139,7 @@ class Optimizer(Updates):
         groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
         return {"state": {numbers[id(p)]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
 
+    @in_place
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on where another optimiser was: its options, and what it remembers, copied and in the parameters' types."""
         groups, saved = self.param_groups, state_dict["param_groups"]
@@ -144,7 +155,8 @@ class Optimizer(Updates):
         named: dict[Any, Any] = {}
         for group, other in zip(groups, saved, strict=True):
             named |= dict(zip(other["params"], group["params"], strict=True))
-        found = {named[k]: _loaded(named[k], s) for k, s in state_dict["state"].items() if k in named}
+        numbers = {"step", *self.numbers}
+        found = {named[k]: _loaded(named[k], s, numbers) for k, s in state_dict["state"].items() if k in named}
         self.state = defaultdict(dict, found)
         self.param_groups = [{**g, **s, "params": g["params"]} for g, s in zip(groups, saved, strict=True)]
 
@@ -184,11 +196,11 @@ def _pieces(x: Any, grad: Any, *old: Any) -> Iterator[tuple[Any, ...]]:
         yield tuple([a[start : start + PIECE] for a in flat])
 
 
-def _loaded(p: Any, state: dict[str, Any]) -> dict[str, Any]:
+def _loaded(p: Any, state: dict[str, Any], numbers: set[str]) -> dict[str, Any]:
     dtype = p.dtype
 
     def copied(name: str, v: Any) -> Any:
-        if name == "step":
+        if name in numbers:
             return float(v)
         return copy.deepcopy(v) if isinstance(v, (int, list, dict)) else Tensor(np.asarray(v).astype(dtype, order="C"))
 

@@ -7,7 +7,7 @@ from typing import Any
 from . import formulas
 from .optimizer import Optimizer, not_negative
 
-__all__ = ["SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "RMSprop"]
+__all__ = ["ASGD", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop"]
 
 
 def _betas(betas: Any) -> tuple[float, float]:
@@ -206,3 +206,115 @@ class Adadelta(Optimizer):
     def memory(self, options: Any) -> dict[str, float]:
         """Running means of the squared gradient and of the squared step."""
         return {"square_avg": 0.0, "acc_delta": 0.0}
+
+
+class NAdam(Optimizer):
+    """Adam with Nesterov's momentum (Dozat, 2016), which grows by `momentum_decay` from step to step.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> optimizer, w = gs.optim.NAdam(lr=0.1), np.array([1.0, -2.0])
+    >>> optimizer.update(w, np.array([3.0, -4.0]), optimizer.init(w))[0].round(6)
+    array([ 0.894355, -1.894355])
+    """
+
+    formula = staticmethod(formulas.nadam)
+    numbers = frozenset(["mu_product"])
+
+    def __init__(
+        self, params: Any = None, lr: Any = 2e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8,
+        weight_decay: Any = 0, momentum_decay: Any = 4e-3, decoupled_weight_decay: bool = False, *, maximize: bool = False,
+        **hints: Any,
+    ) -> None:  # fmt: skip
+        options = {
+            "lr": lr, "betas": _betas(betas), "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
+        }  # fmt: skip
+        not_negative(options)
+        super().__init__(params, options, **hints)
+
+    def memory(self, options: Any) -> dict[str, float]:
+        """The product of the momenta so far, and running means of the gradient and of its square."""
+        return {"mu_product": 1.0, "exp_avg": 0.0, "exp_avg_sq": 0.0}
+
+
+class RAdam(Optimizer):
+    """Adam whose first steps are those of momentum, until its mean square has settled (Liu et al., arXiv:1908.03265).
+
+    >>> import numpy as np, gradscribe as gs
+    >>> optimizer, w = gs.optim.RAdam(lr=0.1), np.array([1.0, -2.0])
+    >>> optimizer.update(w, np.array([3.0, -4.0]), optimizer.init(w))[0].round(6)
+    array([ 0.7, -1.6])
+    """
+
+    formula = staticmethod(formulas.radam)
+
+    def __init__(
+        self, params: Any = None, lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8,
+        weight_decay: Any = 0, decoupled_weight_decay: bool = False, *, maximize: bool = False, **hints: Any,
+    ) -> None:  # fmt: skip
+        options = {
+            "lr": lr, "betas": _betas(betas), "eps": eps, "weight_decay": weight_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
+        }  # fmt: skip
+        not_negative(options)
+        super().__init__(params, options, **hints)
+
+    def memory(self, options: Any) -> dict[str, float]:
+        """Running means of the gradient and of its square."""
+        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
+
+
+class Rprop(Optimizer):
+    """Steps by the sign of the gradient, each parameter by a size of its own (Riedmiller and Braun, 1993); for full batches.
+
+    `etas` are what a step shrinks and grows by, `step_sizes` its bounds, `lr` is the first one.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> optimizer, w = gs.optim.Rprop(lr=0.1), np.array([1.0, -2.0])
+    >>> optimizer.update(w, np.array([3.0, -4.0]), optimizer.init(w))[0].round(6)
+    array([ 0.9, -1.9])
+    """
+
+    formula = staticmethod(formulas.rprop)
+
+    def __init__(
+        self, params: Any = None, lr: Any = 1e-2, etas: tuple[Any, Any] = (0.5, 1.2),
+        step_sizes: tuple[Any, Any] = (1e-6, 50), *, maximize: bool = False, **hints: Any,
+    ) -> None:  # fmt: skip
+        options = {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize}
+        not_negative(options)
+        if not 0 < etas[0] < 1 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, options, **hints)
+
+    def memory(self, options: Any) -> dict[str, float]:
+        """The gradient before (0 where it turned), and the size of each step."""
+        return {"prev": 0.0, "step_size": options["lr"]}
+
+
+class ASGD(Optimizer):
+    """Averaged gradient descent (Polyak and Juditsky, 1992): from step `t0` on, `state[p]["ax"]` is the mean of the parameter.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> optimizer, w = gs.optim.ASGD(lr=0.1), np.array([1.0, -2.0])
+    >>> optimizer.update(w, np.array([3.0, -4.0]), optimizer.init(w))[0].round(6)
+    array([ 0.69999, -1.59998])
+    """
+
+    formula = staticmethod(formulas.asgd)
+    numbers = frozenset(["eta", "mu"])
+
+    def __init__(
+        self, params: Any = None, lr: Any = 1e-2, lambd: Any = 1e-4, alpha: Any = 0.75, t0: Any = 1e6, weight_decay: Any = 0,
+        *, maximize: bool = False, **hints: Any,
+    ) -> None:  # fmt: skip
+        options = {
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "maximize": maximize,
+        }  # fmt: skip
+        for name in ("lr", "weight_decay"):
+            not_negative({name: options[name]})
+        super().__init__(params, options, **hints)
+
+    def memory(self, options: Any) -> dict[str, float]:
+        """The length of the next step, the share of it in the average, and the average."""
+        return {"eta": options["lr"], "mu": 1.0, "ax": 0.0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -11,8 +12,22 @@ from .optimizer import Optimizer
 
 __all__ = [
     "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler", "LambdaLR",
-    "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "StepLR", "for_each",
+    "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "StepLR", "behind_the_optimizer",
+    "for_each",
 ]  # fmt: skip
+
+
+def behind_the_optimizer(optimizer: Optimizer) -> None:
+    """Warn, once, where the tensors of an optimiser were not changed yet when a schedule goes on."""
+    if optimizer.stepped or not any(group["params"] for group in optimizer.param_groups):
+        return
+    optimizer.stepped = True
+    warnings.warn(
+        "`lr_scheduler.step()` was called before `optimizer.step()`, so that the first learning rate of the schedule is never "
+        "used: call `optimizer.step()` first",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 class LRScheduler:
@@ -45,14 +60,19 @@ class LRScheduler:
         self.optimizer = optimizer
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
-        self.step()
+        self.go_on()
 
     def rate(self, lr: Any, base: Any, epoch: int, group: int) -> Any:
         """The learning rate of a group at `epoch`, where that before was `lr`."""
         raise NotImplementedError
 
     def step(self) -> None:
-        """Go to the next epoch."""
+        """Go to the next epoch. Warns where the optimiser has tensors and did not step before: the first rate is left out."""
+        behind_the_optimizer(self.optimizer)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Set the rates of the next epoch."""
         self.last_epoch += 1
         groups = self.optimizer.param_groups
         for k, (group, base) in enumerate(zip(groups, self.base_lrs, strict=True)):

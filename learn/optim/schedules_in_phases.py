@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from typing import Any
 
 from ...tracer import Tensor
 from .optimizer import Optimizer
-from .schedules import LRScheduler, for_each
+from .schedules import LRScheduler, behind_the_optimizer, for_each
 
-__all__ = ["OneCycleLR", "ReduceLROnPlateau", "SequentialLR"]
+__all__ = ["ChainedScheduler", "OneCycleLR", "ReduceLROnPlateau", "SequentialLR"]
 
 
 class OneCycleLR(LRScheduler):
@@ -83,7 +84,63 @@ class OneCycleLR(LRScheduler):
         return end + (start - end) / 2 * (1 + math.cos(math.pi * share))
 
 
-class SequentialLR(LRScheduler):
+class _Several(LRScheduler):
+    """Schedules together, whose states are in that of the whole."""
+
+    _schedulers: list[LRScheduler]
+
+    def state_dict(self) -> dict[str, Any]:
+        """What `load_state_dict` takes, with the states of the schedules."""
+        return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on where other such schedules were."""
+        states = state_dict["_schedulers"]
+        vars(self).update({**state_dict, "_schedulers": self._schedulers})
+        for scheduler, state in zip(self._schedulers, states, strict=True):
+            scheduler.load_state_dict(state)
+
+
+class ChainedScheduler(_Several):
+    """Schedules that step all at once: each changes the rate that the one before it left, so that their factors multiply.
+
+    Raises ValueError where there is none, where one is a ReduceLROnPlateau, or where they are of several optimisers.
+
+    >>> import gradscribe as gs
+    >>> optimizer = gs.optim.SGD(lr=1.0)
+    >>> first = gs.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5)
+    >>> schedule = gs.optim.lr_scheduler.ChainedScheduler([first, gs.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)])
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.25]
+    """
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+        if not schedulers:
+            raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
+        self.optimizer = schedulers[0].optimizer if optimizer is None else optimizer
+        for k, scheduler in enumerate(schedulers):
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    f"ChainedScheduler does not support `ReduceLROnPlateau`, whose `step` takes a figure: it is at index {k}"
+                )
+            if scheduler.optimizer is not self.optimizer:
+                raise ValueError(
+                    "ChainedScheduler expects all schedulers to belong to the same optimizer, but "
+                    f"{type(scheduler).__name__} at index {k} has another one"
+                )
+        self._schedulers = list(schedulers)
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+    def step(self) -> None:
+        """Go to the next epoch, all of them."""
+        behind_the_optimizer(self.optimizer)
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+
+class SequentialLR(_Several):
     """One schedule after the other: the next one begins at each of the `milestones`.
 
     >>> import gradscribe as gs
@@ -114,11 +171,12 @@ class SequentialLR(LRScheduler):
             group["lr"] = group["initial_lr"]
         for scheduler in schedulers:  # each made a first step when it was made
             scheduler.last_epoch -= 1
-        schedulers[0].step()
+        schedulers[0].go_on()
         self._last_lr = schedulers[0].get_last_lr()
 
     def step(self) -> None:
         """Go to the next epoch; at a milestone the next schedule starts from the first learning rate."""
+        behind_the_optimizer(self.optimizer)
         self.last_epoch += 1
         k = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[k]
@@ -128,17 +186,6 @@ class SequentialLR(LRScheduler):
                 group["lr"] = group["initial_lr"]
         scheduler.step()
         self._last_lr = scheduler.get_last_lr()
-
-    def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` takes, with the states of the schedules."""
-        return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where another such sequence was."""
-        states = state_dict["_schedulers"]
-        vars(self).update({**state_dict, "_schedulers": self._schedulers})
-        for scheduler, state in zip(self._schedulers, states, strict=True):
-            scheduler.load_state_dict(state)
 
 
 class ReduceLROnPlateau(LRScheduler):

@@ -19,6 +19,7 @@ class Updates:
     formula: Callable[..., tuple[Any, dict[str, Any]]]
     defaults: dict[str, Any]
     param_groups: list[dict[str, Any]]
+    numbers: frozenset[str] = frozenset()  # of what is remembered, what is one number for all elements of a parameter
 
     def memory(self, options: Any) -> dict[str, float]:
         """The names of what is remembered of each parameter under these options, and the number each starts with."""
@@ -67,29 +68,39 @@ class Updates:
         return unflatten(structure, values), {"step": step, **trees}
 
     def _empty(self, leaf: Any, options: Any) -> dict[str, Any]:
-        return {name: np.full_like(leaf, start)[()] for name, start in self.memory(options).items()}
+        starts = self.memory(options).items()
+        return {name: start if name in self.numbers else started(leaf, start)[()] for name, start in starts}
 
     def _updated(self, param: Any, grad: Any, state: Any, step: Any, options: Any) -> tuple[Any, dict[str, Any]]:
         """The formula, behind what all optimisers have: ascent, weight decay, and parts of complex numbers by themselves."""
         if np.result_type(param).kind == "c":
             parts = [
-                self._updated(part(param), part(grad), {n: part(s) for n, s in state.items()}, step, options)
+                self._updated(part(param), part(grad), self._each(state, part), step, options)
                 for part in (np.real, np.imag)
             ]
             (real, kept), (imag, other) = parts
-            return real + 1j * imag, {n: kept[n] + 1j * other[n] for n in kept}
+            return real + 1j * imag, {n: v if n in self.numbers else v + 1j * other[n] for n, v in kept.items()}
         dtype = np.result_type(param)
         if options["maximize"]:
             grad = -grad
-        decay = options["weight_decay"]
+        decay = options.get("weight_decay", 0)
         if decay != 0 and options.get("decoupled_weight_decay", False):
             param = param * (1 - options["lr"] * decay)
         elif decay != 0:
             grad = grad + decay * param
         value, kept = self.formula(param, grad, state, step, **options)
         if np.result_type(value) != dtype:  # an option was a NumPy number of a wider type
-            value, kept = value.astype(dtype), {n: v.astype(dtype) for n, v in kept.items()}
+            value, kept = value.astype(dtype), self._each(kept, lambda v: v.astype(dtype))
         return value, kept
+
+    def _each(self, state: dict[str, Any], f: Callable[[Any], Any]) -> dict[str, Any]:
+        """What is remembered, its arrays by `f`."""
+        return {name: v if name in self.numbers else f(v) for name, v in state.items()}
+
+
+def started(leaf: Any, start: Any) -> Any:
+    """An array like a leaf, that starts with a number, in both parts of a complex one."""
+    return np.full_like(leaf, start * (1 + 1j) if np.result_type(leaf).kind == "c" else start)
 
 
 def _check(leaf: Any, grad: Any, params: Any, k: int) -> None:

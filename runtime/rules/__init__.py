@@ -1,27 +1,5 @@
-"""The rules, by family: importing this package fills the table (special.py waits until SciPy is imported)."""
+"""The rules, by family: importing this package registers what most programs use, registry.py the rest when it is asked for."""
 
-from . import (
-    assembling,
-    compositions,
-    control,
-    convolution,
-    counting,
-    creation,
-    differences,
-    elementwise,
-    histograms,
-    indexing,
-    linalg,
-    matrix_forms,
-    polynomials,
-    quantiles,
-    reductions,
-    shaping,
-    sorting,
-    ufuncs,
-)
+from . import control, creation, elementwise, indexing, linalg, reductions, shaping, sorting, ufuncs
 
-__all__ = [
-    "assembling", "compositions", "control", "convolution", "counting", "creation", "differences", "elementwise", "histograms",
-    "indexing", "linalg", "matrix_forms", "polynomials", "quantiles", "reductions", "shaping", "sorting", "ufuncs",
-]  # fmt: skip
+__all__ = ["control", "creation", "elementwise", "indexing", "linalg", "reductions", "shaping", "sorting", "ufuncs"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..ops import Kind
 from ..registry import op, primitive, require, rule
+from .support import NUMPY
 
 
 def is_basic(index: Any) -> bool:
@@ -47,7 +48,7 @@ def _is_mask(part: Any) -> bool:
     return isinstance(part, bool) or getattr(part, "dtype", None) == np.bool_
 
 
-@primitive("v, index, shape, dtype", Kind.linear)
+@primitive("v, index, shape, dtype", Kind.linear, stores=0)
 def place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` written at `index`, which names each element once."""
     out = np.zeros(shape, dtype)
@@ -55,7 +56,7 @@ def place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     return out
 
 
-@primitive("v, index, shape, dtype", Kind.linear)
+@primitive("v, index, shape, dtype", Kind.linear, fresh=True)
 def add_place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` added at `index`: as `place` but for -0.0, so that a loop's first trip is like its others."""
     out = np.zeros(shape, dtype)
@@ -63,7 +64,7 @@ def add_place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     return out
 
 
-@primitive("v, index, shape, dtype", Kind.linear)
+@primitive("v, index, shape, dtype", Kind.linear, stores=0)
 def scatter(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` added at `index`, which may name an element more than once."""
     out = np.zeros(shape, dtype)
@@ -81,7 +82,7 @@ def _add_at_into(acc: Any, index: Any, v: Any) -> Any:
     return acc
 
 
-@primitive("acc, index, v", Kind.linear, consuming=_add_into)
+@primitive("acc, index, v", Kind.linear, consuming=_add_into, stores=2)
 def index_add(acc: Any, index: Any, v: Any) -> Any:
     """A copy of `acc` to which `v` is added at `index`, which names each element once."""
     out = np.array(acc)
@@ -89,7 +90,7 @@ def index_add(acc: Any, index: Any, v: Any) -> Any:
     return out
 
 
-@primitive("acc, index, v", Kind.linear, consuming=_add_at_into)
+@primitive("acc, index, v", Kind.linear, consuming=_add_at_into, stores=2)
 def index_add_at(acc: Any, index: Any, v: Any) -> Any:
     """A copy of `acc` to which `v` is added at `index`, which may name an element more than once."""
     out = np.array(acc)
@@ -102,7 +103,7 @@ def _set_into(x: Any, index: Any, v: Any) -> Any:
     return x
 
 
-@primitive("x, index, v", Kind.linear)
+@primitive("x, index, v", Kind.linear, stores=2)
 def index_set(x: Any, index: Any, v: Any) -> Any:
     """A copy of `x` in which `v` stands at `index`: the functional `x[index] = v`."""
     out = np.array(x)
@@ -172,7 +173,7 @@ def _within(indices: Any, n: Any, mode: str) -> Any:
     return indices if mode == "raise" else np.remainder(indices, n) if mode == "wrap" else np.clip(indices, 0, n - 1)
 
 
-@primitive("v, indices, axis, shape, dtype", Kind.linear)
+@primitive("v, indices, axis, shape, dtype", Kind.linear, fresh=True)
 def scatter_along(v: Any, indices: Any, axis: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` added at `indices` along one axis: what `np.take_along_axis` read, put back."""
     out = np.zeros(shape, dtype)
@@ -184,7 +185,7 @@ def scatter_along(v: Any, indices: Any, axis: Any, shape: Any, dtype: Any) -> An
 
 rule(scatter_along, v=lambda g, indices, axis: np.take_along_axis(g, indices, axis))
 
-_AXIS = "axis=-1" if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else "axis"
+_AXIS = "axis=-1" if NUMPY >= (2, 3) else "axis"
 op(np.take_along_axis, f"x, indices, {_AXIS}", Kind.linear)
 rule(
     np.take_along_axis,

@@ -1,4 +1,4 @@
-"""Products, einsum, norms, inverses and decompositions. Rules are the plain transpose, complex ones too."""
+"""Products, einsum and inverses (the rest of np.linalg stands beside it). Rules are the plain transpose, complex ones too."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import Kind
-from ..registry import infix, op, primitive, rule, singular_at
-from . import decompositions, eigen, least_squares, norms  # noqa: F401  # the rest of np.linalg
+from ..registry import forms, infix, op, primitive, rule, singular_at
 from .contraction import (
     adjoint,
     conj,
@@ -112,6 +111,23 @@ rule(
         g, i, subscripts, xs, xs_shape, xs_dtype, optimize
     ),
 )
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@forms(np.einsum)
+def einsum(*operands: Any, **options: Any) -> Any:
+    """`np.einsum(x, [0, 1], y, [1, 2], [0, 2])` with its subscripts as text."""
+    if isinstance(operands[0], str):
+        return NotImplemented
+    lists = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else [])]
+    many = any(k is not Ellipsis and k > 25 for part in lists for k in part)
+    names = LETTERS.upper() + LETTERS if many else LETTERS
+    terms = ["".join(["..." if k is Ellipsis else names[k] for k in part]) for part in lists]
+    arrays = operands[:-1:2] if len(operands) % 2 else operands[::2]
+    text = ",".join(terms[: len(arrays)]) + ("->" + terms[-1] if len(operands) % 2 else "")
+    return np.einsum(text, *arrays, **options)
+
 
 op(np.kron, "x, y", bilinear)
 rule(

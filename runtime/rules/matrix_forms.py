@@ -1,9 +1,8 @@
-"""np.linalg's functions that are others in other words, and the forms of svd, qr and einsum that are."""
+"""np.linalg's functions that are others in other words, and the forms of svd and qr that are."""
 
 from __future__ import annotations
 
 import math
-import string
 from typing import Any
 
 import numpy as np
@@ -46,26 +45,6 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     raise NoRuleError(
         f"np.linalg.qr with mode={mode!r} gives LAPACK's own form, which has no gradient rule; use mode='reduced' or 'r'"
     )
-
-
-LETTERS = string.ascii_lowercase
-
-
-@forms(np.einsum)
-def einsum(*operands: Any, **options: Any) -> Any:
-    """`np.einsum(x, [0, 1], y, [1, 2], [0, 2])` with its subscripts as text."""
-    if isinstance(operands[0], str):
-        return NotImplemented
-    lists = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else [])]
-    names = (
-        string.ascii_uppercase + LETTERS
-        if any(k is not Ellipsis and k > 25 for part in lists for k in part)
-        else LETTERS
-    )
-    terms = ["".join(["..." if k is Ellipsis else names[k] for k in part]) for part in lists]
-    arrays = operands[:-1:2] if len(operands) % 2 else operands[::2]
-    text = ",".join(terms[: len(arrays)]) + ("->" + terms[-1] if len(operands) % 2 else "")
-    return np.einsum(text, *arrays, **options)
 
 
 op(np.linalg.cond, "x, p=None", Kind.opaque, may_raise=True)

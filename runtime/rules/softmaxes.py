@@ -67,7 +67,7 @@ def picked(x: Any, index: Any) -> Any:
     return x[np.arange(len(index)), index]
 
 
-@primitive("v, index, shape, dtype", Kind.linear)
+@primitive("v, index, shape, dtype", Kind.linear, stores=0)
 def place_picked(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape, with one element of `v` in each row, at its `index`."""
     out = np.zeros(shape, dtype)
@@ -75,7 +75,7 @@ def place_picked(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     return out
 
 
-@primitive("acc, index, v", Kind.linear, consuming=_add_into)
+@primitive("acc, index, v", Kind.linear, consuming=_add_into, stores=2)
 def add_picked(acc: Any, index: Any, v: Any) -> Any:
     """A copy of `acc`, with one element of `v` added in each row, at its `index`."""
     out = np.array(acc)

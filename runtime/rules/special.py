@@ -82,7 +82,6 @@ def is_pole(x: Any) -> Any:
     return (x <= 0) & (x == np.floor(x))
 
 
-
 op(special.gamma, "x", elementwise)
 rule(special.gamma, x=lambda g, x, out: g * (out * special.psi(x)))
 singular_at(special.gamma, x=lambda x: is_pole(x))
@@ -225,6 +224,7 @@ def ive_back(g: Any, x: Any, x_dtype: Any, out: Any, slope: Any) -> Any:
     if x_dtype.kind == "c":
         return g * slope - np.sign(np.real(x)) * np.real(g * out)
     return g * (slope - np.sign(x) * out)
+
 
 # Along an axis.
 

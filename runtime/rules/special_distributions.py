@@ -1,7 +1,7 @@
 """scipy.special's distributions of the Fisher, binomial and chi-squared families, derivatives of Bessel functions: one line each.
 
-Densities follow from the incomplete gamma and beta functions, https://dlmf.nist.gov/8.17; the noncentral chi-squared one from
-https://dlmf.nist.gov/10.25. Parameters without a formula of their own have no rule; the error names them.
+Densities follow from the incomplete gamma and beta functions, https://dlmf.nist.gov/8.17. Parameters
+without a formula of their own have no rule; the error names them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from scipy import special
 
 from ..ops import Kind
 from ..registry import composed, op, primitive, rule
-from .special_integrals import beta_density, gamma_density
-from .support import widened
+from .special_integrals import beta_density, boxcox_slope, gamma_density
 
 elementwise = Kind.elementwise
 
@@ -42,33 +41,18 @@ rule(
     p=lambda g, a, b, out: g / (gamma_density(b, a * out, out) * a),
 )
 
+op(special.gdtria, "p, b, x", elementwise)
+rule(
+    special.gdtria,
+    p=lambda g, b, x, out: g / (gamma_density(b, out * x, out) * x),
+    x=lambda g, x, out: -g * (out / x),
+)
+
 op(special.pdtrc, "k, m", elementwise)
 rule(special.pdtrc, k=None, m=lambda g, k, m, out: g * gamma_density(k // 1 + 1, m, out))
 
 op(special.pdtri, "k, y", elementwise)
 rule(special.pdtri, k=None, y=lambda g, k, out: -g / gamma_density(k // 1 + 1, out, out))
-
-
-def noncentral_density(x: Any, df: Any, nc: Any, out: Any) -> Any:
-    """The slope of `special.chndtr` in x, of the dtype of `out`."""
-    x, df, nc = widened(x, out), widened(df, out), widened(nc, out)
-    scaled = special.ive(df / 2 - 1, np.sqrt(nc * x)) * np.exp(-((np.sqrt(x) - np.sqrt(nc)) ** 2) / 2)
-    return (scaled * (x / nc) ** (df / 4 - 0.5) / 2).astype(out.dtype)
-
-
-op(special.chndtr, "x, df, nc", elementwise)
-rule(
-    special.chndtr,
-    x=lambda g, x, df, nc, out: g * noncentral_density(x, df, nc, out),
-    nc=lambda g, x, df, nc, out: g * ((special.chndtr(x, df + 2, nc) - out) / 2),
-)
-
-op(special.chndtrix, "p, df, nc", elementwise)
-rule(
-    special.chndtrix,
-    p=lambda g, df, nc, out: g / noncentral_density(out, df, nc, out),
-    nc=lambda g, p, df, nc, out: g * ((p - special.chndtr(out, df + 2, nc)) / (2 * noncentral_density(out, df, nc, out))),
-)
 
 # Fisher's F, binomial and negative binomial.
 
@@ -125,7 +109,17 @@ rule(
 )
 
 op(special.tklmbda, "x, lmbda", elementwise)
-rule(special.tklmbda, x=lambda g, lmbda, out: g / (out ** (lmbda - 1) + (1 - out) ** (lmbda - 1)))
+rule(
+    special.tklmbda,
+    x=lambda g, lmbda, out: g / tukey_slope(lmbda, out),
+    lmbda=lambda g, lmbda, out: g * (boxcox_slope(1 - out, lmbda) - boxcox_slope(out, lmbda)) / tukey_slope(lmbda, out),
+)
+
+
+def tukey_slope(lmbda: Any, out: Any) -> Any:
+    """The slope of the quantiles (out**lmbda - (1 - out)**lmbda) / lmbda, of which `special.tklmbda` is the inverse."""
+    return out ** (lmbda - 1) + (1 - out) ** (lmbda - 1)
+
 
 # Derivatives of Bessel functions: sums of the functions of neighbouring orders.
 
@@ -170,6 +164,7 @@ def spherical_slope(name: Any, n: Any, z: Any, derivative: Any, out: Any) -> Any
 
 
 rule(spherical, n=None, z=lambda g, name, n, z, derivative, out: g * spherical_slope(name, n, z, derivative, out))
+
 
 def _spherical(fn: Any) -> None:
     name = fn.__name__

@@ -16,7 +16,7 @@ from scipy import special
 from ..ops import Kind
 from ..registry import composed, op, rule
 from .special import zeta
-from .special_integrals import DEGREE, both, of_degree, ratio
+from .special_integrals import DEGREE, both, of_degree
 from .support import not_zero
 
 elementwise = Kind.elementwise
@@ -94,7 +94,9 @@ rule(special.airye, x=lambda g, x, x_dtype, out: both(g, *airye_slopes(real_only
 def real_only(x: Any, x_dtype: Any, name: str) -> Any:
     """`x`, unless it is complex: there a function that is scaled by the size of its argument has no derivative."""
     if x_dtype.kind == "c":
-        raise NotImplementedError(f"scipy.special.{name} of a complex argument is not holomorphic; use the unscaled function")
+        raise NotImplementedError(
+            f"scipy.special.{name} of a complex argument is not holomorphic; use the unscaled function"
+        )
     return x
 
 
@@ -126,8 +128,14 @@ rule(
 
 for _scaled in (special.jve, special.yve):
     op(_scaled, "v, x", elementwise)
-rule(special.jve, x=lambda g, v, x, x_dtype: g * ((special.jve(v - 1, real_only(x, x_dtype, "jve")) - special.jve(v + 1, x)) / 2))
-rule(special.yve, x=lambda g, v, x, x_dtype: g * ((special.yve(v - 1, real_only(x, x_dtype, "yve")) - special.yve(v + 1, x)) / 2))
+rule(
+    special.jve,
+    x=lambda g, v, x, x_dtype: g * ((special.jve(v - 1, real_only(x, x_dtype, "jve")) - special.jve(v + 1, x)) / 2),
+)
+rule(
+    special.yve,
+    x=lambda g, v, x, x_dtype: g * ((special.yve(v - 1, real_only(x, x_dtype, "yve")) - special.yve(v + 1, x)) / 2),
+)
 
 # Wright's function, Fresnel integrals from x on, parabolic cylinders, Mathieu functions (of degrees, but for the modified ones).
 
@@ -185,65 +193,6 @@ for _mathieu in (special.mathieu_modsem1, special.mathieu_modsem2):
         x=lambda g, m, q, x, out: both(g, out[1], (special.mathieu_b(m, q) - 2 * q * np.cosh(2 * x)) * out[0]),
     )
 
-# Elliptic functions and integrals, the arithmetic-geometric mean.
-
-op(special.ellipj, "u, m", elementwise, n_out=4)
-rule(special.ellipj, u=lambda g, m, out: both(g, out[1] * out[2], -out[0] * out[2], -m * out[0] * out[1], out[2]))
-
-op(special.elliprc, "x, y", elementwise)
-rule(
-    special.elliprc,
-    x=lambda g, x, y: -g * (special.elliprd(y, y, x) / 6),
-    y=lambda g, x, y, out: g * ((x * special.elliprd(y, y, x) / 6 - out / 2) / y),
-)
-
-op(special.elliprf, "x, y, z", elementwise)
-rule(
-    special.elliprf,
-    x=lambda g, x, y, z: -g * (special.elliprd(y, z, x) / 6),
-    y=lambda g, x, y, z: -g * (special.elliprd(x, z, y) / 6),
-    z=lambda g, x, y, z: -g * (special.elliprd(x, y, z) / 6),
-)
-
-op(special.elliprd, "x, y, z", elementwise)
-rule(
-    special.elliprd,
-    x=lambda g, x, y, z, out: g * elliprd_slope(x, y, z, out),
-    y=lambda g, x, y, z, out: g * elliprd_slope(y, x, z, out),
-    z=lambda g, x, y, z, out: -g * ((1.5 * out + x * elliprd_slope(x, y, z, out) + y * elliprd_slope(y, x, z, out)) / z),
-)
-
-
-def elliprd_slope(x: Any, y: Any, z: Any, out: Any) -> Any:
-    """The slope of Carlson's R_D in the first of its arguments, where that is not the last."""
-    return (out - special.elliprd(y, z, x)) / (2 * (z - x))
-
-
-op(special.elliprg, "x, y, z", elementwise)
-rule(
-    special.elliprg,
-    x=lambda g, x, y, z: g * elliprg_slope(x, y, z),
-    y=lambda g, x, y, z: g * elliprg_slope(y, x, z),
-    z=lambda g, x, y, z: g * elliprg_slope(z, x, y),
-)
-
-
-def elliprg_slope(x: Any, y: Any, z: Any) -> Any:
-    """The slope of Carlson's R_G in the first of three arguments."""
-    return (special.elliprf(x, y, z) - x * special.elliprd(y, z, x) / 3) / 4
-
-
-op(special.agm, "a, b", elementwise)
-rule(special.agm, a=lambda g, a, b: g * agm_slope(a, b), b=lambda g, a, b: g * agm_slope(b, a))
-
-
-def agm_slope(a: Any, b: Any) -> Any:
-    """The slope of the arithmetic-geometric mean a pi / (2 K(1 - (b / a)**2)) in a."""
-    u = (b / a) ** 2
-    k = special.ellipkm1(u)
-    return math.pi / (2 * k) * (1 - 2 * u / k * ratio(special.ellipe(1 - u) / u - k, 2 * (1 - u), math.pi / 8))
-
-
 # Polynomials on other intervals, Legendre functions, spherical harmonics.
 
 op(special.eval_chebyc, "n, x", elementwise)
@@ -253,7 +202,9 @@ op(special.eval_chebys, "n, x", elementwise)
 rule(special.eval_chebys, x=lambda g, n, x: g * of_degree(n, special.eval_gegenbauer(n - 1, 2, x / 2)))
 
 op(special.eval_sh_legendre, "n, x", elementwise)
-rule(special.eval_sh_legendre, x=lambda g, n, x: g * of_degree(n, (n + 1) * special.eval_jacobi(n - 1, 1, 1, 2 * x - 1)))
+rule(
+    special.eval_sh_legendre, x=lambda g, n, x: g * of_degree(n, (n + 1) * special.eval_jacobi(n - 1, 1, 1, 2 * x - 1))
+)
 
 op(special.eval_sh_chebyt, "n, x", elementwise)
 rule(special.eval_sh_chebyt, x=lambda g, n, x: g * of_degree(n, 2 * n * special.eval_chebyu(n - 1, 2 * x - 1)))

@@ -67,6 +67,24 @@ rule(special.erfi, x=lambda g, x: g * (2 / ROOT_PI * np.exp(x**2)))
 op(special.wofz, "x", elementwise)
 rule(special.wofz, x=lambda g, x, out: g * (2j / ROOT_PI - 2 * x * out))
 
+op(special.voigt_profile, "x, sigma, gamma", elementwise)
+rule(
+    special.voigt_profile,
+    x=lambda g, x, sigma, gamma, out: g * np.real(voigt_slope(x, sigma, gamma, out)),
+    sigma=lambda g, x, sigma, gamma, out: -g * (
+        (out + np.real((x + 1j * gamma) * voigt_slope(x, sigma, gamma, out))) / sigma
+    ),
+    gamma=lambda g, x, sigma, gamma, out: -g * np.imag(voigt_slope(x, sigma, gamma, out)),
+)  # fmt: skip
+
+
+def voigt_slope(x: Any, sigma: Any, gamma: Any, out: Any) -> Any:
+    """The slope of the analytic function in x + i gamma of which the Voigt profile is the real part."""
+    x, sigma, gamma = widened(x, out), widened(sigma, out), widened(gamma, out)
+    z = (x + 1j * gamma) / (sigma * math.sqrt(2))
+    return (1j / ROOT_PI - z * special.wofz(z)) / (sigma**2 * ROOT_PI)
+
+
 op(special.spence, "x", elementwise)
 rule(special.spence, x=lambda g, x: g * ratio(np.log(x), 1 - x, -1.0))
 
@@ -76,23 +94,6 @@ rule(
     x=lambda g, x, y: g * (np.exp(x**2 / -2) * special.erf(x * y / math.sqrt(2)) / (-2 * ROOT_TAU)),
     y=lambda g, x, y, out: g * (np.exp(widened(x, out) ** 2 / -2 * (1 + y**2)) / (2 * math.pi * (1 + y**2))),
 )
-
-# Elliptic integrals, in the parameter m.
-
-op(special.ellipk, "m", elementwise)
-rule(special.ellipk, m=lambda g, m, out: g * ratio(special.ellipe(m) / (1 - m) - out, 2 * m, math.pi / 8))
-
-op(special.ellipkm1, "x", elementwise)
-rule(special.ellipkm1, x=lambda g, x, out: g * ratio(out - special.ellipe(1 - x) / x, 2 * (1 - x), -math.pi / 8))
-
-op(special.ellipe, "m", elementwise)
-rule(special.ellipe, m=lambda g, m, out: g * ratio(out - special.ellipk(m), 2 * m, -math.pi / 8))
-
-op(special.ellipkinc, "phi, m", elementwise)
-rule(special.ellipkinc, phi=lambda g, phi, m: g / np.sqrt(1 - m * np.sin(phi) ** 2))
-
-op(special.ellipeinc, "phi, m", elementwise)
-rule(special.ellipeinc, phi=lambda g, phi, m: g * np.sqrt(1 - m * np.sin(phi) ** 2))
 
 # Lambert's W and what is solved by it.
 
@@ -212,26 +213,51 @@ rule(
 )
 
 
-def boxcox_slope(x: Any, y: Any, out: Any) -> Any:
+def boxcox_slope(x: Any, y: Any) -> Any:
     """The slope of `special.boxcox` in the power."""
-    return np.where(y == 0, np.log(x) ** 2 / 2, (x**y * np.log(x) - out) / not_zero(y))
+    return power_slope(np.log(x), y)
+
+
+def power_slope(log: Any, y: Any) -> Any:
+    """The slope of `(exp(log * y) - 1) / y` in `y`."""
+    return log**2 * exprel_slope(log * y, special.exprel(log * y))
+
+
+def root_slope(x: Any, y: Any) -> Any:
+    """The slope of `log1p(x * y) / y` in `y`, by its series where the difference would lose its digits."""
+    z = x * y
+    series = -1 / 2 + z * (2 / 3 + z * (-3 / 4 + z * (4 / 5 + z * (-5 / 6 + z * (6 / 7)))))
+    apart = np.where(np.abs(z) < 1e-2, 1, z)
+    return x**2 * np.where(np.abs(z) < 1e-2, series, (apart / (1 + apart) - np.log1p(apart)) / apart**2)
 
 
 op(special.boxcox, "x, y", elementwise)
 rule(
     special.boxcox,
     x=lambda g, x, y: g * x ** (y - 1.0),
-    y=lambda g, x, y, out: g * boxcox_slope(widened(x, out), y, out),
+    y=lambda g, x, y, out: g * boxcox_slope(widened(x, out), y),
 )
 
 op(special.inv_boxcox, "x, y", elementwise)
-rule(special.inv_boxcox, x=lambda g, y, out: g * out ** (1.0 - y))
+rule(
+    special.inv_boxcox,
+    x=lambda g, y, out: g * out ** (1.0 - y),
+    y=lambda g, x, y, out: g * (out * root_slope(widened(x, out), y)),
+)
 
 op(special.boxcox1p, "x, y", elementwise)
-rule(special.boxcox1p, x=lambda g, x, y: g * (x + 1) ** (y - 1.0))
+rule(
+    special.boxcox1p,
+    x=lambda g, x, y: g * (x + 1) ** (y - 1.0),
+    y=lambda g, x, y, out: g * power_slope(np.log1p(widened(x, out)), y),
+)
 
 op(special.inv_boxcox1p, "x, y", elementwise)
-rule(special.inv_boxcox1p, x=lambda g, y, out: g * (out + 1) ** (1.0 - y))
+rule(
+    special.inv_boxcox1p,
+    x=lambda g, y, out: g * (out + 1) ** (1.0 - y),
+    y=lambda g, x, y, out: g * ((out + 1) * root_slope(widened(x, out), y)),
+)
 
 # Angles in degrees.
 

@@ -10,7 +10,7 @@ from ..ops import Kind
 from ..registry import op, primitive, rule, undifferentiable
 from .contraction import conj, flip
 from .indexing import scatter_along
-from .support import keep_axes, masked, not_zero, shared_back
+from .support import NUMPY, keep_axes, masked, not_zero, shared_back
 
 elementwise, bilinear, linear, reduction, opaque = (
     Kind.elementwise, Kind.bilinear, Kind.linear, Kind.reduction, Kind.opaque,
@@ -40,7 +40,7 @@ undifferentiable(np.bitwise_count, "x")
 
 # Products of matrices and vectors, from NumPy 2.2 on.
 
-if np.lib.NumpyVersion(np.__version__) >= "2.2.0":
+if NUMPY >= (2, 2):
     op(np.matvec, "x, y", bilinear)
     rule(
         np.matvec,

@@ -23,7 +23,8 @@ def of_torch(call: Call, arrays: list[Any], differentiated: bool) -> tuple[Any, 
         torch.tensor(a, requires_grad=differentiated and isinstance(s, tuple)) if isinstance(a, np.ndarray) else a
         for a, s in zip(arrays, call.shapes, strict=True)
     ]
-    out = getattr(torch.nn.functional, call.function)(*given, **call.options)
+    options = {k: torch.tensor(v) if isinstance(v, np.ndarray) else v for k, v in call.options.items()}
+    out = getattr(torch.nn.functional, call.function)(*given, **options)
     if differentiated:
         torch.sin(out).sum().backward()
     return out.detach().numpy(), [t.grad.numpy() for t in given if getattr(t, "requires_grad", False)]

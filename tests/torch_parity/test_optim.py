@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,18 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"maximize": True},
     ],
     "Adadelta": [{}, {"lr": 0.5, "rho": 0.8, "eps": 1e-4}, {"weight_decay": 0.1}, {"maximize": True}],
+    "NAdam": [
+        {}, {"lr": 0.05}, {"betas": (0.8, 0.95), "eps": 1e-3}, {"weight_decay": 0.1}, {"maximize": True},
+        {"weight_decay": 0.1, "decoupled_weight_decay": True}, {"momentum_decay": 0.1, "lr": 0.02},
+    ],
+    "RAdam": [
+        {}, {"lr": 0.05}, {"betas": (0.8, 0.95), "eps": 1e-3}, {"weight_decay": 0.1}, {"maximize": True},
+        {"weight_decay": 0.1, "decoupled_weight_decay": True},
+    ],
+    "Rprop": [{}, {"lr": 0.1, "etas": (0.3, 1.5)}, {"step_sizes": (1e-3, 0.05)}, {"maximize": True}],
+    "ASGD": [
+        {}, {"lr": 0.1, "lambd": 0.01, "alpha": 0.5, "t0": 20, "weight_decay": 0.1}, {"lr": 0.1, "t0": 0}, {"maximize": True},
+    ],
     "LBFGS": [
         {}, {"lr": 0.5}, {"max_iter": 3}, {"history_size": 2, "max_iter": 7, "lr": 0.3}, {"max_eval": 4},
         {"tolerance_grad": 1e-2}, {"tolerance_change": 1e-4},
@@ -69,6 +82,15 @@ SCHEDULES: dict[str, Schedule] = {
     "one cycle, one momentum": lambda s, o: s.OneCycleLR(o, 0.5, total_steps=110, cycle_momentum=False),
     "one after the other": lambda s, o: s.SequentialLR(
         o, [s.LinearLR(o, 0.1, total_iters=10), s.CosineAnnealingLR(o, 40), s.ExponentialLR(o, 0.9)], [10, 60]
+    ),
+    "all at once": lambda s, o: s.ChainedScheduler(
+        [s.LinearLR(o, 0.1, total_iters=10), s.CosineAnnealingLR(o, 40), s.StepLR(o, 30)], optimizer=o
+    ),
+    "triangles": lambda s, o: s.CyclicLR(o, 0.01, [0.1, 0.3], step_size_up=7, step_size_down=12),
+    "lower and lower triangles": lambda s, o: s.CyclicLR(o, 0.01, 0.1, 20, mode="triangular2", base_momentum=0.3),
+    "fading triangles": lambda s, o: s.CyclicLR(o, 0.01, 0.1, 9, mode="exp_range", gamma=0.99, max_momentum=[0.7, 0.9]),
+    "triangles by a function": lambda s, o: s.CyclicLR(
+        o, 0.01, 0.1, 9, mode="", scale_fn=lambda k: 1 / (1 + k), scale_mode="iterations", cycle_momentum=False
     ),
 }  # fmt: skip
 
@@ -125,13 +147,16 @@ def agree(ours: list[Any], theirs: list[Any]) -> None:
 
 
 @pytest.fixture
-def pytorch() -> Any:
+def pytorch() -> Iterator[Any]:
     """PyTorch; its tensors of NumPy arrays are float64 as they are."""
     if importlib.util.find_spec("torch") is None:
         pytest.skip("PyTorch is not installed")
     import torch
 
-    return torch
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)  # of the numbers that some optimisers remember
+    yield torch
+    torch.set_default_dtype(before)
 
 
 @pytest.mark.parity
@@ -141,19 +166,37 @@ def test_a_hundred_steps_are_pytorchs(pytorch: Any, name: str, options: dict[str
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Adagrad"])
-def test_complex_parameters_are_two_real_ones(pytorch: Any, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("SGD", {"weight_decay": 0.1}), ("Adam", {"weight_decay": 0.1}), ("RMSprop", {"weight_decay": 0.1}),
+        ("Adagrad", {"weight_decay": 0.1, "initial_accumulator_value": 0.3}), ("NAdam", {"lr": 0.01}),
+        ("RAdam", {"weight_decay": 0.1}), ("Rprop", {}), ("ASGD", {"weight_decay": 0.1, "t0": 50}),
+    ],
+)  # fmt: skip
+def test_complex_parameters_are_two_real_ones(pytorch: Any, name: str, options: dict[str, Any]) -> None:
     found = []
     for library in (gs, pytorch):
         ps = parameters(library, complex)
-        optimizer = getattr(library.optim, name)(ps, lr=0.02, weight_decay=0.1)
+        optimizer = getattr(library.optim, name)(ps, **{"lr": 0.02, **options})
         found.append([[step(library, optimizer, ps, complex_loss_of) for _ in range(100)], *as_arrays(ps)])
     agree(*found)
 
 
+def resumed(schedule: Any, optimizer: Any, make: Schedule) -> Any:
+    """Another schedule of the same optimiser, made anew, that goes on where the first was."""
+    state, groups = copy.deepcopy(schedule.state_dict()), [dict(g) for g in optimizer.param_groups]
+    again = make(gs.optim.lr_scheduler, optimizer)
+    again.load_state_dict(state)
+    optimizer.param_groups[:] = groups
+    return again
+
+
 @pytest.mark.parity
 @pytest.mark.parametrize("name", list(SCHEDULES))
-def test_a_hundred_epochs_of_a_schedule_are_pytorchs(pytorch: Any, name: str) -> None:
+def test_two_hundred_epochs_of_a_schedule_are_pytorchs(pytorch: Any, name: str) -> None:
+    """Also where another schedule goes on half-way, from the state of the first."""
+    epochs = 100 if name.startswith("one cycle") else 200
     found = []
     for library in (gs, pytorch):
         ps = parameters(library)
@@ -161,11 +204,17 @@ def test_a_hundred_epochs_of_a_schedule_are_pytorchs(pytorch: Any, name: str) ->
         optimizer = library.optim.SGD(groups, lr=0.1, momentum=0.5)
         schedule = SCHEDULES[name](library.optim.lr_scheduler, optimizer)
         rates = []
-        for _ in range(100):
-            step(library, optimizer, ps)
+        for epoch in range(epochs):
+            if epoch == epochs // 2 and library is gs:
+                schedule = resumed(schedule, optimizer, SCHEDULES[name])
+            if epoch < 30:
+                step(library, optimizer, ps)
+            else:
+                optimizer.step()
             schedule.step()
             rates.append([g[key] for g in optimizer.param_groups for key in ("lr", "momentum")])
             assert schedule.get_last_lr() == rates[-1][::2]
+        np.testing.assert_allclose(rates, found[0][0], rtol=1e-12, atol=1e-15) if found else None
         found.append([rates, *as_arrays(ps)])
     agree(*found)
 
@@ -351,6 +400,25 @@ ERRORS: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "plateau": (lambda o, p: o.lr_scheduler.ReduceLROnPlateau(o.SGD([p]), factor=1.5), ValueError, "Factor should be < 1.0."),
     "mode": (lambda o, p: o.lr_scheduler.ReduceLROnPlateau(o.SGD([p]), "x"), ValueError, "mode x is unknown!"),
     "cycle": (lambda o, p: o.lr_scheduler.OneCycleLR(o.SGD([p]), 1), ValueError, "You must define either total_steps OR"),
+    "momentum decay": (lambda o, p: o.NAdam([p], momentum_decay=-1), ValueError, "Invalid momentum_decay value: -1"),
+    "beta of NAdam": (lambda o, p: o.NAdam([p], betas=(0.9, 1)), ValueError, "Invalid beta parameter at index 1: 1"),
+    "beta of RAdam": (lambda o, p: o.RAdam([p], betas=(-1, 0.9)), ValueError, "Invalid beta parameter at index 0: -1"),
+    "etas": (lambda o, p: o.Rprop([p], etas=(0.5, 0.9)), ValueError, "Invalid eta values: 0.5, 0.9"),
+    "ASGD": (lambda o, p: o.ASGD([p], lr=-1), ValueError, "Invalid learning rate: -1"),
+    "no chain": (lambda o, p: o.lr_scheduler.ChainedScheduler([]), ValueError, "expects at least one scheduler to be chained"),
+    "chain of two optimisers": (
+        lambda o, p: o.lr_scheduler.ChainedScheduler([o.lr_scheduler.StepLR(o.SGD([p]), 2) for _ in range(2)]),
+        ValueError, "expects all schedulers to belong to the same optimizer",
+    ),
+    "plateau in a chain": (
+        lambda o, p: o.lr_scheduler.ChainedScheduler([o.lr_scheduler.ReduceLROnPlateau(o.SGD([p]))]),
+        ValueError, "does not support `ReduceLROnPlateau`",
+    ),
+    "mode of cycles": (lambda o, p: o.lr_scheduler.CyclicLR(o.SGD([p]), 0, 1, mode="x"), ValueError, "mode is invalid"),
+    "bases of cycles": (lambda o, p: o.lr_scheduler.CyclicLR(o.SGD([p]), [0, 1], 1), ValueError, "base_lr"),
+    "no momentum of cycles": (
+        lambda o, p: o.lr_scheduler.CyclicLR(o.Adagrad([p]), 0, 1), ValueError, "optimizer must support momentum or beta1",
+    ),
     "no momentum": (
         lambda o, p: o.lr_scheduler.OneCycleLR(o.Adagrad([p]), 1, 10), ValueError, "optimizer must support momentum or beta1",
     ),
@@ -373,3 +441,27 @@ def test_a_cycle_has_an_end(torch: Any) -> None:
     schedule.step()
     with pytest.raises(ValueError, match="The specified number of total steps is 2"):
         schedule.step()
+
+
+def test_a_schedule_steps_behind_its_optimizer(torch: Any) -> None:
+    def schedule() -> tuple[Any, Any]:
+        optimizer = torch.optim.SGD(parameters(torch), lr=1.0)
+        return optimizer, torch.optim.lr_scheduler.StepLR(optimizer, 2)
+
+    (_, first), (optimizer, second) = schedule(), schedule()
+    with pytest.warns(UserWarning, match=r"`lr_scheduler.step\(\)` (was called )?before `optimizer.step\(\)`"):
+        first.step()
+    first.step()
+    optimizer.step()
+    second.step()
+
+
+def test_schedules_in_phases_step_behind_their_optimizer(torch: Any) -> None:
+    schedules = torch.optim.lr_scheduler
+    optimizer = torch.optim.SGD(parameters(torch), lr=1.0)
+    parts = [schedules.ConstantLR(optimizer), schedules.StepLR(optimizer, 2)]
+    found = schedules.SequentialLR(optimizer, parts, milestones=[2])
+    with pytest.warns(UserWarning, match=r"before `optimizer.step\(\)`"):
+        found.step()
+    optimizer.step()
+    found.step()

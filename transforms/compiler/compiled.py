@@ -15,11 +15,11 @@ from ...tracer.modes import LOCAL
 from ...tracer.site import prune
 from ..scope import scope
 from ..transform import Transform
+from .capture.varying import Varying
 from .environment import dump, eager_only
 from .failure import Failure, definition
 
 if TYPE_CHECKING:
-    from ..scope import Path
     from .guards.free_sizes import Families
     from .guards.misses import Miss
     from .specialise import Entry, Inputs, Specialisation
@@ -52,8 +52,7 @@ class Compiled(Transform):
         self._optimised = _machinery().passes_of(options) if _ASKED & options.keys() else None
         self._last: Entry | None = None
         self._recent: tuple[Entry, ...] = ()  # and those before it: of other sizes
-        self._varying: set[Path] = set()  # where numbers stand outside that change from call to call
-        self._fixed: set[Path] = set()  # those of them that have to be known when the source is written
+        self._varying = Varying()  # where numbers change from call to call
         self._entries: dict[Any, list[Entry]] = {}
         self._families: Families | None = None  # what is known of other sizes
         self._texts: dict[Any, Specialisation] = {}
@@ -113,8 +112,11 @@ class Compiled(Transform):
             return scope().rebuild(self.function)(*args, **kwargs)
         return self.function(*args, **kwargs)
 
+    def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
+        return _machinery().Inputs(self.function, args, kwargs, self._varying.places)  # type: ignore[no-any-return]
+
     def _specialised(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        inputs = _machinery().Inputs(self.function, args, kwargs)
+        inputs = self._inputs(args, kwargs)
         if inputs.refused is not None:
             self._say(inputs.refused, stays=False)
             return self._run_eagerly(args, kwargs)
@@ -161,7 +163,8 @@ class Compiled(Transform):
         if len(self._texts) >= self.limit and not (self._families and self._families.may_serve(inputs.key)):
             self._say_full()
             return self._run_eagerly(args, kwargs)
-        self._note_miss(inputs)
+        if self._note_miss(inputs):
+            inputs = self._inputs(args, kwargs)
         return self._capture(inputs, args, kwargs, inputs.key)
 
     def _say_full(self) -> None:
@@ -170,24 +173,28 @@ class Compiled(Transform):
             definition(self.function),
         ), stays=False)  # fmt: skip
 
-    def _note_miss(self, inputs: Inputs) -> None:
-        """Remember why nothing that is known serves a call: what the newest entries of its kind say, else of any."""
+    def _note_miss(self, inputs: Inputs) -> bool:
+        """Remember why nothing known serves a call, as the newest entries of its kind say; whether numbers changed."""
         known: Sequence[Entry] = self._entries.get(inputs.key, ())[:4]
         if not known:
             newest = {entry.specialisation: entry for entries in self._entries.values() for entry in entries[:1]}
             known = tuple(newest.values())
-        self._varying |= _machinery().changed_numbers(known) - self._fixed
+        quiet = [entry for entry in known if not _machinery().prints(entry.specialisation.raw)]
+        varies = self._varying.note(inputs, quiet)
         miss = _machinery().missed(known, inputs)
         if miss is not None:
             self._misses.append(miss)
+        return varies
 
     def _capture(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
         families = self._families = self._families or _machinery().Families()
         try:
-            options = (self._optimised, self._varying, families, self._keeps)
+            options = (self._optimised, self._varying.places, families, self._keeps)
             result, made = _machinery().captured(self.function, inputs, *options)
+        except _machinery().NeededError as needed:
+            made = needed
         except _machinery().NumberNeededError as error:
-            self._fix_numbers()
+            self._varying.fix()
             for failure in error.args:
                 self._say(failure, stays=False)
             return self._run_eagerly(args, kwargs)
@@ -196,12 +203,15 @@ class Compiled(Transform):
             return self._run_eagerly(args, kwargs)
         except Exception as error:
             raise prune(error) from error.__cause__
+        if isinstance(made, _machinery().NeededError):
+            again = self._specialised_alone
+            return self._varying.known(made.places, lambda: again(self._inputs(args, kwargs), args, kwargs))
         if made is None:
             return result
-        if self._varying and (
+        if self._varying.places and (
             isinstance(made, (_machinery().Unwritten, Failure)) or (made.varied and made.number_guards)
         ):
-            self._fix_numbers()  # and the next call is captured with their values
+            self._varying.fix()  # and the next call is captured with their values
             return result
         if isinstance(made, _machinery().Unwritten):
             if self.verify:
@@ -221,7 +231,7 @@ class Compiled(Transform):
                 return result
         problem = made.first_check(result)
         if problem is not None and made.varied:
-            self._fix_numbers()
+            self._varying.fix()
             return result
         if problem is not None and made.shared and not self.verify:
             families.fix(made.outline)  # and the next call of this size is written down by itself
@@ -306,8 +316,8 @@ class Compiled(Transform):
         problem = f"it raised {found!r}" if isinstance(found, Exception) else None
         problem = problem or _machinery().difference(found, result, specialisation.eps)
         problem = problem or _machinery().left_otherwise(entry, copies, outside, inputs)
-        if problem is not None and specialisation.digest is None and self._varying:
-            self._fix_numbers()
+        if problem is not None and specialisation.digest is None and self._varying.places:
+            self._varying.fix()
             self._entries.clear()
             return result
         if problem is not None and not self.verify and specialisation.loops():
@@ -317,11 +327,6 @@ class Compiled(Transform):
             self._mismatch(problem, entry, before)
         specialisation.settle(ran)
         return result
-
-    def _fix_numbers(self) -> None:
-        """Numbers that change did not do as inputs: from now on they are what the source assumes, as others are."""
-        self._fixed |= self._varying
-        self._varying = set()
 
     def _mismatch(self, problem: str, entry: Entry, inputs: Inputs) -> None:
         statement = _machinery().first_difference(entry, inputs)
@@ -366,21 +371,22 @@ class Compiled(Transform):
         """The specialisation that serves a call with these arguments, captured now if need be."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EagerWarning)
-            inputs = _machinery().Inputs(self.function, args, kwargs)
+            inputs = self._inputs(args, kwargs)
             if inputs.refused is None:
-                found = self._serving(inputs, args, kwargs)
+                found = self._serving(args, kwargs)
                 if found is not None:
                     return found
                 for _ in range(2 if self._eager is None and not LOCAL.depth else 0):  # the first may not make it yet
                     copies = inputs.copied()
                     self._specialised(tuple(copies[0]), copies[1])  # it may write into its arguments
-                    found = self._serving(inputs, args, kwargs)
+                    found = self._serving(args, kwargs)
                     if found is not None:
                         return found
         reason = self._eager or inputs.refused or Failure("has too many specialisations", None)
         raise CompileError(f"`{self._label()}` has no generated source, because it runs eagerly: {reason}.")
 
-    def _serving(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialisation | None:
+    def _serving(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialisation | None:
+        inputs = self._inputs(args, kwargs)
         for entry in self._entries.get(inputs.key, ()):
             if entry.fits(args, kwargs):
                 found = entry.tried(inputs.copied())

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.rules.support import NUMPY
 from ..trees import flatten_row
 
-__all__ = ["difference", "is_near"]
+__all__ = ["NO_SIGNS", "difference", "is_near"]
+
+NO_SIGNS = 1e-300  # an `eps` by which nothing differs but the signs of zeros
 
 # NumPy 2.0 rounds a complex product by where it lies in memory, so that no two runs need agree on the last bit.
-_LOOSE_COMPLEX = np.lib.NumpyVersion(np.__version__) < "2.1.0"
+_LOOSE_COMPLEX = NUMPY < (2, 1)
 
 
 def difference(found: Any, expected: Any, eps: float = 0.0) -> str | None:

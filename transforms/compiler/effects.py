@@ -1,25 +1,35 @@
-"""Effects of captured functions: guards come before the first, and a check runs the text without them."""
+"""Effects of captured functions, those in loops and branches among them: guards come before the first."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ...runtime.ir import Call, Graph, Value, values_in
-from ...runtime.regions import is_region, regions_of
+from ...runtime.regions import all_calls, is_region, regions_of
 from .ranges import Ranges
 
-__all__ = ["effect_words", "guards_first", "has_effects", "is_behind_effects", "stays"]
+__all__ = ["effect_words", "guards_first", "has_effects", "is_behind_effects", "is_effect", "prints", "stays"]
 
 
 def has_effects(graph: Graph) -> bool:
     """Whether anything in a graph can be seen from outside: it draws, prints or writes."""
-    return any(call.op.effect for call in graph.calls)
+    return any(map(is_effect, graph.calls))
+
+
+def is_effect(call: Call) -> bool:
+    """Whether a call has an effect, or is a loop or a branch that holds one which does."""
+    return call.op.effect or any(map(has_effects, regions_of(call)))
+
+
+def prints(graph: Graph) -> bool:
+    """Whether anything in a graph prints, which a capture that tried in vain would do twice."""
+    return any(call.op.path == "print" for call in all_calls(graph))
 
 
 def effect_words(graph: Graph) -> tuple[str, ...]:
     """The effects of a graph in order: `normal` of a generator, `np.random.normal`, `print`, each with the user's line."""
     found: list[str] = []
-    for call in graph.calls:
+    for call in all_calls(graph):
         if call.op.effect:
             words = f"`{call.op.path}`"
             if call.op.path == "draw":
@@ -35,7 +45,7 @@ def guards_first(graph: Graph) -> Graph | Call:
     A guard that failed behind an effect would make it happen twice: in the text, and in the capture that follows. One that
     rests on what an effect gave, or on a call that may raise, has to stay behind it.
     """
-    first = next((k for k, call in enumerate(graph.calls) if call.op.effect), len(graph.calls))
+    first = _first_effect(graph)
     wanted: set[Value] = set()
     for_guards: list[Call] = []
     rest: list[Call] = []
@@ -57,7 +67,7 @@ def guards_first(graph: Graph) -> Graph | Call:
 
 def is_behind_effects(graph: Graph, value: Value) -> bool:
     """Whether a value rests on what has to stay behind the first effect, so that no guard by it could come before that."""
-    first = next((k for k, call in enumerate(graph.calls) if call.op.effect), len(graph.calls))
+    first = _first_effect(graph)
     wanted = {value}
     for call in reversed(graph.calls[first:]):
         if not wanted.isdisjoint(call.outs):
@@ -65,6 +75,11 @@ def is_behind_effects(graph: Graph, value: Value) -> bool:
                 return True
             wanted.update(call.reads)
     return False
+
+
+def _first_effect(graph: Graph) -> int:
+    """The place of the first effect."""
+    return next((k for k, call in enumerate(graph.calls) if is_effect(call)), len(graph.calls))
 
 
 def _may_raise_itself(guard: Call) -> bool:

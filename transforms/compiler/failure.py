@@ -95,6 +95,7 @@ _CHANGES = {
 }  # fmt: skip
 
 _INSTEAD = (
+    ("changes tensors in place", "make the optimizer without tensors, and let the function return what it updates"),
     ("specialisations already", "pass what varies as arrays or floats, or raise max_specialisations"),
     ("report it|another result compiled", "please report it"),
     ("turns a traced float", "stay within NumPy in place of taking the number"),

@@ -6,8 +6,10 @@ import difflib
 from typing import Any, NamedTuple
 
 from ...runtime.ir import Graph, Value
-from .capture.varying import NumberNeededError, changed_numbers
+from .capture.numbers import NeededError
+from .capture.varying import NumberNeededError
 from .capture.written import OverlapError, left_otherwise, wrote_nothing
+from .effects import prints
 from .guards.free_sizes import Families
 from .guards.misses import missed
 from .specialise import Entry, Inputs, Unwritten, captured, difference
@@ -16,8 +18,9 @@ from .tracebacks import located
 from .tree import joined
 
 __all__ = [
-    "Entry", "Families", "Inputs", "NumberNeededError", "OverlapError", "Unwritten", "captured", "changed_numbers", "difference",
-    "first_difference", "joined", "left_otherwise", "located", "missed", "passes_of", "wrote_nothing",
+    "Entry", "Families", "Inputs", "NeededError", "NumberNeededError", "OverlapError", "Unwritten", "captured", "difference",
+    "first_difference", "joined", "left_otherwise", "located", "missed", "passes_of", "prints",
+    "wrote_nothing",
 ]  # fmt: skip
 
 

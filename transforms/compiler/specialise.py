@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
@@ -22,22 +21,23 @@ from . import cache
 from .cache_key import cache_key
 from .capture.capture import Capture
 from .capture.generators import copies_of, is_generator, modules_of, muted
+from .capture.numbers import NeededError
 from .capture.outside import is_constant, own_code
 from .capture.sizes import Shape, Size
 from .capture.varying import NumberNeededError
 from .capture.written import OverlapError, left_otherwise, reads_other_strides, returned
-from .difference import difference
+from .difference import NO_SIGNS, difference
 from .effects import guards_first, has_effects, stays
 from .failure import Failure, definition
 from .generated import Specialisation, coarsest, optimise
 from .guards.free_sizes import Families, Outline, outline_of
-from .guards.guards import Plan
-from .guards.inputs import RUNTIME, Inputs, untransformed
+from .guards.guards import ANY_INT, Plan
+from .guards.inputs import Inputs, untransformed
 from .regions.reach import reaches_control_flow
 from .regions.unkept import Unkept
 from .text.docstrings import specialised_to
-from .text.naming import Names
-from .text.signature import Signature, children, printable
+from .text.naming import Names, function_name
+from .text.signature import Signature, dataclasses_in, printable
 
 __all__ = ["Entry", "Inputs", "Specialisation", "Unwritten", "captured", "difference", "unwrapped"]
 
@@ -124,7 +124,7 @@ class Made(NamedTuple):
     key: str | None  # of the text in the cache
     outline: Outline | None  # what it has in common with other sizes
     shared: bool  # whether its text is that of other sizes
-    varied: bool = False  # whether numbers from outside became inputs
+    varied: bool = False  # whether numbers that change became inputs
     inputs: Any = None  # the arguments themselves
     outside: Any = None  # what stood outside before the run
     kept: bool = False  # whether loops or branches were kept
@@ -132,7 +132,7 @@ class Made(NamedTuple):
     @property
     def before(self) -> Inputs:
         """The arguments as they were before the run."""
-        return Inputs(self.inputs.function, tuple(self.copies[0]), self.copies[1])
+        return Inputs(self.inputs.function, tuple(self.copies[0]), self.copies[1], self.inputs._varying)
 
     def first_check(self, expected: Any) -> str | None:
         """Run the text on copies of the inputs; what differs from the eager result, or None. What passes is cached."""
@@ -164,7 +164,7 @@ class Unwritten(NamedTuple):
 
 
 def captured(
-    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None = None, varying: Collection[Path] = (),
+    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None = None, varying: Collection[Any] = (),
     families: Families | None = None, keeps: bool = True,
 ) -> tuple[Any, Made | Failure | Unwritten | None]:  # fmt: skip
     """Run `function` once, eagerly, under a recorder; its result, and the specialisation or why there is none.
@@ -179,6 +179,9 @@ def captured(
         try:
             return _captured(function, inputs, optimised, varying, families, first)
         except Unkept as why:
+            first.generators.take_back()
+            if first.numbers.places:
+                raise NeededError(first.numbers.bounds or first.numbers.places) from None
             where = f"{why.site}: " if why.site else ""
             unrolled = (*(first.regions.unrolled() if first.regions else ()), f"{where}it {why.reason}")
     capture = Capture(varying)
@@ -187,16 +190,17 @@ def captured(
 
 
 def _captured(
-    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None, varying: Collection[Path],
+    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None, varying: Collection[Any],
     families: Families | None, capture: Capture,
 ) -> tuple[Any, Made | Failure | Unwritten | None]:  # fmt: skip
     copies = inputs.copied()
     owned: list[Any] = []
     tensors: list[Any] = []
     static: list[Any] = []
-    for leaf in inputs.leaves:
-        if type(leaf) is np.ndarray or isinstance(leaf, RUNTIME):
-            tensor = capture.new_input(leaf, "")
+    for k, leaf in enumerate(inputs.leaves):
+        if inputs.is_input(k):
+            free = k in inputs.free
+            tensor = capture.numbers.enter(leaf, inputs.place(k)) if free else capture.new_input(leaf, "")
             if type(leaf) is np.ndarray:
                 tensor._caller = leaf
                 owned.append(tensor)
@@ -211,7 +215,7 @@ def _captured(
     capture.given = owned
     values = list(unflatten(inputs.structure, tensors))
     for value in values:
-        for cls in _dataclasses_in(value):
+        for cls in dataclasses_in(value):
             reason = own_code(cls)
             if reason is not None:
                 capture.fail(reason, definition(function))
@@ -224,11 +228,14 @@ def _captured(
             capture.abandoned = True
             raise
         except Exception as error:
+            if capture.numbers.places and capture.numbers.may_run_again():
+                capture.numbers.need(capture.numbers.places, "raises an error")
             if capture.kept:
                 capture.abandoned = True
                 raise Unkept(f"raises {type(error).__name__} behind a loop: {error}") from error
-            if capture.varied and capture.failed is None:  # nothing happened yet that the user can see
+            if capture.numbers.outside and capture.failed is None:  # nothing happened yet that the user can see
                 capture.abandoned = True
+                capture.generators.take_back()
                 raise NumberNeededError from error
             raise
         except OverlapError:
@@ -241,6 +248,11 @@ def _captured(
                 "the function writes into an argument that shares memory with another argument; pass a copy of one of them "
                 "(x.copy())"
             ) from None
+        else:
+            again = bool(capture.numbers.places) and capture.numbers.may_run_again()
+            capture.abandoned |= again
+            if capture.numbers.needed:  # which the code has caught
+                raise NeededError(capture.numbers.needed)
         finally:
             capture.settle()
         leaves, structure = flatten_row(raw)
@@ -251,7 +263,8 @@ def _captured(
         if capture.kept and capture.regions is not None and any(map(capture.regions.is_loose, outputs)):
             capture.abandoned = True
             raise Unkept("gives a number that is Python's or NumPy's, as its loop goes")
-    if capture.kept:
+    if capture.kept or again:
+        capture.generators.take_back()
         result = function(*inputs.args, **inputs.kwargs)
     else:
         result = unflatten(structure, [_given(capture, leaf, function) for leaf in leaves])
@@ -298,9 +311,10 @@ def _made(
         literal if written else tuple(range(len(outputs))),
     )  # fmt: skip
     signature.writes = writes
-    name = _function_name(function)
+    name = function_name(function)
+    varied = capture.numbers.outside or bool(capture.numbers.places)
     recorded, final, rebuild = graph.copy(), None, None if written else structure
-    outline = None if families is None or capture.varied else outline_of(recorded, signature, name, rebuild)
+    outline = None if families is None or capture.numbers.outside else outline_of(recorded, signature, name, rebuild)
     specialisation = None if families is None else families.serving(outline)
     key, shared = None, specialisation is not None
     if specialisation is None:
@@ -310,22 +324,25 @@ def _made(
         if text is None:
             final = (optimised or optimise)(graph)
             text = emit(final, signature, name, specialised_to(signature, final))
-        digest = None if capture.varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
+        digest = None if varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
         specialisation = Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised)
         specialisation.key = key
     specialisation.unrolled = capture.unrolled if capture.regions is None else capture.regions.unrolled()
     if capture.regions is not None and capture.regions.reordered:
         specialisation.eps = coarsest(recorded)
-    arrays = {path: array for path, (_, array) in capture.arrays.items()}
+    elif capture.regions is not None and capture.regions.unsigned:
+        specialisation.eps = NO_SIGNS
+    arrays = {path: ANY_INT if type(value) is int else value for path, (_, value) in capture.arrays.items()}
     plan = Plan(
-        arguments, n, inputs.values, capture.reads, arrays, capture.codes, definition(function), capture.written.before,
+        arguments, n, inputs.assumed(), capture.reads, arrays, capture.codes, definition(function), capture.written.before,
         capture.identities.twins if capture.identities.compared else None,
     )  # fmt: skip
     plan.compared = tuple(capture.compared)
+    plan.free = inputs.free
     entry = Entry(plan, specialisation, extras)
     site = next((c.site for c in recorded.calls if c.op.path == "guard" and c.args[1] != "bool"), None)
     return Made(
-        entry, copies, capture.has_number_guards, site, capture.reads, key, outline, shared, capture.varied, inputs,
+        entry, copies, capture.has_number_guards, site, capture.reads, key, outline, shared, varied, inputs,
         _outside(capture, graph, extras), capture.kept,
     )  # fmt: skip
 
@@ -342,15 +359,6 @@ def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
     from .text.emit import emit
 
     return emit(graph, signature, name, docstring)
-
-
-def _dataclasses_in(value: Any) -> set[type]:
-    """The classes of the dataclasses and named tuples in an argument."""
-    parts = children(value)
-    if parts is None:
-        return set()
-    own = {type(value)} if dataclasses.is_dataclass(value) or hasattr(value, "_fields") else set()
-    return own.union(*[_dataclasses_in(v) for _, v in parts])
 
 
 def _output(capture: Capture, leaf: Any) -> Any:
@@ -372,7 +380,7 @@ def _given(capture: Capture, leaf: Any, function: Any) -> Any:
     """A result of the captured run as the caller gets it; what follows from a leaf outside keeps its history, as in eager."""
     plain = capture.failed is not None and not hasattr(type(function), "__gradscribe_transform__")
     nodes = reached_from([leaf._node]) if plain and isinstance(leaf, Operand) and leaf.requires_grad else {}
-    if any(type(node) is AccumulateGrad and node.ir is None for node in nodes):
+    if any(type(node) is AccumulateGrad and node.ir is None and not node.inner for node in nodes):
         return leaf
     return unwrapped(capture.plain(returned(capture.written, leaf)))
 
@@ -383,12 +391,3 @@ def unwrapped(leaf: Any) -> Any:
         return int(leaf) if type(leaf) is not bool and isinstance(leaf, int) else leaf
     caller = getattr(leaf, "_caller", None)
     return leaf._value if caller is None else unwrapped(caller)
-
-
-def _function_name(function: Any) -> str:
-    suffix = ""
-    while hasattr(type(function), "__gradscribe_transform__"):
-        suffix = f"_{function.kind}{suffix}" if function.kind != "compile" else suffix
-        function = function.function
-    name = getattr(function, "__name__", type(function).__name__)
-    return ("function" if not name.isidentifier() else name) + suffix

@@ -81,7 +81,11 @@ def _places(body: list[Any]) -> Iterator[tuple[list[Any], int]]:
 
 def _graph_inputs(entry: Entry, inputs: Inputs) -> list[Any]:
     """The inputs of the graph for a call: copies of the arguments that are not static, and arrays from outside."""
-    own = [v for v in inputs.again().leaves if type(v) is np.ndarray or isinstance(v, RUNTIME) or is_generator(v)]
+    free = entry.plan.free
+    own = [
+        v for k, v in enumerate(inputs.again().leaves)
+        if type(v) is np.ndarray or isinstance(v, RUNTIME) or is_generator(v) or k in free
+    ]  # fmt: skip
     return [*own, *copies_of({k: copy.copy(path.read()) for k, (_, path) in enumerate(entry.extras)}).values()]
 
 

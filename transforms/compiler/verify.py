@@ -9,15 +9,16 @@ import numpy as np
 from ...runtime.errors import VerifyError
 from ...runtime.ir import Call, Graph, Value, values_in
 from ...runtime.ops import MISSING
-from ...runtime.regions import regions_of
+from ...runtime.regions import all_calls, regions_of
+from .effects import is_effect
 from .verify_regions import region_problem
 
 __all__ = ["effects_of", "verify"]
 
 
 def effects_of(graph: Graph) -> list[Value]:
-    """The results of the calls that have effects, in order: what every pass must leave as it is."""
-    return [v for call in graph.calls if call.op.effect for v in call.outs]
+    """The results of the calls that have effects, in order, in regions, too: what every pass must leave as it is."""
+    return [v for call in all_calls(graph) if call.op.effect for v in call.outs]
 
 
 def verify(graph: Graph, after: str, known: dict[int, Graph] | None = None) -> None:
@@ -64,7 +65,7 @@ def verify(graph: Graph, after: str, known: dict[int, Graph] | None = None) -> N
             raise bad(problem, call)
         if effect and call.op.path == "guard":
             raise bad("a guard stands behind an effect, which would happen twice where it fails", call)
-        effect = effect or call.op.effect
+        effect = effect or is_effect(call)
         quiet_backward = quiet_backward and (call.quiet or not call.backward)
     for v in values_in(graph.outputs):
         if v not in defined:

@@ -1,4 +1,4 @@
-"""What a well-formed loop or branch is: closed regions whose parameters and results fit the call, and have no effects."""
+"""What a well-formed loop or branch is: closed regions whose parameters and results fit the call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def region_problem(call: Call) -> str | None:
         return None
     for region in regions_of(call):
         for inner in region.calls:
-            if inner.op.effect or inner.op.path == "guard":
+            if inner.op.path == "guard":
                 return f"`{inner.op.path}` within a region"
     return _scan_problem(call, *call.args) if call.op is SCAN else _cond_problem(call, *call.args)
 

@@ -31,9 +31,10 @@ from .identities import Identities
 from .instances import AS_THEY_ARE, Instances
 from .instructions import compares_objects, only_for_super, refused
 from .messages import Messages
+from .numbers import Numbers
 from .outside import is_constant, is_plain_data, is_user_error, why_not
 from .sizes import Compared, Shape, Size
-from .varying import is_float, with_python_alone
+from .varying import is_float
 from .written import Written
 
 __all__ = ["Capture"]
@@ -45,12 +46,11 @@ _NAMING = ("__name__", "__qualname__", "__doc__", "__module__")
 class Capture:
     """The recorder that operations and exits report to, and the witness that decides what reads become."""
 
-    def __init__(self, varying: Collection[Path] = (), keeps: bool = False) -> None:
+    def __init__(self, varying: Collection[Any] = (), keeps: bool = False) -> None:
         self.regions = Regions(self) if keeps else None  # where loops and branches stay what they are
         self.varying = varying  # where numbers are read that change from call to call
         self.unrolled: tuple[str, ...] = ()  # the loops that an attempt to keep them could not, and why
-        self.varied = False  # whether one of them became an input
-        self._of_varied: set[Value] = set()  # Python's numbers that follow from those
+        self.numbers = Numbers(self)
         self.postponed = False  # what this run did to attributes, the next one need not do
         self.graph = Graph([], [], [])
         self.failed: Failure | None = None
@@ -102,6 +102,7 @@ class Capture:
         if self.failed is None:
             site = site or (None if path is None else read_at(path, self.codes))
             self.failed = Failure(reason, site or self.site() or definition(self._entered))
+            self.messages.print_now()
 
     def site(self) -> Site | None:
         """Where in the user's code the run stands."""
@@ -128,11 +129,8 @@ class Capture:
             self.fail(f"calls {op.name}, an op of yours that no module has under that name, to import it from")
             return None
         outs = tuple([Value(type_of(r._value)) for r in results])
-        if self.varied and any(isinstance(a, Value) and a in self._of_varied for a in args):
-            if with_python_alone(op, args):
-                self.fail("calculates with a number that changes, as Python does and NumPy does not")
-                return None
-            self._of_varied.update(out for out in outs if out.type.kind == "python")
+        if not self.numbers.follow(op, args, outs):
+            return None
         site = self.site()
         sites = () if site is None or self._in_backward else (site, *calls_to(site.code, self.codes))
         for out, r in zip(outs, results, strict=True):
@@ -335,13 +333,10 @@ class Capture:
             if self.written.overlap(value):
                 self.fail(f"reads `{path.words}`, which shares memory with an array that it has written into")
             return tensor
-        if path in self.varying and is_float(value):
-            number = self.new_input(value, path.name)
-            number._caller = value
+        if path in self.varying and (is_float(value) or kind is int):
+            number = self._tensors[path] = self.numbers.enter(value, path, path.name)
             self.arrays[path] = (number._ir, value)
-            self._tensors[path] = number
-            self.varied = True
-            self._of_varied.add(number._ir)
+            self.numbers.outside = True
             return number
         if is_constant(value):
             self.reads[path] = value
@@ -395,5 +390,5 @@ class Capture:
 
     def settle(self) -> None:
         """The user's code is done."""
-        self.messages.settle()
+        self.messages.end()
         self._instances.settle()

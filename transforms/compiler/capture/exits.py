@@ -40,6 +40,9 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
         value = tensor._value
         if how == "item" and np.size(value) != 1:
             return
+        capture.numbers.leave(ir, how)
+        if capture.failed is not None:
+            return
         try:
             expect = observed(value, how)
         except (
@@ -65,7 +68,9 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
         if capture.decided[site] > MANY_TRIPS:
             why = f" ({capture.unrolled[0]})" if capture.unrolled else ""
             capture.fail(f"decides more than {MANY_TRIPS:,} times here, in a loop that could not be kept{why}", site)
-    elif how == "format":
+        return
+    capture.numbers.leave(ir, how)
+    if how == "format":
         capture.messages.formatted(tensor, spec)
     elif how in _EXIT_WORDS:
         capture.fail(_EXIT_WORDS[how])

@@ -7,12 +7,13 @@ import functools
 import random
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....runtime.ir import Call, Graph, Type, Value, type_of
+from ....runtime.regions import all_calls, regions_of, with_regions
 from ....runtime.registry import require
 from ....runtime.rules.drawing import draw, seeded
 from ....runtime.rules.messages import silent
@@ -61,7 +62,7 @@ def modules_of(*graphs: Graph) -> dict[str, Any]:
     names = {
         call.args[0]
         for graph in graphs
-        for call in graph.calls
+        for call in all_calls(graph)
         if call.op.path == "draw" and isinstance(call.args[0], str)
     }
     return {name: _module(name) for name in sorted(names)}
@@ -77,6 +78,15 @@ def digest_of(value: Any) -> str:
     if not is_generator(value):
         return repr(value)
     return repr(value.getstate() if isinstance(value, random.Random) else _bits(value).state)
+
+
+def left_another_state(found: Any, expected: Any) -> bool:
+    """Whether two values are generators, and would not go on with the same numbers."""
+    if not is_generator(expected):
+        return False
+    if isinstance(expected, np.random.RandomState):  # which may hold one number back
+        return repr(found.get_state(legacy=False)) != repr(expected.get_state(legacy=False))
+    return digest_of(found) != digest_of(expected)
 
 
 class _Shadow:
@@ -113,15 +123,19 @@ def _methods(generator: Any) -> dict[str, Any]:
 def privately(graph: Graph) -> Graph:
     """The graph, printing nothing, and drawing from copies of the modules' generators."""
     own = copies_of(modules_of(graph))
-    calls = [
-        call.with_args((own[call.args[0]], *call.args[1:]))
-        if call.op.path == "draw" and isinstance(call.args[0], str)
-        else Call(require(silent), call.args, call.outs)
-        if call.op.path == "print"
-        else call
-        for call in graph.calls
-    ]
-    return Graph(graph.inputs, calls, graph.outputs)
+
+    def quietly(call: Call) -> Call:
+        if call.op.path == "draw" and isinstance(call.args[0], str):
+            return call.with_args((own[call.args[0]], *call.args[1:]))
+        if call.op.path == "print":
+            return Call(require(silent), call.args, call.outs)
+        made: Call = with_regions(call, [over(region) for region in regions_of(call)])
+        return made
+
+    def over(graph: Graph) -> Graph:
+        return Graph(graph.inputs, list(map(quietly, graph.calls)), graph.outputs)
+
+    return over(graph)
 
 
 class Generators:
@@ -193,7 +207,7 @@ class Generators:
         """Draw, and write it down; `code` is what calls."""
         capture = self.capture
         if capture.regions is not None:
-            capture.regions.effect("draws random numbers")
+            capture.regions.acts()
         leaves = flatten_row((*args, *kwargs.values()))[0]
         traced = has_tensor(leaves)
         reason = None
@@ -215,9 +229,12 @@ class Generators:
         if result is not None and type_of(result).dtype.kind not in "biufc":
             capture.fail(f"draws something else than numbers with `{found.__name__}`")
             return result
+        if traced and _is_sized(result, leaves, kwargs):
+            capture.fail(f"draws as many numbers with `{found.__name__}` as a traced value says")
+            return result
         made = None if result is None else wrap(result)
         out = Value(_NOTHING if result is None else type_of(result))
-        self._record(draw, (ir, found.__name__, args, tuple(kwargs.items())), out)
+        self._record(draw, (ir, found.__name__, args, tuple(kwargs.items())), out, result)
         if made is not None:
             made._ir = out
         return made
@@ -236,18 +253,27 @@ class Generators:
         self._record(seeded, (seeds[0],), out)
         return self.handle(real, out)
 
-    def _record(self, fn: Any, args: tuple[Any, ...], out: Value) -> None:
+    def _record(self, fn: Any, args: tuple[Any, ...], out: Value, result: Any = None) -> None:
         capture = self.capture
         site = capture.site()
         out.sites = () if site is None or capture._in_backward else (site, *calls_to(site.code, capture.codes))
         bound = tuple([capture.operand(a) for a in args])
         call = Call(require(fn), bound, (out,), site, capture._in_backward, bool(capture._in_backward))
         capture.graph.calls.append(call)
+        if capture.regions is not None:
+            if capture.regions.frames:
+                capture.name(call)
+            capture.regions.note(call, [result])
 
-    def take_back(self) -> None:
-        """Put all generators into the states from before the run, which is to be forgotten."""
-        for name, state in self.before.items():
-            real = _module(name) if isinstance(name, str) else self._handles[name][0]
+    def states(self) -> dict[int | str, Any]:
+        """Copies of the generators met so far, as they are now."""
+        memo: dict[int, Any] = {}
+        return {name: copy.deepcopy(self._real(name), memo) for name in self.before}
+
+    def take_back(self, states: Mapping[int | str, Any] | None = None) -> None:
+        """Put all generators into the states from before the run, which is to be forgotten; into `states`, if those are given."""
+        for name, first in self.before.items():
+            real, state = self._real(name), first if states is None else states.get(name, first)
             if isinstance(real, random.Random):
                 real.setstate(state.getstate())
             elif isinstance(real, np.random.RandomState):
@@ -255,10 +281,19 @@ class Generators:
             else:
                 real.bit_generator.state = state.bit_generator.state
 
+    def _real(self, name: int | str) -> Any:
+        return _module(name) if isinstance(name, str) else self._handles[name][0]
+
     def plain(self, value: Any) -> Any:
         """The user's generator behind a handle."""
         real = watched(value)
         return real if is_generator(real) else value
+
+
+def _is_sized(result: Any, leaves: list[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether the shape of what was drawn may rest on the value of a traced argument."""
+    counts = [v._value for v in leaves if isinstance(v, Operand) and not np.shape(v._value)]
+    return has_tensor(flatten_row((kwargs.get("size"),))[0]) or any(n in np.shape(result) for n in counts)
 
 
 def _bits(generator: Any) -> Any:

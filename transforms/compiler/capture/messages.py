@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,6 +41,7 @@ class Messages:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.pending: list[_Formatted] = []
+        self.waiting: list[str] = []  # what is printed when the run is known to count
 
     def formatted(self, tensor: Any, spec: str) -> None:
         """A traced value becomes a part of an f-string."""
@@ -53,9 +55,9 @@ class Messages:
 
     def printed(self, *args: Any, **kwargs: Any) -> None:
         """The user's code prints."""
-        capture = self.capture
-        if capture.regions is not None:
-            capture.regions.effect("prints")
+        capture, regions = self.capture, self.capture.regions
+        if regions is not None:
+            regions.acts()
         plain = [a if levels_of(a) else unwrap(a) for a in args]
         if capture.failed is None:
             capture.written.before_print()
@@ -72,7 +74,26 @@ class Messages:
                 capture.graph.calls.append(
                     Call(op, call, (Value(_NOTHING),), site, capture._in_backward, bool(capture._in_backward))
                 )
-        print(*plain, **kwargs)
+                if regions is not None:
+                    regions.note(capture.graph.calls[-1], [None])
+        if regions is None or regions.unseen or capture.failed is not None:
+            print(*plain, **kwargs)
+        elif not regions.strict:
+            with io.StringIO() as written_down:
+                print(*plain, **kwargs, file=written_down)
+                self.waiting.append(written_down.getvalue())
+
+    def print_now(self) -> None:
+        """The run counts, whatever comes: what waits is printed."""
+        waiting, self.waiting = self.waiting, []
+        for one in waiting:
+            print(one, end="")
+
+    def end(self) -> None:
+        """The user's code is done."""
+        self.settle()
+        if not (self.capture.kept or self.capture.abandoned):
+            self.print_now()
 
     def settle(self) -> None:
         """Texts that nobody printed where they were made may decide something later."""
@@ -95,6 +116,8 @@ class Messages:
                 site = self.capture.site()
                 back = self.capture._in_backward
                 self.capture.graph.calls.append(Call(require(text), (parts,), (out,), site, back, bool(back)))
+                if self.capture.regions is not None:
+                    self.capture.regions.note(self.capture.graph.calls[-1], [a])
                 return out
         if not is_constant(a) and type(a) not in (Size, Shape):
             self.capture.fail(f"prints a {type(a).__name__}, whose text it could not follow")

@@ -12,6 +12,7 @@ import numpy as np
 
 from ....tracer.autograd.function import Function, once_differentiable
 from ....tracer.count import Count
+from ....tracer.operand import Operand
 from ...namespaces import makes_generators, may_draw
 from ...scipy_names import is_known
 from ...scope import is_user_class, is_user_function
@@ -111,6 +112,9 @@ def why_not(value: Any, name: str) -> str | None:
         top = (getattr(value, "__module__", None) or "numpy").partition(".")[0]
         if top in _LIBRARIES and callable(value):
             return f"uses `{name}`, a setting of NumPy's" if value in _STATEFUL else None
+    if isinstance(value, Operand):
+        grad = ", and take its gradient with gs.grad" if value.requires_grad else ""
+        return f"reads `{name}`, a Tensor, whose changes it could not notice; pass its array{grad}"
     return f"reads `{name}`, a {type(value).__name__}, whose changes it could not notice; pass it as an argument"
 
 

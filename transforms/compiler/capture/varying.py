@@ -1,25 +1,63 @@
-"""Numbers outside the function that change from call to call, such as `self.rate`: inputs from the second miss on."""
+"""Numbers that change from call to call, such as `self.rate` or a number of steps: inputs from the second miss on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...scope import Path
-from ..effects import has_effects
 
 if TYPE_CHECKING:
+    from ..guards.inputs import Inputs
     from ..specialise import Entry
 
-__all__ = ["NumberNeededError", "changed_numbers", "is_float", "with_python_alone"]
+__all__ = ["ARITHMETIC", "NumberNeededError", "Varying", "is_float", "with_python_alone"]
 
-_BASIC = frozenset(["Add", "Sub", "Mul", "Div", "Neg", "Pos", "Abs", "Gt", "Ge", "Lt", "Le", "Eq", "Ne"])
+ARITHMETIC = frozenset(["Add", "Sub", "Mul", "Div", "Neg", "Pos", "Abs", "Gt", "Ge", "Lt", "Le", "Eq", "Ne"])
+MANY = 1024  # kinds of calls of which the ints are remembered
 
 
 class NumberNeededError(Exception):
     """A run with Tensors in place of numbers, or of one array twice, went wrong; a plain one would perhaps not."""
+
+
+class Varying:
+    """The places of such numbers: paths outside the function, and of ints among the arguments, what `Inputs.place` gives."""
+
+    def __init__(self) -> None:
+        self.places: set[Any] = set()
+        self.fixed: set[Any] = set()  # those of them that have to be known when the source is written
+        self._ints: dict[Any, dict[int, int]] = {}  # those among the arguments of the last call of each kind
+
+    def note(self, inputs: Inputs, known: Sequence[Entry]) -> bool:
+        """Look for numbers that are others now than in the `known` specialisations, or in earlier calls; whether there are."""
+        if len(self._ints) > MANY:
+            self._ints.clear()
+        before, now = self._ints.get(inputs.kind, {}), inputs.ints()
+        self._ints[inputs.kind] = now
+        found = _changed_outside(known)
+        if known:
+            found |= {inputs.place(k) for k, number in now.items() if before.get(k, number) != number}
+        found -= self.fixed | self.places
+        self.places |= found
+        return bool(found)
+
+    def fix(self, places: Collection[Any] | None = None) -> None:
+        """Numbers (at first: all) did not do as inputs: from now on they are what the source assumes, as others are."""
+        places = set(self.places if places is None else places)
+        self.fixed |= places
+        self.places -= places
+
+    def known(self, places: Collection[Any], run: Callable[[], Any]) -> Any:
+        """What a call gives whose source has to know the numbers at these places; an error may have another reason."""
+        self.fix(places)
+        try:
+            return run()
+        except Exception:
+            self.fixed.difference_update(places)
+            raise
 
 
 def is_float(value: Any) -> bool:
@@ -27,17 +65,12 @@ def is_float(value: Any) -> bool:
     return type(value) in (float, complex) or isinstance(value, (np.floating, np.complexfloating))
 
 
-def changed_numbers(entries: Iterable[Entry]) -> set[Path]:
-    """Where floats were read from outside that are others of the same type now.
-
-    Not those beside effects: a capture that tried in vain would have them twice.
-    """
+def _changed_outside(entries: Iterable[Entry]) -> set[Any]:
+    """Where numbers were read from outside that are others of the same type now."""
     found: set[Path] = set()
     for entry in entries:
-        if has_effects(entry.specialisation.raw):
-            continue
         for path, before in entry.plan.reads.items():
-            if is_float(before) and path[0] != "id":
+            if (is_float(before) or type(before) is int) and path[0] != "id":
                 try:
                     now = path.read()
                 except (TypeError, ValueError, AttributeError, LookupError):
@@ -53,6 +86,6 @@ def with_python_alone(op: Any, args: tuple[Any, ...]) -> bool:
         return True
     return (
         op.infix is not None
-        and op.title not in _BASIC
+        and op.title not in ARITHMETIC
         and all(getattr(a, "type", None) is None or a.type.kind == "python" for a in args)
     )

@@ -18,6 +18,7 @@ from ...trees import flatten_row
 from ..difference import difference
 from ..effects import has_effects
 from ..text.reuse import ufunc_of
+from .generators import left_another_state, modules_of
 
 __all__ = ["OverlapError", "Written", "left_otherwise", "reads_other_strides", "returned", "wrote_nothing"]
 
@@ -113,7 +114,13 @@ def returned(written: Written, leaf: Any) -> Any:
 def left_otherwise(
     entry: Any, copies: tuple[list[Any], dict[str, Any]], outside: dict[str, Any], inputs: Any
 ) -> str | None:
-    """How the arrays that the text wrote differ from those that eager left, `inputs` and what stands outside now."""
+    """How generators, and arrays that the text wrote, differ from what eager left, `inputs` and what stands outside now."""
+    graphs = [one.raw for one in getattr(entry.specialisation, "given", [entry.specialisation])]
+    if any(map(has_effects, graphs)):
+        now = entry.outside(afterwards=True) | modules_of(*graphs)
+        left = flatten_row([copies[0], list(copies[1].values()), [outside[name] for name in now]])[0]
+        if any(map(left_another_state, left, flatten_row([inputs.values, list(now.values())])[0])):
+            return "it leaves a generator of random numbers in another state"
     if not entry.specialisation.signature.writes:
         return None
     found = [_arrays([*copies[0], *copies[1].values()]), _arrays(list(outside.values()))]

@@ -50,6 +50,7 @@ class Regions(Protocol):
     def int_(self, *args: Any, **options: Any) -> Any: ...
     def bool_(self, *args: Any) -> Any: ...
     def len_(self, x: Any) -> Any: ...
+    def name(self, value: Any, name: str) -> None: ...
 
 
 class Undefined:
@@ -199,6 +200,8 @@ def undef(name: str) -> Undefined:
 
 def name(value: Any, name: str, line: int, inner: bool = False) -> Any:
     """The value of a name that may be unbound: where it is, the error is Python's (`inner`: in a comprehension)."""
+    if (regions := _regions()) is not None:
+        regions.name(value, name)
     return _unbound(name, inner) if type(value) is Undefined else value
 
 

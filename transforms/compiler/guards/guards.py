@@ -21,7 +21,14 @@ from ..capture.generators import is_generator
 from ..capture.sizes import Compared
 from ..failure import read_at
 
-__all__ = ["Assumption", "Plan", "described", "same", "signature_key"]
+__all__ = ["ANY_INT", "Assumption", "Plan", "described", "same", "signature_key"]
+
+
+class _AnyInt:
+    """In place of an int that is an input."""
+
+
+ANY_INT = _AnyInt()
 
 
 def same(a: Any, b: Any) -> bool:
@@ -43,11 +50,13 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def signature_key(leaves: list[Any]) -> tuple[Any, ...]:
-    """What the leaves of the arguments have in common with those of other calls of one specialisation."""
+def signature_key(leaves: list[Any], free: Collection[int] = ()) -> tuple[Any, ...]:
+    """What the leaves of arguments have in common with those of other calls of one specialisation; `free` ints are any."""
     key: list[Any] = []
-    for v in leaves:
-        if type(v) is np.ndarray:
+    for k, v in enumerate(leaves):
+        if k in free:
+            key.append(int)
+        elif type(v) is np.ndarray:
             key.append((v.dtype, v.shape, v.strides))
         elif type(v) is float or type(v) is complex:
             key.append(type(v))
@@ -106,6 +115,7 @@ class Plan:
         self.names = names
         self.positional = positional
         self.reads = reads
+        self.free: Collection[int] = ()  # the leaves of the arguments that are ints, of any value
         self.assumptions: list[Assumption] = []
         self.compared: tuple[Compared, ...] = ()  # what the user's code found of sizes: it follows from the shapes
         self._arrays: list[tuple[str, str, Any, Path | None]] = []
@@ -189,6 +199,8 @@ class Plan:
             self._assume("structure", words, f"a {kind.__name__}", text, typed)
             for f in dataclasses.fields(value):
                 self._tree(f"{text}.{f.name}", f"{words}.{f.name}", getattr(value, f.name))
+        elif value is ANY_INT:
+            self._assume("number", words, "any int", text, f"{own}type({text}) is {self._constant(int)}")
         elif kind is float or kind is complex or isinstance(value, (np.floating, np.complexfloating)):
             self._assume("number", words, f"any {kind.__name__}", text, typed)  # a run-time input
         elif is_generator(value):

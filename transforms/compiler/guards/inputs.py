@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..capture.instances import watchable
 from ..capture.outside import is_constant, why_not
 from ..failure import Failure, definition
 from ..text.signature import parameter_names
-from .guards import signature_key
+from .guards import ANY_INT, signature_key
 
 __all__ = ["RUNTIME", "Inputs", "untransformed"]
 
@@ -27,8 +27,11 @@ RUNTIME = (float, complex, np.floating, np.complexfloating)
 class Inputs:
     """The arguments of one call, taken apart: what is an input, what is static, what cannot be compiled."""
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], varying: Collection[Any] = ()
+    ) -> None:
         self.function = function
+        self._varying = varying
         self.args, self.kwargs = args, kwargs
         self.names = parameter_names(function, args, kwargs)
         self.values = [*args, *kwargs.values()]
@@ -39,7 +42,33 @@ class Inputs:
             reason = self._reason(leaf)
             if reason is not None and self.refused is None:
                 self.refused = Failure(reason, definition(function))
-        self.key = (self.structure, len(args), tuple(kwargs), signature_key(self.leaves))
+        self._form = (self.structure, len(args), tuple(kwargs))
+        self.free = frozenset(k for k in self.ints() if self.place(k) in varying) if varying else frozenset()
+        self.key = (*self._form, signature_key(self.leaves, self.free))
+
+    def ints(self) -> dict[int, int]:
+        """The leaves that are ints of Python's."""
+        return {k: leaf for k, leaf in enumerate(self.leaves) if type(leaf) is int}
+
+    def place(self, k: int) -> tuple[Any, ...]:
+        """Where a leaf stands, among all calls of this form."""
+        return (*self._form, k)
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What calls have in common that differ in lengths, layouts and ints alone."""
+        parts = signature_key(self.leaves, frozenset(self.ints()))
+        return (*self._form, tuple([(p[0], len(p[1])) if len(p) == 3 else p for p in map(_as_row, parts)]))
+
+    def is_input(self, k: int) -> bool:
+        """Whether a leaf is an array or a number that generated source takes."""
+        return type(self.leaves[k]) is np.ndarray or isinstance(self.leaves[k], RUNTIME) or k in self.free
+
+    def assumed(self) -> list[Any]:
+        """The arguments, with `ANY_INT` where each int will do."""
+        if not self.free:
+            return self.values
+        return list(unflatten(self.structure, [ANY_INT if k in self.free else v for k, v in enumerate(self.leaves)]))
 
     @staticmethod
     def _reason(leaf: Any) -> str | None:
@@ -73,7 +102,7 @@ class Inputs:
     def again(self) -> Inputs:
         """The same inputs in memory of their own."""
         args, kwargs = self.copied()
-        return Inputs(self.function, tuple(args), kwargs)
+        return Inputs(self.function, tuple(args), kwargs, self._varying)
 
     def digest(self) -> int:
         """A number that tells other inputs of the same signature apart from these."""
@@ -82,6 +111,10 @@ class Inputs:
                 [v.tobytes() if type(v) is np.ndarray else id(v) if watchable(v) else digest_of(v) for v in self.leaves]
             )
         )
+
+
+def _as_row(part: Any) -> tuple[Any, ...]:
+    return part if isinstance(part, tuple) else (part,)
 
 
 def _receiver(function: Any) -> str | None:

@@ -16,6 +16,7 @@ from typing import Any
 from ....runtime.ir import Call, Graph, Value, map_values, type_of, values_in
 from ....runtime.regions import COND, SCAN, Branch, Loop, copied, regions_of, stack_value
 from ....runtime.registry import require
+from ..effects import is_effect
 from ..ranges import Ranges
 from .scans import Carry, Item, Scan, Stacked, like
 
@@ -50,10 +51,13 @@ def in_chunks(graph: Graph) -> Graph:
 
 
 def _reverses(graph: Graph, call: Call) -> list[Call]:
-    """The loops that walk the stacks of another; none where those serve anything else, or nothing of weight is stacked."""
+    """The loops that walk the stacks of another; none where those serve anything else, or nothing of weight is stacked.
+
+    None of a loop that draws or prints, either: it cannot run again.
+    """
     forward = Scan(call)
     stacks = {y.out for y in forward.ys}
-    if forward.xs or not any(map(_has_weight, stacks)):
+    if forward.xs or is_effect(call) or not any(map(_has_weight, stacks)):
         return []
     readers = [reader for reader in graph.calls if not stacks.isdisjoint(reader.reads)]
     if not stacks.isdisjoint(values_in(graph.outputs)) or any(reader.op is not SCAN for reader in readers):

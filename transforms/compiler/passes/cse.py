@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....runtime.ir import Call, Graph
+from ..effects import is_effect
 from .rewrite import Region, is_number, key_of, may_be_view, rewrite, seen_from_outside
 
 __all__ = ["common_subexpressions"]
@@ -16,7 +17,7 @@ def common_subexpressions(graph: Graph) -> Graph:
     known: dict[Any, Call] = {}
 
     def step(call: Call) -> Any:
-        if call.op.path == "guard" or call.op.effect:
+        if call.op.path == "guard" or is_effect(call):
             return None
         key = (call.op, *[key_of(a) for a in call.args])
         first = known.setdefault(key, call)

@@ -111,23 +111,6 @@ def is_number(v: Value | None) -> bool:
     return v is not None and v.type.kind in ("python", "scalar") and v.type.dtype != object
 
 
-_NEW = frozenset(  # of our own ops: zeros, or a copy, that is written into
-    [
-        "place",
-        "add_place",
-        "place_diagonal",
-        "place_main_diagonal",
-        "scatter",
-        "scatter_along",
-        "index_add",
-        "index_add_at",
-        "index_set",
-        "place_picked",
-        "add_picked",
-    ]
-)
-
-
 def may_be_view(call: Call) -> bool:
     """Whether a result may lie in the memory of an argument."""
     op = call.op
@@ -138,7 +121,7 @@ def may_be_view(call: Call) -> bool:
             isinstance(op.fn, np.ufunc)
             or op.may_raise  # numpy.linalg
             or op.infix is not None
-            or op.name in _NEW
+            or op.fresh
             or op.path == "np.where"
             or op.kind.value in ("reduction", "creation", "bilinear")
         )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir import Call, Graph, Type, Value
+from ....runtime.ops import Op
 from ....runtime.registry import require
 from .rewrite import is_elementwise, rewrite, seen_from_outside
 
@@ -24,14 +25,6 @@ _ANY_STRIDES = frozenset(
 )  # what gives the same bits of spread numbers too
 
 
-# Places where a number does as well as an array of it; np.where needs a condition of the full shape.
-_EITHER = {
-    "where": (1, 2), "place": (0,), "scatter": (0,), "index_add": (2,), "index_add_at": (2,), "index_set": (2,),
-    "place_picked": (0,), "add_picked": (2,),
-}  # fmt: skip
-_COPIED = ("index_add", "index_add_at", "index_set", "add_picked")
-
-
 def spreading(graph: Graph) -> Graph:
     """The graph with broadcasts of cotangents folded into the elementwise operations that use them."""
     outside = seen_from_outside(graph)
@@ -41,7 +34,7 @@ def spreading(graph: Graph) -> Graph:
         blind = (is_elementwise(call) or _ignores_strides(call)) and all(map(_in_rows, call.reads))
         if not (blind or widened):
             strided.update(call.reads)
-        elif call.op.name in _COPIED and _partly_spread(call.args[0]):
+        elif call.op.stores and _partly_spread(call.args[0]):  # what it copies
             strided.add(call.args[0])
     spread: dict[Value, tuple[Any, Any]] = {}  # the result of np.broadcast_to -> (what was spread, the shape argument)
 
@@ -58,7 +51,7 @@ def spreading(graph: Graph) -> Graph:
             if _is_number(number):
                 spread[out] = (number, None)
             return None
-        if call.op.name in _EITHER:
+        if _takes_numbers(call.op):
             return _selected(call, spread)
         if call.op.title not in _EXACT or not is_elementwise(call):
             return None
@@ -115,12 +108,17 @@ def _ignores_strides(call: Call) -> bool:
     """Whether a call gives the same bits, and strides, of spread numbers as of many alike."""
     if call.op.path == "np.where":
         return isinstance(call.args[0], Value) and call.args[0].type.shape == call.outs[0].type.shape
-    return call.op.name in _EITHER or call.op.path in _ANY_STRIDES
+    return call.op.stores is not None or call.op.path in _ANY_STRIDES
+
+
+def _takes_numbers(op: Op) -> tuple[int, ...]:
+    """The arguments of which a number does as well as an array full of it; np.where needs a condition of the full shape."""
+    return (1, 2) if op.path == "np.where" else () if op.stores is None else (op.stores,)
 
 
 def _selected(call: Call, spread: dict[Value, tuple[Any, Any]]) -> list[Call] | None:
     """The call with numbers in place of spread ones, where it takes either."""
-    places = _EITHER[call.op.name]
+    places = _takes_numbers(call.op)
     args = tuple([spread[a][0] if k in places and a in spread else a for k, a in enumerate(call.args)])
     if all(a is b for a, b in zip(args, call.args, strict=True)):
         return None

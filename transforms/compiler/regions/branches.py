@@ -13,8 +13,9 @@ from ....runtime.regions import AND, NOT, OR, Branch
 from ....runtime.registry import require
 from ....runtime.rules.control import guard
 from ....tracer.modes import grad_mode
-from ....tracer.operand import Operand
+from ....tracer.operand import Operand, levels_of
 from .calls import Calls
+from .examples import covered, joined
 from .frames import refuse_impure
 from .numbers import is_number
 from .state import Leaves
@@ -71,14 +72,20 @@ class Branches(Calls):
         if np.size(pred._value) != 1:
             raise Unkept("decides by an array of several numbers")
         start = Leaves(state, names[: len(state)])
-        frames, arms, params = [], [], []
-        for f in (then, orelse):
-            with self.frame() as frame, grad_mode(False):
-                own = start.aliases(frame)
-                found = f(*own.state)
-                arms.append(Leaves(found, names))
-            frames.append(frame)
-            params.append(own)
+        wanted: dict[int, Any] = {}
+        for _ in range(2):  # again where one arm alone gives a value for each example
+            frames, arms, params = [], [], []
+            for f in (then, orelse):
+                with self.frame() as frame, grad_mode(False):
+                    own = start.aliases(frame)
+                    found = f(*own.state)
+                    arms.append(Leaves(found, names).repeated_as(wanted, own.touched(start)))
+                frames.append(frame)
+                params.append(own)
+            levels = [arm.levels() for arm in arms]
+            if levels[0] == levels[1]:
+                break
+            wanted = {k: joined(*[one.get(k, ()) for one in levels]) for k in (*levels[0], *levels[1])}
         pairs = arms[0].paired(arms[1])
         outputs = [[self.given(x) for _, x, _ in pairs], [self.given(y) for _, _, y in pairs]]
         if not pairs:  # kept for what may raise in it: its one result is of nothing
@@ -89,15 +96,26 @@ class Branches(Calls):
             graph.inputs[:] = ins
         places = start.places
         written = {places[j] for own, found in zip(params, arms, strict=True) for j in own.written(start, found)}
+        for k in written:
+            if any(arm.values[k] is not own.tensors[places.index(k)] for own, arm in zip(params, arms, strict=True)):
+                raise Unkept(
+                    f"writes into `{start.names[k]}` in one branch, and gives the name to another array in the other"
+                )
         samples = [samples_of(y if x is None else x) for _, x, y in pairs] or [False]
         called = arms[0].pair_names(pairs) or [None]
         results = self.cond(Branch(*graphs), pred, [self.tensor_of(v) for v in ins], samples, called)
         for r, (k, *given) in zip(results, pairs, strict=False):
+            covered(r, joined(*map(levels_of, given)))
             both = [(x, arm.values[k]) for x, arm in zip(given, arms, strict=True) if x is not None]
             if any(x is not v or self.is_loose(getattr(x, "_ir", None)) for x, v in both):
                 self.loose.add(r._ir)
+            if len(both) < 2 or any(getattr(x, "_ir", None) in self.unsure for x, _ in both):
+                self.unsure.add(r._ir)
         self._keep()
-        return start.joined(arms[0], pairs, results[: len(pairs)], sorted(written))
+        state = start.joined(arms[0], pairs, results[: len(pairs)], sorted(written))
+        by_leaf = {k: r for r, (k, _, _) in zip(results, pairs, strict=False)}
+        self.shared_by_branch(start, arms, params, frames, by_leaf, written)
+        return state
 
     def ifexp(self, pred: Any, then: Any, orelse: Any) -> Any:
         """`then() if pred else orelse()`."""
@@ -124,16 +142,24 @@ class Branches(Calls):
         def run() -> Any:
             with self.frame() as frame, grad_mode(False):
                 second = y()
-            if any(call.op.may_raise for call in frame.calls):
-                raise Unkept("has a condition whose second half may raise")
             if not _is_truth(x) or not _is_truth(second):
                 raise Unkept("takes `and` or `or` of other values than truths")
+            if any(call.op.may_raise or call.op.effect for call in frame.calls):
+                return self._one_by_one(op, x, y)
             self.capture.graph.calls.extend(frame.calls)
             for call in frame.calls:
                 self.note(call, [self.samples[v] for v in call.outs])
             return self.calculated(op, (x, second))
 
         return self.attempt((y.__code__, 0), run)
+
+    def _one_by_one(self, op: Op, x: Any, y: Any) -> Any:
+        """`x and y()` or `x or y()` where the second half has an effect, or may raise: a branch."""
+        then, orelse = (y, lambda: False) if op is AND else (lambda: True, y)
+        made = self._branch(x, lambda: (then(),), lambda: (orelse(),), (), ("",))[0]
+        if not is_number(x) or not is_number(made):
+            self.loose.add(made._ir)
+        return made
 
     def not_(self, x: Any) -> Any:
         """`not x`."""
@@ -146,7 +172,7 @@ class Branches(Calls):
     def assert_(self, test: Any, message: Any, line: int) -> Any:
         """`assert test, message`: a guard that it holds, where the source is to find that out."""
         ir = getattr(test, "_ir", None)
-        if self.frames or ir not in self.stand_ins or np.size(test._value) != 1:
+        if self.frames or ir not in self.stand_ins or np.size(test._value) != 1 or levels_of(test):
             return NotImplemented
         self._guard(test, True)
         return None

@@ -11,16 +11,18 @@ from ....runtime.ir import Call, Graph, Value, type_of
 from ....runtime.ops import Op
 from ....runtime.regions import COND, ITEMS, ROWS, SCAN, Branch, Loop, stack_value
 from ....tracer.operand import Operand
-from .frames import Frame, Frames
+from .examples import covered, hidden_by, whole
+from .frames import Frame
 from .nodes import attach
 from .reverse import tensor_for
+from .sharing import Sharing
 from .stacks import stacked
 from .state import plain_sample as samples_of
 
 __all__ = ["Calls"]
 
 
-class Calls(Frames):
+class Calls(Sharing):
     """What is written down, and the Tensors that stand for it."""
 
     def calculated(self, op: Op, operands: Sequence[Any]) -> Any:
@@ -33,6 +35,7 @@ class Calls(Frames):
         bound += tuple([p.default for p in op.params[len(bound) :]])
         call = Call(op, bound, (out,), capture.site(), capture._in_backward, bool(capture._in_backward))
         capture.name(call)
+        capture.numbers.result(bound, call.outs)
         capture.graph.calls.append(call)
         self.note(call, [value])
         return result
@@ -47,9 +50,11 @@ class Calls(Frames):
             loop, tuple([capture.operand(v) for v in carry]), tuple([capture.operand(v) for v in xs]),
             tuple([capture.operand(v) for v in inv]), n if n is None else capture.operand(n),
         )  # fmt: skip
+        if isinstance(args[4], Value) and isinstance(n, Operand):
+            self._remember(n, args[4])
         k = len(carry)
         outs = [Value(type_of(value), name) for value, name in zip(samples, names, strict=True)]
-        outs += [stack_value(y) for y in loop.body.outputs[k:]]
+        outs += [stack_value(y if isinstance(y, Value) else Value(type_of(y))) for y in loop.body.outputs[k:]]
         trips = Value(type_of(0))
         call = Call(SCAN, args, (*outs, trips), capture.site(), capture._in_backward, bool(capture._in_backward))
         results = [tensor_for(out, value) for out, value in zip(outs[:k], samples, strict=True)]
@@ -73,54 +78,70 @@ class Calls(Frames):
         attach(self, call, tuple(ins), results)
         return results
 
-    def rows(self, stack: Any, count: int) -> Any:
-        """The items of a list, `count` of them, as the rows of an array."""
-        item = stack._value[0]
-        value = np.stack([item] * count) if count else np.empty((0, *np.shape(item)), np.result_type(item))
-        return self._called(ROWS, stack, Value(type_of(value)), value)
+    def rows(self, stack: Any, count: int, axis: int = 0) -> Any:
+        """The items of a list, `count` of them, as an array: side by side along `axis`."""
+        item, hides = stack._value[0], hidden_by(stack)
+        axis += len(hides)
+        value = np.stack([item] * count, axis) if count else np.empty((0, *np.shape(item)), np.result_type(item))
+        return covered(self._called(ROWS, (stack, axis), Value(type_of(value)), value), hides)
 
-    def items(self, array: Any) -> Any:
-        """The rows of an array as a list."""
+    def items(self, array: Any, axis: int = 0) -> Any:
+        """What stands along an axis of an array as a list."""
+        hides = hidden_by(array)
+        axis += len(hides)
+        array = np.moveaxis(whole(array), axis, 0) if axis else array
         rows = array._value
         item = rows[0] if len(rows) else np.zeros(rows.shape[1:], rows.dtype)[()]
-        return self._called(ITEMS, array, stack_value(Value(type_of(item))), [item])
+        return covered(self._called(ITEMS, (array,), stack_value(Value(type_of(item))), [item]), hides)
 
     def sum_of_stacks(self, x: Any, y: Any) -> Any:
         """The sum of two lists, item by item."""
         with self.frame() as frame:
-            a, b = (self.param(t._value[0], None, frame) for t in (x, y))
+            a, b = (covered(self.param(t._value[0], None, frame), hidden_by(t)) for t in (x, y))
             total = a + b
             index = self.param(0, None, frame)
         body = frame.graph([index._ir, a._ir, b._ir], [self.capture.operand(total)])[0]
-        return self.scan(Loop(body), [], [x, y], [], None, [], [], [total._value])[0]
+        return covered(self.scan(Loop(body), [], [x, y], [], None, [], [], [total._value])[0], hidden_by(total))
 
-    def _called(self, op: Op, x: Any, out: Value, sample: Any) -> Any:
+    def _called(self, op: Op, given: tuple[Any, ...], out: Value, sample: Any) -> Any:
         capture = self.capture
-        call = Call(op, (capture.operand(x),), (out,), capture.site(), capture._in_backward, bool(capture._in_backward))
+        call = Call(
+            op,
+            tuple(map(capture.operand, given)),
+            (out,),
+            capture.site(),
+            capture._in_backward,
+            bool(capture._in_backward),
+        )
         result = tensor_for(out, sample)
         self._enter(call, [result])
-        attach(self, call, (x,), [result])
+        attach(self, call, given[:1], [result])
         return result
 
     def _enter(self, call: Call, results: Sequence[Any]) -> None:
         values = [r._value for r in results]
+        self._begin()
         self.capture.graph.calls.append(call)
         self.note(call, values)
         if not self.frames:
             self.stand_ins.update(call.outs)
             self.samples.update(zip(call.outs, values, strict=True))
 
-    def cotangent(self, sample: Any, of: Value, frame: Frame) -> Any:
-        """A Tensor for a cotangent that enters a region, of which `sample` is a sample."""
+    def cotangent(self, sample: Any, of: Value, frame: Frame, hides: tuple[Any, ...] = ()) -> Any:
+        """A Tensor for a cotangent that enters a region, of which `sample` is a sample; it hides the axes of these vmaps."""
         if isinstance(sample, list):
-            assert of.element is not None
-            made = stacked(sample[0], stack_value(of.element))
+            made = stacked(sample[0], _list_of(sample, of))
             self.samples[made._ir] = sample
             frame.made.add(made._ir)
         else:
             made = self.param(sample, None, frame)
         made._ir.cotangent_of = of
-        return made
+        return covered(made, hides)
+
+    def around(self, ir: Value) -> Any:
+        """A Tensor for a value whose sizes a region asks for."""
+        known = self.seen.get(ir)
+        return tensor_for(ir, self.samples.get(ir) if known is None else known._value)
 
     def sample_in(self, node: Any, graph: Graph, k: int, first: int = 1) -> Any:
         """A sample of input `k` of a region, counted without the place of the trip."""
@@ -143,3 +164,10 @@ class Calls(Frames):
                 frame.made.add(out)
         if not self.is_open(out):
             self.stand_ins.add(out)
+
+
+def _list_of(sample: list[Any], of: Value) -> Value:
+    """What stands for the cotangent of a list, of which `sample` is a sample."""
+    item, element = sample[0], of.element
+    assert element is not None
+    return stack_value(_list_of(item, element) if isinstance(item, list) else Value(type_of(item), element.name))

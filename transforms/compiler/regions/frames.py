@@ -12,10 +12,10 @@ import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, type_of
 from ....runtime.ops import Op
-from ....tracer.modes import LOCAL
-from ....tracer.operand import Operand, wrap
+from ....tracer.operand import Operand, levels_of, wrap
 from ....tracer.site import Site
 from ..control.functions import conversion, has_control_flow
+from .examples import copied
 from .reverse import tensor_for
 from .unkept import Retyped, Unkept
 
@@ -59,11 +59,18 @@ class Frames:
         self.stand_ins: set[Value] = set()  # values outside of which only such a sample is known
         self.kept = False  # whether anything was kept: then the run gives no result
         self.reordered = False  # whether cotangents add up in another order than in eager mode
+        self.unsigned = False  # whether zeros may have another sign than in eager mode
         self.unseen = False  # whether the run has called what could do anything
         self.refused: dict[Any, str] = {}  # why a loop or a branch was not kept, by its code
         self.seen: dict[Value, Any] = {}  # Tensors that regions read from around them
+        self.entangled: set[Value] = set()  # arrays that may have another name, as the loop goes
+        self.unsure: set[Value] = set()  # values of names that eager may find unbound, as the loop goes
+        self.running: set[Value] = set()  # numbers of trips that are guarded to be more than none
         self.sized: dict[int, tuple[range, Any]] = {}  # ranges whose ends are sizes
         self.loose: set[Value] = set()  # numbers of NumPy's that eager may leave Python's, as the loop goes
+        self.begun = False  # whether an attempt, outside of its regions, has done what Python would then do again
+        self.level = 0  # the regions around that attempt
+        self.effects = 0  # how many there were
         self.expected: Any = None  # while a region is replayed: the op, the results and the site of its next call
 
     def note(self, call: Call, values: Sequence[Any]) -> None:
@@ -71,13 +78,8 @@ class Frames:
         if self.frames:
             self.frames[-1].made.update(call.outs)
             self.samples.update(zip(call.outs, values, strict=True))
-            if call.op.effect:
-                raise Unkept(f"calls {call.op.path}, which has an effect", call.site)
-        elif self.kept:
-            if call.op.effect:
-                raise Unkept(f"calls {call.op.path}, which has an effect", call.site)
-            if not self.stand_ins.isdisjoint(call.reads):
-                self.stand_ins.update(call.outs)
+        elif self.kept and not self.stand_ins.isdisjoint(call.reads):
+            self.stand_ins.update(call.outs)
 
     def replayed(self, op: Op, results: Sequence[Any]) -> Any:
         """A call of a region runs again: its results are the values that they are."""
@@ -99,18 +101,23 @@ class Frames:
         if self.strict:
             raise Unkept(what, self.capture.site())
 
+    def acts(self) -> None:
+        """The code draws, which is taken back where the run gives no result, or prints, which is then left undone."""
+        self.effects += 1
+        self._begin()
+
+    def _begin(self) -> None:
+        self.begun = self.begun or len(self.frames) == self.level
+
     def cuts(self, what: str) -> None:
         """The code does, for derivatives, what a graph of operations does not say."""
         if self.frames:
             raise Unkept(what, self.capture.site())
 
     def _clean(self) -> bool:
-        """Whether the run has done nothing yet that could be seen from outside."""
+        """Whether the run has done nothing yet that could be seen from outside, but for what can be taken back."""
         capture = self.capture
-        return not (
-            self.unseen or capture.postponed or capture.written.bases or capture.generators.before or capture._instances.changed
-            or any(call.op.effect for call in self.root())
-        )  # fmt: skip
+        return not (self.unseen or capture.postponed or capture.written.bases or capture._instances.changed)
 
     def stays(self, code: types.CodeType) -> None:
         """A function is not converted."""
@@ -135,6 +142,9 @@ class Frames:
 
     def may_write(self, base: Any) -> None:
         """Raise where code in a region writes into what is not its own."""
+        self._begin()
+        if getattr(base, "_ir", None) in self.entangled:
+            raise Unkept("writes into an array that may have another name by then", self.capture.site())
         if self.frames:
             frame = self.frames[-1]
             if getattr(base, "_ir", None) not in frame.made and all(base is not own for own in frame.fresh):
@@ -168,25 +178,29 @@ class Frames:
 
     def attempt(self, key: Any, run: Callable[[], Any]) -> Any:
         """`run()`; where it cannot be kept, NotImplemented."""
-        if self.capture.failed is not None or LOCAL.levels or key in self.refused or not (self.strict or self._clean()):
+        if self.capture.failed is not None or key in self.refused or not (self.strict or self._clean()):
             return NotImplemented
+        generators = self.capture.generators
+        around = self.begun, self.level
+        self.begun, self.level = False, len(self.frames)
+        states, pending = generators.states(), list(self.capture.messages.pending)
         try:
             return run()
         except Unkept as why:
-            if isinstance(why, Retyped) and self.frames:
+            if self.begun or (isinstance(why, Retyped) and self.frames):
                 raise
             self._refuse(key, why.reason)
         except Exception as error:
             if not self.frames and self.kept:
                 raise
             self._refuse(key, f"raises {type(error).__name__}: {error}")
+            if self.begun:
+                raise Unkept(f"raises {type(error).__name__}: {error}", self.capture.site()) from error
+        finally:
+            self.begun, self.level = around[0] or (self.begun and self.level == around[1]), around[1]
+        generators.take_back(states)
+        self.capture.messages.pending[:] = pending
         return NotImplemented
-
-    def attempt_loop(self, key: Any, run: Callable[[], Any]) -> Any:
-        """`attempt`, with a word on loops that are not tried, in forward mode and of batches."""
-        if LOCAL.levels:
-            self._refuse((*key, True), "stands under gs.vmap or gs.jvp, which go through it trip by trip")
-        return self.attempt(key, run)
 
     def _refuse(self, key: Any, reason: str) -> None:
         code, line, *_ = key
@@ -207,9 +221,8 @@ class Frames:
             self._remember(tensor, ir)
 
     def _remember(self, tensor: Any, ir: Value) -> None:
-        if ir not in self.seen:
-            made = self.seen[ir] = wrap(tensor._value, tensor._node)
-            made.__class__ = type(tensor)
+        if ir not in self.seen and tensor._value is not None:
+            made = self.seen[ir] = copied(tensor)
             made._ir = ir
 
     def given(self, value: Any) -> Any:
@@ -221,5 +234,7 @@ class Frames:
 
     def _decides_later(self, pred: Any) -> bool:
         """Whether a condition is traced, and its value not known while capturing."""
-        ir = getattr(pred, "_ir", None) if isinstance(pred, Operand) else None
-        return ir is not None and (bool(self.frames) or ir in self.stand_ins)
+        ir = getattr(pred, "_ir", None) if isinstance(pred, Operand) and not levels_of(pred) else None
+        if ir is None or self.frames or ir in self.stand_ins:
+            return ir is not None
+        return self.effects > 0 and self.capture.behind_effects(pred)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ....runtime.registry import require
 from ....tracer.dispatch import apply
-from ....tracer.operand import Operand
+from ....tracer.operand import Operand, plain_shape
 from .branches import Branches
 from .lists import Collected, Listed, of_lists
 from .loops import Loops
@@ -31,6 +29,7 @@ class Regions(Loops, Branches):
                 if self.strict:
                     raise Unkept(reason, self.capture.site())
                 self.unseen = True
+                self.capture.messages.print_now()
         return NotImplemented if ours is None else ours
 
     def iadd(self, op: Any, x: Any, y: Any) -> Any:
@@ -60,12 +59,17 @@ class Regions(Loops, Branches):
         counter = len(args) == 1 and not options and is_number(args[0]) and type(args[0]._value) is int
         return args[0] if counter and self.strict else NotImplemented
 
+    def name(self, value: Any, name: str) -> None:
+        """A name is read that Python could find unbound."""
+        if getattr(value, "_ir", None) in self.unsure:
+            raise Unkept(f"reads `{name}`, which only some ways through it bind", self.capture.site())
+
     def bool_(self, *args: Any) -> Any:
         """`bool(x)`."""
         return NotImplemented
 
     def len_(self, x: Any) -> Any:
         """`len(x)`."""
-        if isinstance(x, Operand) and np.ndim(x._value):
+        if isinstance(x, Operand) and plain_shape(x):
             return x.shape[0]
         return NotImplemented

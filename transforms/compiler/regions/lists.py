@@ -109,7 +109,9 @@ class Listed(_Partial):
                 return self.later[at]
         elif isinstance(index, slice):
             self._refuse()
-        return self.array()[index]
+        rows = self.array()
+        self.regions.entangle(rows)
+        return rows[index]
 
 
 def last_of(value: Any) -> list[Any]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ....runtime.ir import Graph, Value
+from ....runtime.ir import Call, Graph, Value, type_of
 from ....runtime.regions import Loop
+from ....runtime.registry import require
+from ....runtime.rules.control import guard
 from ....tracer.modes import grad_mode
-from ....tracer.operand import Operand
+from ....tracer.operand import Operand, levels_of
+from ..effects import has_effects
 from .calls import Calls
+from .examples import covered
 from .frames import FEW, NOTHING, Frame, refuse_impure
 from .lists import Collected, Listed
 from .numbers import is_number
@@ -35,7 +40,7 @@ class Loops(Calls):
             refuse_impure(notes)
             return self._loop(lambda _, *s: body(*s), state, names, test=test, steps=None, dead=notes.get("dead", ()))
 
-        return self.attempt_loop((body.__code__, line), run)
+        return self.attempt((body.__code__, line), run)
 
     def for_(
         self, iterable: Any, body: Any, state: tuple[Any, ...], names: Sequence[str], target: Any, test: Any, line: int,
@@ -50,10 +55,11 @@ class Loops(Calls):
             refuse_impure(notes)
             if known(steps.n) and int(steps.n) < FEW:
                 raise Unkept(f"has {steps.n} trips only")
+            if not known(steps.n) and not self.runs(steps.n, or_open=True):
+                return state
             return self._loop(body, state, names, test=test, steps=steps, target=target, dead=notes.get("dead", ()))
 
-        few = known(steps.n) and int(steps.n) < FEW
-        return self.attempt((body.__code__, line), run) if few else self.attempt_loop((body.__code__, line), run)
+        return self.attempt((body.__code__, line), run)
 
     def _loop(
         self,
@@ -76,11 +82,14 @@ class Loops(Calls):
             with self.frame() as frame:
                 index = self.param(0, place_name(steps, target), frame)
                 params = start.params(lambda value, name: self.param(value, name, frame))
+                named_here = zip(start.places, params.tensors, strict=True)
+                self.unsure.update(t._ir for k, t in named_here if start.names[k] in first)
                 wish: Retyped | None = None
                 try:
                     with grad_mode(False):
                         given = named(steps, target, item(index))
                         found = Leaves(body(given, *params.state), names, start.collected)
+                        found = found.repeated_as(start.levels())
                 except Retyped as why:
                     wish = why
             if wish is not None:
@@ -100,7 +109,8 @@ class Loops(Calls):
                 raise Unkept(reason)
             elif start.must_promote(found):
                 first += start.unbound_in(found)
-                before, start = start, start.promoted(found)
+                before, start = start, start.promoted(found, params.touched(start))
+                self.reordered = self.reordered or before.levels() != start.levels()
                 promoted |= before.unlike(start)
                 loose |= self._loose_in(found)
             else:
@@ -108,10 +118,12 @@ class Loops(Calls):
         else:
             raise Unkept("has values of another type in each trip")
         n = None if steps is None else steps.n
-        first = [name for name in first if name not in dead]
+        first, promoted = [name for name in first if name not in dead], promoted - set(dead)
+        if promoted and steps is not None and not known(n):
+            self.runs(n)
         if first and (test is not None or not known(n)):
             self._runs_once(first[0], state, test, steps)
-        elif self._leaves_as_found(promoted - set(dead), test) and not test(*state):
+        elif self._leaves_as_found(promoted, test) and not self._asked(test, state):
             raise Unkept("runs no trip at first")
         if self.strict and test is not None:  # one over a range is taken to run
             loose |= promoted | self._loose_in(start)
@@ -128,18 +140,43 @@ class Loops(Calls):
 
     def _runs_once(self, name: str, state: Any, test: Any, steps: Steps | None) -> None:
         """What the loop binds is bound behind it only if there was a trip: a guard, where one may stand."""
-        if self.frames or self.kept or test is None or (steps is not None and not known(steps.n)):
+        counted = steps is None or known(steps.n) or self.runs(steps.n)
+        if counted and test is None:
+            return
+        if not counted or self.frames or self.kept:
             raise Unkept(f"binds `{name}`, which is not bound behind it where there is no trip")
-        if not test(*state):
+        if not self._asked(test, state):
             raise Unkept("runs no trip at first")
+
+    def runs(self, n: Any, or_open: bool = False) -> bool:
+        """Whether there are `n` trips, and so one: a guard, where their number follows from inputs; else `or_open`."""
+        ir = getattr(n, "_ir", None)
+        if ir is None or self.is_open(ir):
+            return or_open
+        runs = bool(n._value > 0)
+        if not (or_open and runs) and ir not in self.running:
+            self.running.add(ir)
+            asked = Value(type_of(runs))
+            site = self.capture.site()
+            self.root().append(Call(require(operator.gt), (ir, 0), (asked,), site))
+            self.root().append(Call(require(guard), (asked, "bool", runs), (Value(asked.type),), site))
+        return runs
+
+    def _asked(self, test: Any, state: Any) -> bool:
+        """The truth of a loop's test before its first trip."""
+        before = self.effects
+        answer = test(*state)
+        if self.effects != before:
+            raise Unkept("draws in its condition, and may run no trip")
+        return bool(answer)
 
     def _peel(self, body: Any, state: Any, test: Any, steps: Steps | None) -> tuple[Any, Steps | None]:
         """Run the first trip as Python does; what is left to run."""
-        if test is not None and not test(*state):
+        if test is not None and not self._asked(test, state):
             raise Unkept("runs no trip at first")
         if steps is None:
             return body(None, *state), None
-        if not known(steps.n):
+        if not known(steps.n) and not self.runs(steps.n):
             raise Unkept("may run no trip")
         return body(steps.item(0), *state), steps.rest()
 
@@ -153,33 +190,48 @@ class Loops(Calls):
         if not all(isinstance(y, Value) for y in ys):
             raise Unkept("appends what it does not trace")
         body, inv = frame.graph([index._ir, *params.before], [*outs, *ys])
-        outs_inside = [out.type for call in frame.calls for out in call.outs]
-        if all(t.kind == "python" and t.dtype.kind in "iub" for t in outs_inside):
+        pythons = self._is_pythons(frame, inv, start)
+        try:
+            condition = None if test is None else self._condition(start, test, params, body, inv, n)
+        except Unkept as why:
+            raise Unkept(NOTHING) if pythons else why from None
+        if pythons and not any(map(has_effects, filter(None, (body, condition)))):
             raise Unkept(NOTHING)
-        if not inv and not any(isinstance(capture.operand(v), Value) for v in start.carried()):
-            raise Unkept(NOTHING)
-        condition = None if test is None else self._condition(start, test, params, body, inv, n)
         written = params.written(start, found)
         starts = [capture.operand(v) for v in start.carried()]
         if any(starts[k] in body.inputs for k in written):
             raise Unkept("writes into an array that it also reads under another name")
         inv = body.inputs[1 + len(starts) :]
+        self.apart_in_loop(start, found, params, starts, inv, written)
         samples = [samples_of(v) for v in found.carried_as(start)]
         results = self.scan(
             Loop(body, condition), start.carried(), [], [self.tensor_of(v) for v in inv], n, samples, start.labels(),
             [samples_of(item) for item in items],
         )  # fmt: skip
+        for v, r in zip([*found.carried_as(start), *items], results, strict=False):
+            covered(r, levels_of(v))
         places = zip(start.places, found.carried_as(start), results, strict=False)
         for k, v, r in places:
             if start.names[k] in loose or v is not found.values[k] or self.is_loose(getattr(v, "_ir", None)):
                 self.loose.add(r._ir)
+            if getattr(found.values[k], "_ir", None) in self.unsure:
+                self.unsure.add(r._ir)
         self._keep()
         count = int(n) if test is None and known(n) else None
         lists = [
             Listed(self, start.state[k], stack, count)
             for k, stack in zip(sorted(start.collected), results[len(samples) :], strict=False)
         ]
+        runs = n is not None and (known(n) or n._ir in self.running)
+        self.shared_by_loop(start, found, params, frame, results, written, runs)
         return start.after(found, results[: len(samples)], written, lists)
+
+    def _is_pythons(self, frame: Frame, inv: list[Value], start: Leaves) -> bool:
+        """Whether a trip computes nothing but ints of Python's, or from nothing that is traced."""
+        made = [out.type for call in frame.calls for out in call.outs]
+        if all(t.kind == "python" and t.dtype.kind in "iub" for t in made):
+            return True
+        return not inv and not any(isinstance(self.capture.operand(v), Value) for v in start.carried())
 
     def _condition(
         self, start: Leaves, test: Any, params: Params, body: Graph, inv: list[Value], n: Any
@@ -194,7 +246,7 @@ class Loops(Calls):
                         "has a condition that is not traced" if tested else "has a condition that is false at once"
                     )
                 return None
-            if np.size(tested._value) != 1:
+            if np.size(tested._value) != 1 or levels_of(tested):
                 raise Unkept("decides by an array of several numbers")
             answer = self.capture.operand(tested)
         if any(t._ir is not before for t, before in zip(fresh.tensors, fresh.before, strict=True)):
@@ -230,6 +282,7 @@ class Loops(Calls):
     def range_(self, *args: Any) -> Any:
         """`range(...)` of traced numbers."""
         if any(map(is_number, args)):
+            self.capture.numbers.bound(args)
             return RangeSteps.of(args)
         if any(isinstance(n, int) and type(n) not in (int, bool) for n in args):
             made = range(*args)

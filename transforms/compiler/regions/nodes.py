@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ....runtime.ir import Call, Graph, Value, type_of
+from ....runtime.ir import Call, Graph, Value
 from ....runtime.ops import Plan
-from ....runtime.regions import COND, ITEMS, ROWS, SCAN, STACK, Branch, Loop, is_region
-from ....runtime.registry import require
-from ....tracer.dispatch import apply
-from ....tracer.graph import AccumulateGrad, Node, Pick, meta_of, next_sequence
+from ....runtime.regions import COND, ITEMS, ROWS, SCAN, STACK, Branch, Loop
+from ....tracer.graph import Node, Pick, meta_of, next_sequence
 from ....tracer.modes import LOCAL
-from ....tracer.operand import wrap
+from ....tracer.operand import Operand, wrap
+from .draws import refuse_draws_by
+from .examples import copied, covered, hidden_by, joined, over, whole
+from .forward import branch_forward, loop_forward
 from .residuals import keep, recall
 from .reverse import active_values, differentiable, needed_calls, outside_of, transposed
 from .stacks import META, stacked
+from .starts import Either, apart, as_kind, begun_anew, called, differs, empty_sum, of_numpy, owned, zeros
 from .state import plain_sample
 from .unkept import Unkept
 
@@ -26,9 +29,12 @@ __all__ = ["RegionNode", "attach"]
 
 def attach(regions: Any, call: Call, inputs: Sequence[Any], results: Sequence[Any]) -> None:
     """Put a node behind the results of a loop or a branch, where gradients are recorded."""
+    inputs = list(map(whole, inputs))
     edges = [getattr(x, "_node", None) for x in inputs]
     if not LOCAL.grad or all(edge is None for edge in edges):
         return
+    parts = call.args[1:4] if call.op is SCAN else (call.args[2],) if call.op is COND else ()
+    refuse_draws_by(call, [v for v, edge in zip(itertools.chain(*parts), edges, strict=False) if edge is not None])
     node = RegionNode(regions, call, inputs, edges, results)
     for k, (result, out) in enumerate(zip(results, call.outs, strict=True)):
         if differentiable(out):
@@ -83,12 +89,10 @@ class RegionNode(Node):
         return [(k, -1) for k in range(len(self.inputs))]
 
     def _backward(self, g: Any, saved: Any, sums: Any) -> tuple[Any, ...]:
-        if LOCAL.levels:
-            raise Unkept(
-                "takes many derivatives at once through a loop (gs.vmap, gs.hessian, gs.jacobian)", self.call.site
-            )
+        if g is None or (self.plural and all(t is None for t in g)):
+            return tuple(sums or [None] * len(self.slots))
         if self.op is ROWS:
-            return (self.regions.items(g),)
+            return (self.regions.items(g, self.call.args[1]),)
         if self.op is ITEMS:
             return (self.regions.rows(g, self.inputs[0]._value.shape[0]),)
         given = list(g) + [None] * (len(self.call.outs) - len(g))
@@ -96,13 +100,25 @@ class RegionNode(Node):
         found = (_loop_backward if self.op is SCAN else _branch_backward)(self, given, totals)
         return tuple([found.get(k) for k in self.slots])
 
+    def push(self, tangents: Sequence[Any], create_graph: bool) -> Any:
+        """How it goes forward: the tangents of its results from those of its inputs, by edge."""
+        moving = {k: t for k, t in zip(self.slots, tangents, strict=True) if t is not None}
+        if self.op is ROWS:
+            axis = self.call.args[1]
+            return self.regions.rows(moving[0], self.meta[0][axis], axis)
+        if self.op is ITEMS:
+            return self.regions.items(moving[0])
+        found = (loop_forward if self.op is SCAN else branch_forward)(self, moving)
+        return [found.get(k) for k in range(len(self.call.outs))]
+
     def input(self, k: int) -> Any:
         """An input as a Tensor, in the graph where derivatives of this are recorded in turn."""
         x = self.inputs[k]
-        made = wrap(x._value, x._node if LOCAL.grad else None)
-        made.__class__ = type(x)
-        if getattr(x, "_ir", None) is not None:
-            made._ir = x._ir
+        if not isinstance(x, Operand):
+            return x
+        made = copied(x)
+        if not LOCAL.grad:
+            made._node = None
         return made
 
     def out(self, k: int) -> Any:
@@ -129,72 +145,6 @@ def _meta(out: Value, value: Any) -> Any:
     return META if out.type.kind == STACK else meta_of(value)
 
 
-def _of_numpy(sample: Any) -> Any:
-    """A cotangent is NumPy's also where it is that of a number of Python's."""
-    return np.result_type(sample).type(sample) if isinstance(sample, (float, complex)) else sample
-
-
-def _zeros(sample: Any, like: Any = None) -> Any:
-    """A cotangent of zeros, in the dtype of what it belongs to: of `like`, a Tensor of that shape, where there is one."""
-    if type(sample) is list:
-        raise Unkept("a list in it has no cotangent in its second derivative")
-    if type(sample) is not np.ndarray:
-        return np.result_type(sample).type(0)
-    if like is None:
-        return apply(require(np.zeros), (sample.shape, sample.dtype), {})
-    return apply(require(np.zeros_like), (like,), _order(sample, like))
-
-
-def _empty_sum(sample: Any, like: Any, adds_at: bool) -> Any:
-    """Where a sum starts: at -0.0, to which adding changes no bit; a buffer that is added to at places starts at zero."""
-    if type(sample) is not np.ndarray:
-        return -np.result_type(sample).type(0)
-    if adds_at:
-        return apply(require(np.zeros_like), (like,), {} if like._value.flags.c_contiguous else {"order": "C"})
-    return apply(require(np.full_like), (like, -0.0), _order(sample, like))
-
-
-def _order(sample: Any, like: Any) -> dict[str, str]:
-    """The memory order to ask for, where it is not that of `like`."""
-    flags, have = sample.flags, like._value.flags
-    if flags.c_contiguous:
-        return {} if have.c_contiguous else {"order": "C"}
-    return {} if have.f_contiguous or not flags.f_contiguous else {"order": "F"}
-
-
-def _called(start: Any, of: Value) -> Any:
-    """A cotangent that starts here, by the name of what it belongs to."""
-    ir = getattr(start, "_ir", None)
-    if ir is not None:
-        ir.cotangent_of = of
-    return start
-
-
-def _as_kind(value: Any, sample: Any) -> Any:
-    """A cotangent that enters a loop as the kind of value, array or scalar, that each trip gives."""
-    held = value._value if hasattr(value, "_value") else value
-    if type_of(held).kind == type_of(sample).kind:
-        return value
-    if type(sample) is np.ndarray:
-        return apply(require(np.full), ((), value, sample.dtype), {})
-    return value[()]
-
-
-def _owned(start: Any, others: Sequence[Any], node: RegionNode, k: int, after: Any, calls: Sequence[Call]) -> Any:
-    """Where a cotangent starts that may end as it starts, in memory of its own if it is an argument's gradient.
-
-    `after` is what `calls`, of a trip, make of it; `others` start beside it.
-    """
-    held = getattr(start, "_value", None)
-    if type(held) is not np.ndarray or type(node.edges[node.slots.index(k)]) is not AccumulateGrad:
-        return start
-    if held.flags.writeable and all(getattr(other, "_value", None) is not held for other in others):
-        return start
-    runs = node.call.args[0].test is None and isinstance(node.call.args[4], int)
-    changes = any(after in call.outs for call in calls if not is_region(call))
-    return start if runs and changes else np.copy(start)
-
-
 def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict[int, Any]:
     """The cotangents of a loop's inputs: those of the carries are carried backward, of invariants summed, of lists listed."""
     regions, call = node.regions, node.call
@@ -208,26 +158,39 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     summed = [k for k in node.slots if k >= nc + nx]
     ys = {k: g[k] for k in range(nc, len(call.outs) - 1) if g[k] is not None}
     inputs = [regions.samples[body.inputs[0]], *[regions.sample_in(node, body, k) for k in flat]]
-    samples: dict[int, Any] = {k: g[k]._value for k in carried} | {k: _of_numpy(inputs[1 + k]) for k in summed}
+    samples: dict[int, Any] = {k: g[k]._value for k in carried} | {k: of_numpy(inputs[1 + k]) for k in summed}
+    hides: dict[int, Any] = {k: hidden_by(g[k]) for k in carried} | dict.fromkeys(summed, ())
+    if summed and loop.test is None and regions.capture.numbers.has_int(call.args[4]):
+        regions.runs(regions.tensor_of(call.args[4]))  # in eager mode nothing has a cotangent of no trip
     for _ in range(8):
         with regions.frame() as frame:
-            params = {k: regions.cotangent(samples[k], body.inputs[1 + k], frame) for k in (*carried, *summed)}
-            items = {k: regions.cotangent(t._value[0], call.outs[k].element, frame) for k, t in ys.items()}
+            params = {k: regions.cotangent(samples[k], body.inputs[1 + k], frame, hides[k]) for k in hides}
+            items = {
+                k: regions.cotangent(t._value[0], call.outs[k].element, frame, hidden_by(t)) for k, t in ys.items()
+            }
             found = transposed(
                 regions, body, inputs, {1 + k for k in active}, {k: params[k] for k in carried} | items,
                 {1 + k: params[k] for k in summed},
             )  # fmt: skip
             results = {k: found.get(1 + k) for k in (*carried, *summed, *listed)}
-            results = {k: _zeros(inputs[1 + k]) if t is None else t for k, t in results.items()}
+            results = {k: zeros(inputs[1 + k]) if t is None else t for k, t in results.items()}
+            wider = {k: joined(hides[k], hidden_by(results[k])) for k in hides}
+            results |= {k: over(results[k], levels) for k, levels in wider.items()}
         values = {k: plain_sample(t) for k, t in results.items()}
         more = [k for k in active if k < nc and k not in carried and 1 + k in found]
-        other = [k for k in (*carried, *summed) if _differs(values[k], samples[k])]
+        other = [k for k in hides if differs(values[k], samples[k]) or wider[k] != hides[k]]
         if not more and not other:
             break
         carried = sorted([*carried, *more])
-        samples |= {k: found[1 + k]._value for k in more} | {k: values[k] for k in other}
+        samples |= {k: found[1 + k]._value for k in more} | {
+            k: begun_anew(values[k], hides[k], wider[k]) for k in other
+        }
+        hides = {k: hidden_by(found[1 + k]) if k in more else wider[k] for k in (*carried, *summed)}
     else:
         raise Unkept("its reverse takes another type with each trip", call.site)
+    listed = [k for k in listed if 1 + k in found]
+    untouched = [k for k in summed if getattr(results[k], "_ir", None) is params[k]._ir]
+    summed = [k for k in summed if k not in untouched]
     outs = [regions.capture.operand(results[k]) for k in (*carried, *summed, *listed)]
     calls = needed_calls(frame.calls, outs)
     own = [params[k]._ir for k in (*carried, *summed)]
@@ -238,6 +201,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     saved = recall(body, needed, [body.inputs[0], *elements, *invariant], invariant, once)
     if LOCAL.grad or _adds_in_another_order(node, body, nc, ys):
         regions.reordered = True
+    regions.unsigned = regions.unsigned or any(g[k] is None for k in carried if hides[k])
     back = _carried_back(body, nc, saved.kept)
     for k in back:
         saved.kept.remove(body.outputs[k])
@@ -248,32 +212,37 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     kept = [node.out(keep(regions, node, body, (), v, nc)) for v in saved.kept]
     starts: list[Any] = []
     for k in carried:
-        start = _called(_zeros(samples[k], node.out(k)), body.inputs[1 + k]) if g[k] is None else g[k]
+        start = None if g[k] is None else over(g[k], hides[k])
+        if start is None:
+            start = called(zeros(samples[k], node.out(k), hides[k]), body.inputs[1 + k])
         if k in node.slots:
-            start = _owned(start, starts, node, k, outs[len(starts)], calls)
-        starts.append(_as_kind(start, samples[k]))
+            start = owned(start, starts, node, k, outs[len(starts)], calls)
+        starts.append(as_kind(start, samples[k]))
     for k in summed:
         total = sums[k]
+        if total is not None and hidden_by(total) != hides[k]:
+            total = np.copy(over(total, hides[k]), order="C")
         if total is None:
             adds = _adds_at(calls, params[k]._ir)
-            total = _called(_empty_sum(samples[k], node.input(k), adds), body.inputs[1 + k])
-        starts.append(_as_kind(_owned(total, starts, node, k, outs[len(starts)], calls), samples[k]))
+            total = called(empty_sum(samples[k], node.input(k), adds, hides[k]), body.inputs[1 + k])
+        starts.append(as_kind(owned(total, starts, node, k, outs[len(starts)], calls), samples[k]))
     n = len(starts)
     after = [body.outputs[k] for k in back]
     outs[n:n] = [body.inputs[1 + k] for k in back]
     starts += [node.out(k) for k in back]
-    reverse = Loop(
-        Graph([body.inputs[0], *own, *after, *own_items, *rows, *saved.kept, *fixed], [*saved.calls, *calls], outs),
-        None, not loop.reverse,
-    )  # fmt: skip
+    given = [body.inputs[0], *own, *after, *own_items, *rows, *saved.kept, *fixed, *saved.around]
+    reverse = Loop(Graph(given, [*saved.calls, *calls], outs), None, not loop.reverse)
     made = regions.scan(
         reverse, starts, [*ys.values(), *[node.input(nc + elements.index(v)) for v in rows], *kept],
-        [node.input(nc + nx + invariant.index(v)) for v in fixed], regions.trips_of(node),
+        [*[node.input(nc + nx + invariant.index(v)) for v in fixed], *map(regions.around, saved.around)],
+        regions.trips_of(node),
         [*[values[k] for k in (*carried, *summed)], *[regions.samples[body.inputs[1 + k]] for k in back]],
         [*[None] * n, *[v.name for v in after]], [values[k] for k in listed],
     )  # fmt: skip
     del made[n : len(starts)]
-    return dict(zip((*carried, *summed, *listed), made, strict=False))
+    places = (*carried, *summed, *listed)
+    found = {k: covered(t, hidden_by(results[k])) for k, t in zip(places, made, strict=False)}
+    return found | {k: sums[k] for k in untouched}
 
 
 def _adds_in_another_order(node: RegionNode, body: Graph, nc: int, ys: Collection[int]) -> bool:
@@ -319,11 +288,6 @@ def _active(body: Graph, nc: int, slots: Sequence[int]) -> set[int]:
         active |= more
 
 
-def _differs(a: Any, b: Any) -> bool:
-    s, t = type_of(a), type_of(b)
-    return s.kind != t.kind or s.dtype != t.dtype
-
-
 def _adds_at(calls: Sequence[Call], total: Value) -> bool:
     """Whether a sum grows by adding at places alone."""
     return set(_added(calls, total)) == {True}
@@ -359,8 +323,10 @@ def _branch_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> di
     seeds = {j: t for j, t in enumerate(g) if t is not None}
     inputs = [regions.sample_in(node, branch.then, k, first=0) for k in range(len(ins))]
     with regions.frame() as frame:
-        cotangents = {j: regions.cotangent(plain_sample(t), call.outs[j], frame) for j, t in seeds.items()}
-        totals = {k: regions.cotangent(sums[k]._value, ins[k], frame) for k in begun}
+        cotangents = {
+            j: regions.cotangent(plain_sample(t), call.outs[j], frame, hidden_by(t)) for j, t in seeds.items()
+        }
+        totals = {k: regions.cotangent(sums[k]._value, ins[k], frame, hidden_by(sums[k])) for k in begun}
     arms: list[tuple[Any, dict[int, Any]]] = []
     for graph in graphs:
         with regions.frame() as frame:
@@ -369,25 +335,21 @@ def _branch_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> di
     used = [k for k in node.slots if any(k in found for _, found in arms)]
     params = [t._ir for t in (*cotangents.values(), *totals.values())]
     bodies: list[tuple[list[Call], list[Any], Any]] = []
-    samples: list[Any] = []
-    for k in used:
-        samples.append(next(found[k]._value for _, found in arms if k in found))
-    for graph, (frame, found) in zip(graphs, arms, strict=True):
+    both = {k: Either([found.get(k) for _, found in arms], of_numpy(inputs[k])) for k in used}
+    for at, (graph, (frame, _)) in enumerate(zip(graphs, arms, strict=True)):
         with regions.frame() as extra:
-            outs = [
-                regions.capture.operand(_as_kind(found[k] if k in found else _zeros(s), s))
-                for k, s in zip(used, samples, strict=True)
-            ]
+            given = [one.of(at) for one in both.values()]
+            outs = [regions.capture.operand(t) for t in (given if regions.frames[1:] else apart(given, node, used))]
         calls = needed_calls([*frame.calls, *extra.calls], outs)
         once = active_values(graph, [ins[k] for k in active]) if LOCAL.grad else set()
         bodies.append((calls, outs, recall(graph, outside_of(calls, outs, params), ins, (), once)))
     read: dict[Value, Any] = {}
     for graph, other, (_, _, saved) in zip(graphs, graphs[::-1], bodies, strict=True):
-        read |= {v: node.input(ins.index(v)) for v in saved.read}
+        read |= {v: regions.around(v) for v in saved.around} | {v: node.input(ins.index(v)) for v in saved.read}
         read |= {v: node.out(keep(regions, node, graph, (other,), v, None)) for v in saved.kept}
     made = [Graph([*params, *read], [*saved.calls, *calls], outs) for calls, outs, saved in bodies]
     results = regions.cond(
         Branch(*made), regions.tensor_of(call.args[1]), [*seeds.values(), *[sums[k] for k in begun], *read.values()],
-        samples, [None] * len(used),
+        [one.sample for one in both.values()], [None] * len(used),
     )  # fmt: skip
-    return dict(zip(used, results, strict=True))
+    return {k: covered(t, both[k].hides) for k, t in zip(used, results, strict=True)}

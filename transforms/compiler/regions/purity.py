@@ -12,6 +12,7 @@ import numpy as np
 
 from ....runtime.registry import lookup
 from ....tracer.operand import Operand
+from ...namespaces import makes_generators
 from ...scope import all_code, is_user_function, watched
 
 __all__ = ["impure"]
@@ -104,7 +105,8 @@ def _of_function(f: types.FunctionType, capture: Any) -> str | None:
     if _computes(module, f.__name__):
         return None
     wrapped = getattr(f, "__wrapped__", None)
-    if wrapped is not None and isinstance(getattr(wrapped, "__self__", None), np.random.Generator):
+    random = module.startswith("numpy.random") and f.__name__ in ("default_rng", "ranf", "sample", "seed")
+    if random or makes_generators(type(getattr(wrapped, "__self__", None))):
         return None  # a draw, which asks the recorder itself
     return f"calls `{f.__qualname__}` of {module}, which it does not look into"
 

@@ -19,10 +19,11 @@ _CHEAP = frozenset(
 class Recalled:
     """How the values are had that a reverse reads: by calls made again, from inputs of the region, or kept by it."""
 
-    def __init__(self, calls: list[Call], read: list[Value], kept: list[Value]) -> None:
+    def __init__(self, calls: list[Call], read: list[Value], kept: list[Value], around: list[Value]) -> None:
         self.calls = calls  # made again
         self.read = read  # inputs of the region
         self.kept = kept  # values inside, or inputs that change from trip to trip
+        self.around = around  # values from around it, whose sizes it asks for
 
 
 def recall(
@@ -34,6 +35,7 @@ def recall(
     """
     maker = {out: call for call in graph.calls for out in call.outs}
     free, fixed = set(given), set(invariant)
+    known = {*graph.inputs, *maker}
     for call in graph.calls:
         if is_region(call) or call.op.effect or call.op.may_raise or not once.isdisjoint(call.outs):
             continue
@@ -47,10 +49,13 @@ def recall(
     again: set[Call] = set()
     read: dict[Value, None] = {}
     kept: dict[Value, None] = {}
+    around: dict[Value, None] = {}
     waiting = list(needed)[::-1]
     while waiting:
         v = waiting.pop()
-        if v not in free:
+        if v not in known:
+            around[v] = None
+        elif v not in free:
             kept[v] = None
         elif v not in maker:
             read[v] = None
@@ -58,7 +63,7 @@ def recall(
             again.add(maker[v])
             waiting += reversed(maker[v].reads)
     calls = [Call(call.op, call.args, call.outs, call.site, True, True) for call in graph.calls if call in again]
-    return Recalled(calls, list(read), list(kept))
+    return Recalled(calls, list(read), list(kept), list(around))
 
 
 def keep(regions: Any, node: Any, graph: Graph, others: Sequence[Graph], v: Value, carries: int | None) -> int:

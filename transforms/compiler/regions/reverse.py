@@ -1,21 +1,22 @@
-"""The reverse of a region: its graph replayed on Tensors, and the engine run over what that records."""
+"""The derivatives of a region: its graph replayed on Tensors, and the engine run over what that records, either way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
 from ....runtime.regions import COND, ITEMS, ROWS, SCAN, STACK, is_region
 from ....tracer import dispatch
 from ....tracer.engine import run_backward
+from ....tracer.forward import run_forward
 from ....tracer.graph import AccumulateGrad
 from ....tracer.modes import grad_mode
 from ....tracer.operand import wrap
 from .stacks import META, stacked
 from .unkept import Unkept
 
-__all__ = ["active_values", "differentiable", "needed_calls", "outside_of", "transposed"]
+__all__ = ["active_values", "differentiable", "moved", "needed_calls", "outside_of", "transposed"]
 
 
 def differentiable(v: Value) -> bool:
@@ -41,6 +42,32 @@ def transposed(
 
     What is recorded is the reverse alone: the calls of the graph itself get the values that they have.
     """
+    space, edges = _replayed(regions, graph, samples, active)
+    roots = [(edges[k], total) for k, total in sums.items()]
+    for j, seed in seeds.items():
+        out = graph.outputs[j]
+        node = space[out]._node if isinstance(out, Value) else None
+        if node is not None:
+            roots.append((node, seed))
+    if not roots:
+        return {}
+    found = run_backward(roots, dict.fromkeys(edges.values()), retain_graph=True, create_graph=False)
+    return {k: found[edge] for k, edge in edges.items() if edge in found}
+
+
+def moved(regions: Any, graph: Graph, samples: Sequence[Any], tangents: dict[int, Any]) -> dict[int, Any]:
+    """The tangents of the outputs, by position, from those of the inputs; what is recorded is what makes them alone."""
+    space, edges = _replayed(regions, graph, samples, tangents)
+    nodes = {j: space[out]._node for j, out in enumerate(graph.outputs) if isinstance(out, Value)}
+    nodes = {j: node for j, node in nodes.items() if node is not None}
+    found = run_forward(list(nodes.values()), {edges[k]: t for k, t in tangents.items()}, create_graph=False)
+    return {j: found[node] for j, node in nodes.items() if node in found}
+
+
+def _replayed(
+    regions: Any, graph: Graph, samples: Sequence[Any], active: Collection[int]
+) -> tuple[dict[Value, Any], dict[int, Any]]:
+    """A graph run again on Tensors, its values as they are known: them, and the nodes of the inputs `active`."""
     frame = regions.frames[-1]
     space: dict[Value, Any] = {}
     edges: dict[int, Any] = {}
@@ -55,16 +82,7 @@ def transposed(
     with grad_mode(True):
         for call in list(graph.calls):
             _replay(regions, call, space)
-    roots = [(edges[k], total) for k, total in sums.items()]
-    for j, seed in seeds.items():
-        out = graph.outputs[j]
-        node = space[out]._node if isinstance(out, Value) else None
-        if node is not None:
-            roots.append((node, seed))
-    if not roots:
-        return {}
-    found = run_backward(roots, dict.fromkeys(edges.values()), retain_graph=True, create_graph=False)
-    return {k: found[edge] for k, edge in edges.items() if edge in found}
+    return space, edges
 
 
 def tensor_for(ir: Value, sample: Any) -> Any:
@@ -94,7 +112,7 @@ def _replay(regions: Any, call: Call, space: dict[Value, Any]) -> None:
         attach(regions, call, inputs, results)
         space.update(zip(call.outs, results, strict=True))
         return
-    if not any(map(differentiable, call.outs)):
+    if call.op.effect or not any(map(differentiable, call.outs)):
         space.update({out: tensor_for(out, samples[out]) for out in call.outs})
         return
     bound = tuple([map_values(a, space.__getitem__) for a in call.args])

@@ -21,6 +21,8 @@ class Stack(Tensor):
 
     __slots__ = ()
 
+    _levels: tuple[Any, ...]  # the vmaps whose axes each item hides
+
     @property
     def shape(self) -> Any:
         """None: what the engine compares."""

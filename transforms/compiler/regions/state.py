@@ -10,10 +10,11 @@ import numpy as np
 from ....runtime.ir import Type, type_of
 from ....runtime.registry import require
 from ....tracer.dispatch import apply
-from ....tracer.operand import Operand, levels_of, wrap
+from ....tracer.operand import Operand, levels_of
 from ....tracer.rebinding import rebind
 from ...trees import flatten, unflatten
 from ..control.operators import Undefined
+from .examples import copied, covered, joined, over
 from .lists import GROWN, Collected, last_of
 from .unkept import Retyped, Unkept
 
@@ -73,9 +74,6 @@ class Leaves:
             self.structures.append((structure, len(leaves)))
             self.values += leaves
             self.names += [name] if structure is None else [f"{name}_{k}" for k in range(len(leaves))]
-        for value in self.values:
-            if isinstance(value, Operand) and levels_of(value):
-                raise Unkept("runs under gs.vmap")
 
     def _state(self, values: Sequence[Any]) -> tuple[Any, ...]:
         found, at = [], 0
@@ -109,7 +107,8 @@ class Leaves:
         """Inputs of a region in place of the carried leaves."""
         values, tensors = list(self.values), []
         for k in self.places:
-            values[k] = make(plain_sample(self.values[k]), _label(self.names[k]))
+            made = make(plain_sample(self.values[k]), _label(self.names[k]))
+            values[k] = covered(made, levels_of(self.values[k]))
             tensors.append(values[k])
         return Params(self._state(values), tensors)
 
@@ -119,11 +118,7 @@ class Leaves:
         for k in self.places:
             old = self.values[k]
             if isinstance(old, Operand):
-                new = wrap(old._value, old._node)
-                new.__class__ = type(old)
-                if getattr(old, "_ir", None) is not None:
-                    new._ir = old._ir
-                values[k] = new
+                new = values[k] = covered(copied(old), levels_of(old))
                 frame.fresh.append(new)
             tensors.append(values[k])
         return Params(self._state(values), tensors)
@@ -155,33 +150,48 @@ class Leaves:
                 if a is not b and not (type(a) is type(b) is str and a == b):
                     return f"gives `{name}` another {_word(a)} with each trip"
                 continue
-            before, after = _type(a), _type(_as(b, a))
-            if before.shape != after.shape:
-                return f"finds `{name}` of shape {before.shape}, and leaves it of shape {after.shape}"
+            before, after = _shape(a), _shape(_as(b, a))
+            if before != after:
+                return f"finds `{name}` of shape {before}, and leaves it of shape {after}"
         return None
 
     def may_peel(self, found: Leaves) -> bool:
         """Whether the first trip alone may give a variable its shape."""
         return len(self.values) == len(found.values) and any(
-            _is_carried(a) and _is_carried(b) and _type(a).shape != _type(b).shape
+            _is_carried(a) and _is_carried(b) and _shape(a) != _shape(b)
             for a, b in zip(self.values, found.values, strict=True)
         )
 
     def must_promote(self, found: Leaves) -> bool:
         """Whether a variable must start as another type to keep it."""
         return any(
-            (is_unbound(a) and _is_carried(b)) or (_is_carried(a) and not _alike(_type(a), _type(_as(b, a))))
+            (is_unbound(a) and _is_carried(b))
+            or (_is_carried(a) and (levels_of(a) != levels_of(b) or not _alike(_type(a), _type(_as(b, a)))))
             for a, b in zip(self.values, found.values, strict=True)
         )
 
-    def promoted(self, found: Leaves) -> Leaves:
-        """The state that starts with the types it has after a trip."""
+    def repeated_as(self, wanted: dict[int, Any], written: Sequence[int] = ()) -> Leaves:
+        """The state with a value for each example of these vmaps, by leaf, where it has one for all of them."""
+        for k, v in enumerate(self.values):
+            if _is_carried(v) and not set(wanted.get(k, ())) <= set(levels_of(v)):
+                if k in written:
+                    rebind(v, np.copy(over(v, wanted[k])))
+                else:
+                    self.values[k] = over(v, wanted[k])
+        return self
+
+    def levels(self) -> dict[int, Any]:
+        """The vmaps whose axes its leaves hide."""
+        return {k: levels_of(v) for k, v in enumerate(self.values) if levels_of(v)}
+
+    def promoted(self, found: Leaves, written: Sequence[int] = ()) -> Leaves:
+        """The state that starts with the types it has after a trip, which has `written` into some leaves."""
         made = Leaves((), ())
         made.state, made.variables, made.collected = self.state, self.variables, self.collected
         made.names, made.structures = self.names, self.structures
         made.values = [
-            _promoted(a, b, name) if _is_carried(b) else a
-            for a, b, name in zip(self.values, found.values, self.names, strict=True)
+            _promoted(*_repeated(a, b, k in written), name) if _is_carried(b) else a
+            for k, (a, b, name) in enumerate(zip(self.values, found.values, self.names, strict=True))
         ]
         return made
 
@@ -236,6 +246,8 @@ class Leaves:
                 found.append((k, a, None))
             elif _is_carried(a) and _is_carried(b):
                 x, y = _as(a, b), _as(b, a)
+                if levels_of(x) != levels_of(y):
+                    raise Unkept(f"gives `{name or 'its value'}` for each example in one branch alone")
                 if not _alike(_type(x), _type(y)):
                     sides = f"{_said(_type(x))} in one branch and {_said(_type(y))} in the other"
                     words = f"gives `{name or 'its value'}` as {sides}"
@@ -284,6 +296,11 @@ class Params:
         self.state = state
         self.tensors = tensors
         self.before: list[Any] = [getattr(t, "_ir", None) for t in tensors]  # the values that they are at first
+
+    def touched(self, start: Leaves) -> list[int]:
+        """The leaves that the region has written into."""
+        pairs = zip(start.places, self.tensors, self.before, strict=True)
+        return [k for k, tensor, before in pairs if getattr(tensor, "_ir", None) is not before]
 
     def written(self, start: Leaves, found: Leaves) -> list[int]:
         """Which of the carried the region wrote into; raises Unkept where such an array is given up for another."""
@@ -336,12 +353,31 @@ def _as(value: Any, other: Any) -> Any:
     return value
 
 
+def _shape(value: Any) -> tuple[int, ...]:
+    """The shape of one example."""
+    return _type(value).shape[len(levels_of(value)) :]
+
+
+def _repeated(a: Any, b: Any, written: bool) -> tuple[Any, Any]:
+    """`a` for each example that `b` knows, in memory of its own; itself, as a first write leaves it, if `written`; and `b`."""
+    levels = joined(levels_of(a), levels_of(b))
+    if is_unbound(a) or not _is_carried(a) or levels == levels_of(a):
+        return a, b
+    if not written:
+        return np.copy(over(a, levels), order="C"), b
+    if getattr(a, "_caller", None) is not None or getattr(a, "_view", None) is not None:
+        raise Unkept("writes a value for each example into an array of all of them")
+    rebind(a, np.copy(over(a, levels)))
+    return a, b
+
+
 def _promoted(a: Any, b: Any, name: str) -> Any:
     """`a` as the type of `b`."""
     t = _type(b)
     if is_unbound(a):
         if t.kind == "array":
-            return apply(require(np.zeros), (t.shape, t.dtype), {})
+            shape = (*[level.size for level in levels_of(b)], *_shape(b))
+            return covered(apply(require(np.zeros), (shape, t.dtype), {}), levels_of(b))
         return t.dtype.type(0) if t.kind == "scalar" else type(plain_sample(b))(0)
     before = _type(a)
     if _alike(before, t):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ....tracer.operand import Operand
+from ....tracer.operand import Operand, plain_shape
 from .lists import Listed
 
 __all__ = ["Backward", "Counted", "RangeSteps", "Steps", "Together", "known", "named", "place_name", "steps_of"]
@@ -43,14 +43,30 @@ class RangeSteps(Steps):
             return cls(0, 1, args[0])
         if len(args) == 2:
             return cls(args[0], 1, args[1] if type(args[0]) is int and not args[0] else args[1] - args[0])
-        return NotImplemented
+        start, stop, step = args
+        if type(step) is not int or not step:
+            return NotImplemented
+        return cls(start, step, (stop - start + (step - 1 if step > 0 else step + 1)) // step)
 
     def item(self, i: Any) -> Any:
         found = i if self.step == 1 else i * self.step
         return found if type(self.start) is int and not self.start else self.start + found
 
+    def plain(self) -> range:
+        """What Python would have made."""
+        return range(self.start, self.start + self.step * self.n, self.step)
+
     def __iter__(self) -> Iterator[Any]:
-        return iter(range(self.start, self.start + self.step * self.n, self.step))
+        return iter(self.plain())
+
+    def __len__(self) -> int:
+        return len(self.plain())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.plain()[index]
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self.plain()
 
 
 class Rows(Steps):
@@ -142,6 +158,6 @@ def steps_of(iterable: Any) -> Steps | None:
         return RangeSteps(iterable.start, iterable.step, len(iterable))
     if isinstance(iterable, Listed):
         return Rows(iterable.array())
-    if isinstance(iterable, Operand) and len(iterable._value.shape if hasattr(iterable._value, "shape") else ()):
+    if isinstance(iterable, Operand) and plain_shape(iterable):
         return Rows(iterable)
     return None

@@ -52,6 +52,8 @@ def write_cond(emitter: Emitter, call: Call) -> None:
     note_lengths(emitter, call, lengths)
     then, orelse = arms
     if not then and not orelse:
+        if emitter.order.has_effect(emitter, pred):
+            emitter.add(gast.Expr(value=test), call)
         return
     chosen = _choice(emitter, call, test, then, orelse)
     if chosen is not None:
@@ -120,7 +122,7 @@ def _choice(emitter: Emitter, call: Call, test: Any, then: Entries, orelse: Entr
         return None
     if isinstance(one.value, gast.IfExp) or isinstance(other.value, gast.IfExp):
         return None
-    if to_source(one.value) == to_source(other.value):
+    if to_source(one.value) == to_source(other.value) and not emitter.order.has_effect(emitter, call.args[1]):
         return assign(name, one.value)
     value = gast.IfExp(test=test, body=one.value, orelse=other.value)
     room = emitter.indent + 4 * call.quiet + len(f"{name} = ") + width(value)

@@ -21,6 +21,7 @@ from .layout import WIDTH
 from .literals import constant_tree, given_tree, in_place_of
 from .loops import write_scan
 from .naming import Cotangents, Names, name_values
+from .order import Order
 from .printer import note, to_source
 from .region import changed, is_deferred, is_read_once, put_on_stacks, variables_for
 from .release import released
@@ -34,7 +35,7 @@ from .stores import STORE, stored_late, with_stores, write_store, written_early
 from .terms import BINARY, is_real, term
 from .tile_loops import write_loop
 from .tiles import tiled
-from .weak import SPREADING, STORING, is_plain_size, weak_numbers
+from .weak import SPREADING, is_plain_size, weak_numbers
 from .widths import width, width_around
 
 __all__ = ["Emitter", "emit", "printed"]
@@ -133,6 +134,7 @@ class Emitter:
         self.weak = weak_numbers(graph)
         self.plain_sizes = {v for v in self.weak if is_plain_size(self.maker[v], self.users.get(v, []))}
         self.folded: set[Value] = set()
+        self.order = Order(graph)
 
     # the function
     def function(self, name: str, docstring: str) -> Any:
@@ -198,7 +200,7 @@ class Emitter:
         if out in self.pieces:
             self.add(gast.Assign(targets=[self.pieces[out]], value=tree, type_comment=None), call)
             return
-        if self.folds(call, out, tree):
+        if self.folds(call, out, tree) and self.order.may_wait(self, call, out):
             self.trees[out] = tree
             self.folded.add(out)
             return
@@ -261,8 +263,6 @@ class Emitter:
         """Whether a value is written inside the one expression that uses it."""
         if call.op.path in ("shape", "size", "count"):
             return True  # x.shape costs nothing and says what it is
-        if call.op.effect:
-            return False
         if out in self.outputs and self.uses[out] == 2 and call.op.n_out == 1:
             return is_deferred(self, call, tree)
         if out in self.wishes or out in self.buffers or out in self.outputs or not self.uses.get(out):
@@ -337,7 +337,7 @@ class Emitter:
     # ops of ours
     def inlined(self, tree: Any, call: Call, renamed: dict[str, str]) -> Any:
         """A piece of the body of an op of ours with its arguments in it."""
-        return inlined(tree, call, renamed, self.stored if call.op.name in STORING else self.tree, self.index)
+        return inlined(tree, call, renamed, self.tree if call.op.stores is None else self.stored, self.index)
 
     def stored(self, x: Any) -> Any:
         """An argument that is written into an array, which has its own dtype."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import gast
 import numpy as np
 
 from ....runtime.ir import Call, Value
+from ....runtime.user_ops import text_name
 
 __all__ = ["constant_tree", "given_tree", "in_place_of", "joined_text", "new_axis"]
 
@@ -75,6 +77,10 @@ def constant_tree(x: Any) -> Any:
         return gast.Tuple(elts=[constant_tree(e) for e in x], ctx=gast.Load())
     if type(x) is list:
         return gast.List(elts=[constant_tree(e) for e in x], ctx=gast.Load())
+    if isinstance(x, types.FunctionType):  # of the user's, which the text imports
+        return gast.Name(
+            id=text_name(f"{x.__module__}.{x.__name__}"), ctx=gast.Load(), annotation=None, type_comment=None
+        )
     if isinstance(x, slice):
         return gast.Call(
             func=gast.Name(id="slice", ctx=gast.Load(), annotation=None, type_comment=None),

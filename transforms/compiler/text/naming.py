@@ -16,7 +16,7 @@ from ....runtime.regions import SCAN
 from ....runtime.user_ops import USERS, text_name
 from ....tracer.site import Site
 
-__all__ = ["Cotangents", "Names", "line_text", "name_values", "parse_code", "span_of"]
+__all__ = ["Cotangents", "Names", "function_name", "line_text", "name_values", "parse_code", "span_of"]
 
 _RESERVED = frozenset([*dir(builtins), *keyword.kwlist, *keyword.softkwlist, "np", "scipy", "_"])
 
@@ -267,3 +267,13 @@ def parse_code(code: types.CodeType) -> tuple[Any, int] | None:
 def line_text(site: Site) -> str:
     """The user's line, without what it says to tools."""
     return _PRAGMA.sub("", linecache.getline(site.code.co_filename, site.line).strip())
+
+
+def function_name(function: Any) -> str:
+    """What a generated function is called: as the user's, with the transforms of it."""
+    suffix = ""
+    while hasattr(type(function), "__gradscribe_transform__"):
+        suffix = f"_{function.kind}{suffix}" if function.kind != "compile" else suffix
+        function = function.function
+    name = getattr(function, "__name__", type(function).__name__)
+    return ("function" if not name.isidentifier() else name) + suffix

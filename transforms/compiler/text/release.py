@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import gast
@@ -12,6 +13,7 @@ from ....runtime.regions import is_region
 from ..passes.rewrite import may_be_view
 from .blocks import Block
 from .forks import Fork
+from .layout import WIDTH
 from .tile_loops import Loop
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["released"]
 
 WORTH = 1 << 18  # bytes that the peak must come down by
-PART = 16  # what is smaller than this part of the peak is not worth a word
+PART = 64  # what is smaller than this part of the peak is not worth a word
 
 Entries = list[tuple[Any, Call]]
 
@@ -45,22 +47,30 @@ def released(emitter: Emitter) -> Entries:
             continue
         made.append([name for name in names if name in memory.roots and name not in seen])
         seen.update(names)
+    best = _peak(memory, made, last)
+    if memory.bytes([name for names in made for name in names]) < best + WORTH:
+        return entries
+    made = [[name for name in names if memory.bytes([name]) * PART > best] for names in made]
+    best = _peak(memory, made, last)
+    held: list[str] = []
+    found: Entries = []
+    for k, (new, entry) in enumerate(zip(made, entries, strict=True)):
+        dead = [name for name in held if last[name] < k]
+        if memory.bytes(held + new) > best and memory.bytes(held) > memory.bytes([n for n in held if n not in dead]):
+            found += _deleted(dead, entry[1], found[-1][1] if found else None)
+            held = [name for name in held if name not in dead]
+        held += new
+        found.append(entry)
+    return found
+
+
+def _peak(memory: _Memory, made: list[list[str]], last: dict[str, int]) -> int:
+    """The most that is alive at once if each variable goes at its last use."""
     best, alive = 0, list[str]()
     for k, new in enumerate(made):
         alive = [name for name in alive if last[name] >= k] + new
         best = max(best, memory.bytes(alive))
-    if memory.bytes([name for names in made for name in names]) < best + WORTH:
-        return entries
-    held: list[str] = []
-    found: Entries = []
-    for k, (new, entry) in enumerate(zip(made, entries, strict=True)):
-        dead = [name for name in held if last[name] < k and memory.bytes([name]) * PART > best]
-        if memory.bytes(held + new) > best and memory.bytes(held) > memory.bytes([n for n in held if n not in dead]):
-            found.append(_deleted(dead, entry[1], found[-1][1] if found else None))
-            held = [name for name in held if name not in dead]
-        held += [name for name in new if memory.bytes([name]) * PART > best]
-        found.append(entry)
-    return found
+    return best
 
 
 class _Memory:
@@ -121,9 +131,12 @@ def _names(statement: Any) -> dict[str, None]:
     return dict.fromkeys(node.id for part in parts for node in gast.walk(part) if isinstance(node, gast.Name))
 
 
-def _deleted(names: list[str], call: Call, before: Call | None) -> tuple[Any, Call]:
-    """`del a, b`, on the line of the statement before it where that stands in the same block."""
+def _deleted(names: list[str], call: Call, before: Call | None) -> Entries:
+    """`del a, b`, in as many lines as it takes, on the line of the statement before it where that stands in the same block."""
     beside = call if before is None or (before.quiet, before.backward) != (call.quiet, call.backward) else before
     about = Call(call.op, (), (), beside.site, call.backward, call.quiet)
-    targets = [gast.Name(id=name, ctx=gast.Del(), annotation=None, type_comment=None) for name in names]
-    return gast.Delete(targets=targets), about
+    lines = [
+        [gast.Name(id=name.strip(","), ctx=gast.Del(), annotation=None, type_comment=None) for name in line.split()]
+        for line in textwrap.wrap(", ".join(names), WIDTH - len("        del "))
+    ]
+    return [(gast.Delete(targets=line), about) for line in lines]

@@ -13,9 +13,8 @@ from ....runtime.ops import Op
 from ....runtime.regions import SCAN, is_region
 from ....runtime.user_ops import is_users
 from ..passes.rewrite import key_of
-from .weak import STORING
 
-__all__ = ["is_apart", "is_fresh", "last_writers", "reads_first", "reused", "ufunc_of"]
+__all__ = ["is_apart", "is_dense", "is_fresh", "last_writers", "reads_first", "reused", "ufunc_of"]
 
 LARGE = 1 << 16  # bytes; below, a new array costs less than the keyword `out=`
 
@@ -51,7 +50,7 @@ def reused(graph: Graph, given: Collection[Value] = (), own: Collection[Value] =
             dead = fresh and v not in shown and last[v] is call
             added = v in own and out in results and bool(call.backward) and call.op.infix == "+"
             worth = added or out.over is v or math.prod(v.type.shape) * v.type.dtype.itemsize >= LARGE
-            if dead and worth and v.type == out.type and _is_dense(v):
+            if dead and worth and v.type == out.type and is_dense(v):
                 found[call] = v
                 break
     return found
@@ -122,15 +121,14 @@ def makes_new_memory(call: Call) -> bool:
 _MAY_BE_VIEWS = frozenset(["np.einsum", "np.nan_to_num"])
 _OF_SHAPES = frozenset(["shape", "size", "count"])
 _FILLED = frozenset(["np.zeros", "np.ones", "np.full", "np.empty", "np.zeros_like", "np.ones_like", "np.full_like"])
-_WRITTEN = STORING | {"add_place"}
 
 
 def is_fresh(call: Call) -> bool:
     """Whether what a call gives lies in memory of its own."""
-    return makes_new_memory(call) or call.op.path in _FILLED or call.op.name in _WRITTEN
+    return makes_new_memory(call) or call.op.path in _FILLED or call.op.fresh
 
 
-def _is_dense(v: Value) -> bool:
+def is_dense(v: Value) -> bool:
     """Whether an array has no gaps. Not complex ones: their products differ in the last bit over themselves."""
     kind, dtype, shape, strides = v.type
     if kind != "array" or dtype.kind == "c":

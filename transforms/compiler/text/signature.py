@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Signature", "children", "parameter_names", "printable"]
+__all__ = ["Signature", "children", "dataclasses_in", "parameter_names", "printable"]
 
 
 def parameter_names(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
@@ -60,6 +60,15 @@ def children(tree: Any) -> list[tuple[Any, Any]] | None:
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         return [(("." + f.name), getattr(tree, f.name)) for f in dataclasses.fields(tree)]
     return None
+
+
+def dataclasses_in(value: Any) -> set[type]:
+    """The classes of the dataclasses and named tuples in an argument."""
+    parts = children(value)
+    if parts is None:
+        return set()
+    own = {type(value)} if dataclasses.is_dataclass(value) or hasattr(value, "_fields") else set()
+    return own.union(*[dataclasses_in(v) for _, v in parts])
 
 
 def printable(tree: Any) -> bool:

@@ -10,6 +10,7 @@ from ....runtime.ir import Call, Value
 from ..passes.rewrite import is_elementwise
 from .inlining import body_of
 from .literals import constant_tree, joined_text, new_axis
+from .selections import selected
 from .signs import SIGNED, negated
 from .spelling import spelled
 
@@ -75,7 +76,8 @@ def term(emitter: Emitter, call: Call) -> Any:
     if op.path == "np.copy" and args[0].type.kind == "array" and op.call_form(args)[1] == {"order": "C"}:
         copy = gast.Attribute(value=emitter.tree(args[0]), attr="copy", ctx=gast.Load())
         return gast.Call(func=copy, args=[], keywords=[])
-    return spelled(call, lambda a: emitter.tree(a, call))
+    found = selected(emitter, call) if op.path == "np.where" else None
+    return spelled(call, lambda a: emitter.tree(a, call)) if found is None else found
 
 
 def _takes_index(emitter: Emitter, call: Call) -> bool:

@@ -8,11 +8,8 @@ import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, values_in
 
-__all__ = ["SPREADING", "STORING", "is_plain_size", "weak_numbers"]
+__all__ = ["SPREADING", "is_plain_size", "weak_numbers"]
 
-STORING = frozenset(  # into an array of its own dtype
-    ["place", "scatter", "index_set", "index_add", "index_add_at", "place_picked", "add_picked"]
-)
 SPREADING = frozenset(["np.broadcast_to", "np.expand_dims", "np.full"])  # of a Python float they make float64
 _WEAKLY = frozenset(["+", "-", "*", "/"])
 
@@ -32,9 +29,7 @@ def weak_numbers(graph: Graph) -> set[Value]:
     found: set[Value] = set()
 
     def strengthened(out: Value, user: Call) -> bool:
-        if user.op.path in SPREADING or user.outs[0] in found:
-            return True
-        if user.op.name in STORING:
+        if user.op.path in SPREADING or user.op.stores is not None or user.outs[0] in found:
             return True
         others = [a for a in user.args if isinstance(a, Value) and a is not out and a not in found]
         if user.op.path == "np.where":
