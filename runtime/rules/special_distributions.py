@@ -17,6 +17,7 @@ from scipy import special
 from ..ops import Kind
 from ..registry import composed, op, primitive, rule
 from .special_integrals import beta_density, boxcox_slope, gamma_density
+from .support import widened
 
 elementwise = Kind.elementwise
 
@@ -118,7 +119,8 @@ rule(
 
 def tukey_slope(lmbda: Any, out: Any) -> Any:
     """The slope of the quantiles (out**lmbda - (1 - out)**lmbda) / lmbda, of which `special.tklmbda` is the inverse."""
-    return out ** (lmbda - 1) + (1 - out) ** (lmbda - 1)
+    power = widened(lmbda, out) - 1
+    return out**power + (1 - out) ** power
 
 
 # Derivatives of Bessel functions: sums of the functions of neighbouring orders.

@@ -15,6 +15,7 @@ from scipy import special
 from ..ops import Kind
 from ..registry import op, rule
 from .special_integrals import both, ratio
+from .support import widened
 
 elementwise = Kind.elementwise
 
@@ -54,15 +55,15 @@ def incomplete_slope(phi: Any, m: Any, first: bool) -> Any:
 op(special.ellipkinc, "phi, m", elementwise)
 rule(
     special.ellipkinc,
-    phi=lambda g, phi, m: g / np.sqrt(1 - m * np.sin(phi) ** 2),
-    m=lambda g, phi, m: g * incomplete_slope(phi, m, True),
+    phi=lambda g, phi, m, out: g / np.sqrt(1 - m * np.sin(widened(phi, out)) ** 2),
+    m=lambda g, phi, m, out: g * incomplete_slope(widened(phi, out), widened(m, out), True),
 )
 
 op(special.ellipeinc, "phi, m", elementwise)
 rule(
     special.ellipeinc,
-    phi=lambda g, phi, m: g * np.sqrt(1 - m * np.sin(phi) ** 2),
-    m=lambda g, phi, m: g * incomplete_slope(phi, m, False),
+    phi=lambda g, phi, m, out: g * np.sqrt(1 - m * np.sin(widened(phi, out)) ** 2),
+    m=lambda g, phi, m, out: g * incomplete_slope(widened(phi, out), widened(m, out), False),
 )
 
 # Jacobi's functions.
@@ -70,6 +71,7 @@ rule(
 
 def jacobi_slopes(m: Any, sn: Any, cn: Any, dn: Any, phi: Any) -> tuple[Any, ...]:
     """The slopes of sn, cn, dn and the amplitude in m: u = F(phi, m) stays."""
+    m = widened(m, sn)
     moved = -dn * incomplete_slope(phi, m, True)
     return cn * moved, -sn * moved, -sn * (sn + 2 * m * cn * moved) / (2 * dn), moved
 

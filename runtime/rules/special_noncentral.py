@@ -39,7 +39,7 @@ def chi_squared_density(x: Any, df: Any, nc: Any, out: Any) -> Any:
 
 def chi_squared_shift(x: Any, df: Any, nc: Any, out: Any) -> Any:
     """The slope of `special.chndtr`, which is `out`, in nc."""
-    return (special.chndtr(x, df + 2, nc) - out) / 2
+    return (special.chndtr(x, widened(df, out) + 2, nc) - out) / 2
 
 
 op(special.chndtr, "x, df, nc", elementwise)
@@ -61,7 +61,8 @@ rule(
 
 def fisher_density(dfn: Any, dfd: Any, nc: Any, f: Any, out: Any) -> Any:
     """The slope of `special.ncfdtr` in f, of the dtype of `out`."""
-    a, b, nc, whole = widened(dfn, out) / 2, widened(dfd, out) / 2, widened(nc, out), dfn * f + dfd
+    dfn, dfd, nc, f = [widened(v, out) for v in (dfn, dfd, nc, f)]
+    a, b, whole = dfn / 2, dfd / 2, dfn * f + dfd
     x = dfn * f / whole
     weight = np.exp(-nc / 2) * special.hyp1f1(a + b, a, nc * x / 2)
     return (beta_density(a, b, x, out) * weight * (dfn * dfd / whole**2)).astype(out.dtype)
@@ -69,6 +70,7 @@ def fisher_density(dfn: Any, dfd: Any, nc: Any, f: Any, out: Any) -> Any:
 
 def fisher_shift(dfn: Any, dfd: Any, nc: Any, f: Any, out: Any) -> Any:
     """The slope of `special.ncfdtr`, which is `out`, in nc."""
+    dfn, f = widened(dfn, out), widened(f, out)
     return (special.ncfdtr(dfn + 2, dfd, nc, f * dfn / (dfn + 2)) - out) / 2
 
 
