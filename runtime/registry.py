@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -99,7 +100,7 @@ def rule(fn: Callable[..., Any], **vjps: Callable[..., Any] | None) -> None:
         found.vjps[name] = None if formula is None else Vjp(formula)
     if found.plans or found.derived:  # a rule that replaces one in use
         REPLACED.count += 1
-        for user in [o for o in _by_function.values() if o.vjps is found.vjps]:
+        for user in [o for o in registered() if o.vjps is found.vjps]:
             user.plans.clear()
             user.derived.clear()
 
@@ -130,7 +131,10 @@ def lookup(fn: Any) -> Op | None:
         found = _by_function.get(fn)
     except TypeError:  # unhashable callables are nobody's op
         return None
-    return _by_function.get(fn) if found is None and _load_late() else found
+    if found is None or _loading:  # an op whose rule another thread is about to state counts as not found
+        _load_late()
+        found = _by_function.get(fn)
+    return found
 
 
 _LATE = {  # rules that wait for the first function that is not known yet, by the module that has to be there for them
@@ -146,16 +150,23 @@ _LATE = {  # rules that wait for the first function that is not known yet, by th
     "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal",), "scipy.stats": ("distributions",),
 }  # fmt: skip
 _loaded: set[str] = set()
+_loading: set[int] = set()  # the threads that are at it
 
 
-def _load_late() -> bool:
-    """Register the ops of modules that somebody has imported by now; whether there were any."""
+def _load_late() -> None:
+    """Register the ops of modules that somebody has imported by now; another thread that asks meanwhile waits for the imports."""
+    me = threading.get_ident()
     new = [module for module in _LATE if module in sys.modules and module not in _loaded]
-    for module in new:
-        for rules in _LATE[module]:
-            importlib.import_module(f".rules.{rules}", __package__)
-        _loaded.add(module)  # not before: another thread that asks meanwhile waits for the import
-    return bool(new)
+    if not new or me in _loading:
+        return
+    _loading.add(me)
+    try:
+        for module in new:
+            for rules in _LATE[module]:
+                importlib.import_module(f".rules.{rules}", __package__)
+            _loaded.add(module)
+    finally:
+        _loading.discard(me)
 
 
 def require(fn: Any) -> Op:

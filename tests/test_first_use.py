@@ -32,6 +32,50 @@ gs.rule(np.median, a=lambda g, a: np.full_like(a, 5.0) * g)
 np.linalg.norm(gs.tensor([1.0]))
 assert gs.grad(np.median)(np.ones(2)).tolist() == [5.0, 5.0]
 """,
+    "an op whose rule another thread is about to state is waited for": """
+import sys, threading, types
+from gradscribe.runtime import Kind, registry
+registry.ops()
+half, go = threading.Event(), threading.Event()
+def late(x): ...
+def later(x): ...
+class Rules:  # a module that stops between an op and its rule
+    def find_spec(self, name, path=None, target=None):
+        if name.endswith("runtime.rules.slow"):
+            return __import__("importlib.machinery").machinery.ModuleSpec(name, self)
+    def create_module(self, spec): ...
+    def exec_module(self, module):
+        registry.op(late, "x", Kind.linear)
+        half.set()
+        go.wait()
+        registry.rule(late, x=lambda g: g)
+        registry.op(later, "x", Kind.linear)
+sys.meta_path.insert(0, Rules())
+registry._LATE["threading"] = ("slow",)
+loading = threading.Thread(target=registry.ops)
+loading.start()
+half.wait()
+found = {}
+asking = [threading.Thread(target=lambda f=f: found.update({f: registry.lookup(f)})) for f in (late, later)]
+[t.start() for t in asking], [t.join(0.2) for t in asking]
+assert not found
+go.set()
+[t.join() for t in [loading, *asking]]
+assert "x" in found[late].vjps and found[later], found
+""",
+    "every public name is there as the first thing that is asked for, and after `dir`": """
+import os, gradscribe as gs
+names = [*gs.__all__, "compat", "functional", "nn", "optim", "numpy"]
+for name in names:
+    child = os.fork()
+    if not child:
+        try: getattr(gs, name)
+        except BaseException: os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, name
+assert set(names) <= set(dir(gs)) and all(hasattr(gs, name) for name in dir(gs) if name != "scipy")
+assert gs.compat.autograd.grad(lambda x: x * x)(3.0) == 6.0
+""",
     "a node can be called before anything went backward": """
 import gradscribe as gs
 x = gs.tensor(2.0, requires_grad=True)
