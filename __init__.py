@@ -151,8 +151,12 @@ def _elsewhere(name: str) -> str:
     if hasattr(_numpy, known):
         return f"; operations and types are NumPy's: np.{known}"
     if hasattr(Tensor, name):
-        return f"; it is a method: t.{name}()"
-    return f"; it is gs.functional.{name}" if name in __getattr__("functional").__all__ else ""
+        return f"; it is a method: t.{name}()" if callable(getattr(Tensor, name)) else f"; it is an attribute: t.{name}"
+    for place in ("functional", "optim", "nn", "autograd"):
+        module = __getattr__(place)
+        if name in module.__all__ or name in getattr(module, "_LATER", ()):
+            return f"; it is gs.{place}.{name}"
+    return ""
 
 
 def __dir__() -> list[str]:

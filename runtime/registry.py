@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-import threading
+from _thread import get_ident
 from collections.abc import Callable
 from typing import Any
 
@@ -155,7 +155,7 @@ _loading: set[int] = set()  # the threads that are at it
 
 def _load_late() -> None:
     """Register the ops of modules that somebody has imported by now; another thread that asks meanwhile waits for the imports."""
-    me = threading.get_ident()
+    me = get_ident()
     new = [module for module in _LATE if module in sys.modules and module not in _loaded]
     if not new or me in _loading:
         return

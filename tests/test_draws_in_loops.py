@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -651,6 +652,41 @@ def test_an_error_in_a_loop_leaves_what_eager_leaves() -> None:
                 ends.append(g(X, rng))
             except np.linalg.LinAlgError:
                 ends.append("singular")
+        assert ends[0] == ends[1]
+        outcomes.add(type(ends[0]))
+        assert state(one) == state(other)
+    assert len(outcomes) == 2
+
+
+def raises_by_a_draw(x, rng):
+    for i in range(3):
+        x = x + rng.normal(size=2)
+        if i == 2 and np.sum(x) > 0:
+            raise ValueError("above")
+    return np.sum(x)
+
+
+def draws_and_raises(x, rng):
+    x = x + rng.normal(size=2)
+    if np.sum(x) > 1:
+        rng.normal()
+        raise ValueError("above")
+    return np.sum(x) * rng.normal()
+
+
+@pytest.mark.parametrize("f", [raises_by_a_draw, draws_and_raises])
+def test_the_first_call_raises_too(f: Any) -> None:
+    outcomes = set()
+    for seed in range(6):
+        one, other = np.random.default_rng(seed), np.random.default_rng(seed)
+        ends = []
+        for g, rng in ((gs.compile(f), one), (f, other)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", gs.EagerWarning)
+                try:
+                    ends.append(g(X, rng))
+                except ValueError as error:
+                    ends.append(str(error))
         assert ends[0] == ends[1]
         outcomes.add(type(ends[0]))
         assert state(one) == state(other)

@@ -477,6 +477,16 @@ def test_an_effect_happens_once_where_a_number_changes_outside() -> None:
         assert printed(compiled, XS[0]) == (np.sum(XS[0]) * (2.0**scale), "scale\n")
 
 
+def test_a_mean_that_happens_to_be_the_number_of_draws_is_no_size() -> None:
+    def f(x: Any, rng: np.random.Generator) -> Any:
+        return np.sum(x * rng.normal(np.sum(x), size=3))
+
+    compiled = gs.compile(f, verify="first calls")
+    for x in (np.ones(3), np.arange(3.0), np.array([0.5, 0.1, 0.2])):
+        assert compiled(x, np.random.default_rng(0)) == f(x, np.random.default_rng(0))
+    assert len(gs.explain(compiled).specialisations) == 1
+
+
 def test_export_prints_and_says_what_it_cannot_take(tmp_path: Any) -> None:
     def f(x: Any) -> Any:
         print("sum", np.sum(x))

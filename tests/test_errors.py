@@ -8,6 +8,7 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -338,6 +339,19 @@ def test_at_an_uncaught_error_the_terminal_shows_the_users_line_last(tmp_path: P
     assert not any("/tracer/" in f or "/runtime/" in f for f in frames)
     assert "np.ones((5, 2))" in done.stderr
     assert "ValueError: matmul" in done.stderr
+
+
+def test_what_cannot_be_differentiated_is_named_shortly() -> None:
+    with pytest.raises(gs.DtypeError, match="holds dtype object"):
+        gs.grad(np.sum)(np.ones(3).astype(object))
+    with pytest.raises(gs.DtypeError, match=r"holds a value of type decimal\.Decimal"):
+        gs.grad(np.sum)(Decimal(1))
+    with pytest.raises(TypeError, match=r"gs\.compile takes a function, not ndarray") as caught:
+        gs.compile(np.ones((100, 100)))
+    assert len(str(caught.value)) < 100
+    for vectors in (True, False):
+        with pytest.raises(np.linalg.LinAlgError, match="at least two-dimensional"):
+            gs.tensor([1.0, 2.0]).svd(compute_uv=vectors)
 
 
 def test_an_error_leaves_everything_in_order() -> None:

@@ -8,29 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from trips import bits, outcome
 
 import gradscribe as gs
 
 X = np.linspace(-1.0, 1.0, 60).reshape(20, 3)
 NUMBERS = (10, 11, 12, 5, 0, 1, 2, -3, 19, 3)
-
-
-def outcome(function: Any, *args: Any, **kwargs: Any) -> Any:
-    try:
-        return function(*args, **kwargs)
-    except gs.EagerWarning:
-        raise
-    except Exception as error:
-        return error
-
-
-def bits(value: Any) -> Any:
-    """Types and bits of a result, to be compared."""
-    if isinstance(value, (tuple, list)):
-        return type(value), [bits(v) for v in value]
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.shape, value.tobytes()
-    return type(value), repr(value)
 
 
 def sources(function: Any, calls: Any, transform: Callable[[Any], Any] = lambda f: f) -> int:
@@ -355,6 +338,22 @@ def test_an_error_does_not_make_it_a_value() -> None:
     for n in (4, 5, 6):
         assert bits(compiled(X, n)) == bits(X * (1 / n))
     assert len(gs.explain(compiled).specialisations) == 2
+
+
+def test_a_division_that_nobody_reads_raises_too() -> None:
+    def f(x: Any, n: int) -> Any:
+        _, _, _ = 1 / n, 7 // n, 7 % n
+        return np.sum(x * n)
+
+    def inside(x: Any, n: int) -> Any:
+        for i in range(5):
+            _ = i / n
+            x = np.sin(x)
+        return np.sum(x * n)
+
+    for function in (f, inside):
+        for transform in (lambda f: f, gs.value_and_grad):
+            assert sources(function, [(X, n) for n in (3, 4, 5, 0, -2, 0)], transform) == 2
 
 
 def test_effects_happen_once(capsys: pytest.CaptureFixture[str]) -> None:

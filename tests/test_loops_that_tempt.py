@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from trips import bits, outcome
 
 import gradscribe as gs
 
@@ -769,14 +770,6 @@ def f32_np_scalar(x: Any) -> Any:
 
 
 @of_one
-def some_trips(x: Any) -> Any:
-    for i in range(6):
-        if np.sum(x[i]) > 1.0:
-            y = x[i] * 2
-    return y
-
-
-@of_one
 def some_trips_else(x: Any) -> Any:
     for i in range(6):
         if np.sum(x[i]) > 1.0:
@@ -1445,22 +1438,6 @@ def loop_after_cond(x: Any, y: Any) -> Any:
     for _i in range(5):
         h = h * 0.9 + y
     return np.sum(h) if np.sum(h) > 10 else np.sum(h * h)
-
-
-def outcome(function: Any, *args: Any) -> Any:
-    try:
-        return function(*args)
-    except Exception as error:
-        return error
-
-
-def bits(value: Any) -> Any:
-    """Types and bits of a result, to be compared."""
-    if isinstance(value, (tuple, list)):
-        return type(value), [bits(v) for v in value]
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.shape, value.tobytes()
-    return type(value), repr(value)
 
 
 def total(function: Any) -> Any:

@@ -32,6 +32,21 @@ def power(y: Any, t: Any, k: Any, n: Any) -> Any:
     return -k * y**n
 
 
+def swings(y: Any, t: Any, k: Any) -> Any:
+    return np.array([y[1], -k * y[0]])
+
+
+def hunts(y: Any, t: Any, a: Any, b: Any) -> Any:
+    prey, hunters = y
+    return [a * prey - b * prey * hunters, b * prey * hunters - a * hunters]
+
+
+def falls(y: Any, t: Any, k: Any) -> Any:
+    d = np.zeros(2)
+    d[0], d[1] = y[1], -k
+    return d
+
+
 def until_small(y: Any, t: Any, k: Any) -> Any:
     while np.sum(y * y) > 0.5:
         y = y * 0.5
@@ -54,6 +69,11 @@ CASES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "one number": (lambda k: odeint(decay, k, TIMES, (0.7,))[-1, 0], 0.5),
     "tfirst": (lambda k: odeint(decay_in_time, START, TIMES, (k,), tfirst=True)[-1, 0], 0.5),
     "an int": (lambda k: odeint(power, START, TIMES, (k, 2))[-1, 0], 0.5),
+    "np.array": (lambda k: np.sum(WEIGHTS * odeint(swings, START, TIMES, (k,))), 0.5),
+    "np.array, start": (lambda y: np.sum(WEIGHTS * odeint(swings, y, TIMES, (0.7,))), START),
+    "a list": (lambda p: np.sum(WEIGHTS * odeint(hunts, START, TIMES, tuple(p))), PUSH),
+    "a list, start": (lambda y: np.sum(WEIGHTS * odeint(hunts, y, TIMES, (1.0, 0.5))), START),
+    "np.zeros": (lambda k: np.sum(WEIGHTS * odeint(falls, START, TIMES, (k,))), 0.5),
     "a loop": (lambda k: odeint(until_small, START, TIMES, (k,))[-1, 0], 0.5),
 }  # fmt: skip
 
@@ -126,3 +146,11 @@ def test_in_a_loop() -> None:
     compiled = gs.compile(slope, verify="first calls")
     assert compiled(0.5) == slope(0.5)
     assert compiled.source(0.5).count("adjoint_op(") == 3
+
+
+def test_a_list_that_holds_what_is_differentiated_from_outside() -> None:
+    def f(k: Any) -> Any:
+        return np.sum(odeint(lambda y, t: [y[1], -k * y[0]], START * k, TIMES))
+
+    with pytest.raises(gs.AutogradError, match=r"from outside, whose gradient would be lost: pass it in args="):
+        gs.grad(f)(0.5)

@@ -214,8 +214,19 @@ def test_where_a_gradient_is_none_the_parameter_stays() -> None:
 def test_errors_of_pytrees() -> None:
     opt = gs.optim.SGD(lr=1.0)
     params = {"a": np.ones(2)}
-    with pytest.raises(gs.ShapeError, match=r"the parameters are .* but the gradients are"):
+    with pytest.raises(gs.ShapeError, match=r"not alike: only params has \['a'\]; only grads has \['b'\]"):
         opt.update(params, {"b": np.ones(2)}, opt.init(params))
+    with pytest.raises(gs.ShapeError, match=r"the parameters are .* but the gradients are"):
+        opt.update([params], (params,), opt.init([params]))
+    layers = {"l1": params, "l2": params}
+    with pytest.raises(
+        gs.ShapeError, match=r"only params has \['l1'\]\['a'\]; only grads has \['l1'\]. The gradient .* None"
+    ):
+        opt.update(layers, {"l1": None, "l2": params}, opt.init(layers))
+    with pytest.raises(ValueError, match=r"it has nothing, and not step; start with init\(params\)"):
+        opt.update(params, params, None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"one of the params is str: .* for a pytree .* init\(params\)"):
+        gs.optim.SGD(params)
     with pytest.raises(TypeError, match="SGD has no option `rate`; it has lr, momentum"):
         opt.update(params, params, opt.init(params), rate=1.0)
     with pytest.raises(ValueError, match=r"for a pytree use init\(params\)"):

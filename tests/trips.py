@@ -12,7 +12,26 @@ import gradscribe as gs
 from gradscribe.transforms.compiler.compiled import Compiled
 from gradscribe.transforms.compiler.difference import NO_SIGNS, difference
 
-__all__ = ["DERIVATIVES", "asserting", "captures", "held", "summed"]
+__all__ = ["DERIVATIVES", "asserting", "bits", "captures", "held", "outcome", "summed"]
+
+
+def outcome(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a call gives, or what it raises; an EagerWarning, where warnings are errors, is no outcome."""
+    try:
+        return function(*args, **kwargs)
+    except gs.EagerWarning:
+        raise
+    except Exception as error:
+        return error
+
+
+def bits(value: Any) -> Any:
+    """Types and bits of a result, to be compared."""
+    if isinstance(value, (tuple, list)):
+        return type(value), [bits(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape, value.tobytes()
+    return type(value), repr(value)
 
 
 def summed(function: Callable[..., Any]) -> Callable[..., Any]:

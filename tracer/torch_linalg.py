@@ -198,13 +198,13 @@ def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Svd:
 
     With `some=False` they are square, and what is added has no derivative.
     """
-    m, n = self.shape[-2:]
     if compute_uv:
         u, s, vh = np.linalg.svd(self, full_matrices=not some)
         return Svd(u, s, np.conjugate(np.swapaxes(vh, -1, -2)))
-    rest = self.shape[:-2]
+    s = np.linalg.svd(self, compute_uv=False)
+    *rest, m, n = self.shape
     u, v = (np.zeros_like(self, shape=(*rest, k, k)) for k in (m, n))
-    return Svd(u, np.linalg.svd(self, compute_uv=False), v)
+    return Svd(u, s, v)
 
 
 @_method

@@ -113,7 +113,10 @@ class Arguments:
             label = f"argument {place}" if isinstance(place, int) else f"argument `{place}`"
             keys = "".join([f"[{key!r}]" for key in paths(tree)[k]])
             at = f" at {keys}" if keys else ""
-            what = f"dtype {dtype}" if dtype.kind in "biu" else f"a value of type {type(leaf).__name__}"
+            cls = type(leaf)
+            named = cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+            of_numpy = dtype.kind in "biu" or isinstance(leaf, (np.ndarray, np.generic))
+            what = f"dtype {dtype}" if of_numpy else f"a value of type {named}"
             raise DtypeError(
                 f"grad differentiates floating point and complex arguments, but {label} of `{self.name}` "
                 f"holds {what}{at}.\nConvert it (x.astype(float), 3.0 in place of 3), or leave it out of argnums."

@@ -90,6 +90,8 @@ def adjoint(
     move = None if LOCAL.depth else _compiled_move(func, tfirst, y[0], float(t[0]), args)
     func = _in_order(scope().rebuild(func), tfirst)
     found = [d for d in _back(func, flatten(args)[1], options, asked, g, y, t, *args, move=move) if d is not None]
+    if not has_tensor((g, y, t, *args)):  # np.array in `func` gives a Tensor, as in any transform
+        found = [_value(d) for d in found]
     return tuple(found) if len(found) > 1 else found[0]
 
 
@@ -109,12 +111,14 @@ def _compiled_move(func: Any, tfirst: bool, *given: Any) -> Any:
 def _move(func: Any, tfirst: bool) -> Any:
     from .compiler.compile import compile
 
+    def of(y: Any, s: Any, *xs: Any) -> Any:
+        return _flat(func(s, y, *xs) if tfirst else func(y, s, *xs))
+
     def move(y: Any, s: Any, d_y: Any, *xs: Any) -> Any:
-        of = lambda y, s, *xs: np.reshape(func(s, y, *xs) if tfirst else func(y, s, *xs), (-1,))
         value, pullback = vjp(of, y, s, *xs)
         return value, pullback(-d_y)
 
-    move.__module__ = func.__module__  # whose function is then followed, as the user's
+    of.__module__ = move.__module__ = func.__module__  # whose function is then followed, as the user's
     return compile(move)
 
 
@@ -228,7 +232,8 @@ def _back(
 
 
 def _flat(x: Any) -> Any:
-    return np.reshape(x, (-1,))
+    """What a function of the user's gives, which may be a list of numbers, as one axis."""
+    return np.reshape(stack_nested(x) if has_tensor(x) else x, (-1,))
 
 
 def _older(node: Any, before: int) -> bool:
@@ -261,9 +266,8 @@ def _closed(func: Any, y0: Any, t: Any, args: Any) -> None:
     """Raise where a gradient would be lost: the function reads a Tensor that requires grad past its arguments."""
     leaves, structure = flatten(args)
     before = next_sequence()
-    found = func(
-        np.atleast_1d(_value(y0)), np.asarray(_value(t))[0], *unflatten(structure, [_value(x) for x in leaves])
-    )
+    args = unflatten(structure, [_value(x) for x in leaves])
+    found = _flat(func(np.atleast_1d(_value(y0)), np.asarray(_value(t))[0], *args))
     if isinstance(found, Operand) and found._node is not None and _older(found._node, before):
         raise blame(
             AutogradError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import pickle
+import reprlib
 import sys
 import types
 from collections.abc import Callable
@@ -36,7 +37,7 @@ class Transform:
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         if not callable(function):
-            raise TypeError(f"gs.{self.kind} takes a function, not {type(function).__name__}: {function!r}")
+            raise TypeError(f"gs.{self.kind} takes a function, not {type(function).__name__}: {reprlib.repr(function)}")
         self.function = function
         self.options = options
         functools.update_wrapper(self, function, updated=())

@@ -90,9 +90,8 @@ def _greatest(name: str, n: int, input: Any, output_size: Any, return_indices: b
     (x,) = arrays(input)
     shape = (*(1,) * (np.ndim(x) - n), *np.shape(x)[-n:])
     where = np.reshape(np.cumsum(np.ones_like(x, dtype=np.int64, shape=shape)) - 1, shape) if return_indices else None
-    for axis, m in reversed(
-        list(_axes(name, n, x, output_size))
-    ):  # so that of equal elements the first in C order is left
+    axes = list(_axes(name, n, x, output_size))
+    for axis, m in reversed(axes):  # so that of equal elements the first in C order is left
         pieces = list(_pieces(x, axis, m))
         first = [np.argmax(x[at], axis=axis, keepdims=True) for at in pieces]
 

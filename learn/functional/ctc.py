@@ -8,7 +8,7 @@ import numpy as np
 
 from ...runtime.errors import ShapeError
 from ...runtime.rules.support import happens
-from .shared import arrays, reduced, reduction_of
+from .shared import arrays, counted, reduced, reduction_of
 
 __all__ = ["ctc_loss"]
 
@@ -95,7 +95,7 @@ def _labels(lp: Any, targets: Any, steps: Any, counts: Any, blank: int) -> Any:
             raise ShapeError(
                 f"Expected tensor to have size {int(np.sum(counts))} at dimension 0, but got size {np.size(targets)} for targets"
             )
-        columns = _columns(counts, longest)
+        columns = counted(counts, longest)
         places = (np.cumsum(counts) - counts)[:, None] + columns
         found = np.take(targets, np.minimum(places, max(np.size(targets) - 1, 0))) if longest else places
     elif np.ndim(targets) == 2:
@@ -108,12 +108,7 @@ def _labels(lp: Any, targets: Any, steps: Any, counts: Any, blank: int) -> Any:
             raise ShapeError(
                 f"Expected tensor to have size at least {int(np.max(counts))} at dimension 1, but got size {longest} for targets"
             )
-        found, columns = targets, _columns(counts, longest)
+        found, columns = targets, counted(counts, longest)
     else:
         raise ShapeError(f"targets must have one or two axes, but have the shape {np.shape(targets)}")
     return np.where(columns < counts[:, None], found, blank)
-
-
-def _columns(counts: Any, longest: int) -> Any:
-    """0, 1, ... as a row, made so that a recorder sees it."""
-    return np.cumsum(np.ones_like(counts, dtype=np.int64, shape=(1, longest)), axis=1) - 1

@@ -10,7 +10,7 @@ from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.rules.support import happens
 from ...runtime.rules.tables import rows
 from ...tracer.modes import no_grad
-from .shared import arrays, constant, drawn, taken
+from .shared import arrays, constant, counted, drawn, taken
 
 __all__ = ["embedding", "embedding_bag"]
 
@@ -113,7 +113,7 @@ def _bags(index: Any, offsets: Any, weights: Any, include_last_offset: bool) -> 
     if happens((ends < starts) | (ends > n)):
         raise RuntimeError(f"offsets must go up, and none can be greater than input's length {n}")
     longest = int(np.max(ends - starts)) if np.size(starts) else 0
-    columns = np.cumsum(np.ones_like(starts, dtype=np.int64, shape=(1, longest)), axis=1) - 1
+    columns = counted(starts, longest)
     places = np.minimum(starts[:, None] + columns, max(n - 1, 0))
     there = columns < (ends - starts)[:, None]
     if not n:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import ShapeError
-from .shared import arrays, constant
+from .shared import arrays, constant, counted
 
 __all__ = ["affine_grid", "grid_sample"]
 
@@ -48,7 +48,7 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
     places = np.reshape(theta[:, :, n], (-1, *(1,) * n, n))
     for k, m in enumerate(reversed(size[2:])):  # x, y, z
-        along = np.cumsum(np.ones_like(theta, shape=(m,))) - 1
+        along = counted(theta, m, theta.dtype)
         along = (along * 2 / (m - 1) - 1 if m > 1 else along * 0) if align else (along * 2 + 1) / m - 1
         places = places + np.reshape(along, (-1, *(1,) * (k + 1))) * np.reshape(theta[:, :, k], (-1, *(1,) * n, n))
     return places

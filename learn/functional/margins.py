@@ -12,7 +12,7 @@ from ...runtime.rules.activations import relu as _relu
 from ...runtime.rules.activations import softplus as _softplus
 from ...runtime.rules.softmaxes import picked
 from ...runtime.rules.support import happens
-from .shared import arrays, paired, reduced, reduction_of, taken
+from .shared import arrays, counted, paired, reduced, reduction_of, taken
 from .vectors import pairwise_distance
 
 __all__ = [
@@ -162,7 +162,7 @@ def multi_margin_loss(
     terms = terms if p == 1 else terms * terms
     if weight is not None:
         terms = terms * taken(weight, index)[:, None]
-    here = index[:, None] == np.cumsum(np.ones_like(index, dtype=np.int64, shape=(classes,))) - 1
+    here = index[:, None] == counted(index, classes)
     losses = np.sum(np.where(here, 0, terms), axis=1) / classes
     return losses[0] if how == "none" and not np.ndim(target) else reduced(losses, how)
 
@@ -189,9 +189,8 @@ def multilabel_margin_loss(
     if happens((index < -1) | (index >= classes)):
         raise RuntimeError(f"target out of range: class indices are from 0 to {classes - 1}, and -1 ends them")
     counts = np.cumsum(index < 0, axis=1) == 0
-    numbers = np.cumsum(np.ones_like(index, dtype=np.int64, shape=(classes,))) - 1
     index = np.where(counts, index, 0)
-    hit = np.any((index[:, :, None] == numbers) & counts[:, :, None], axis=1)
+    hit = np.any((index[:, :, None] == counted(index, classes)) & counts[:, :, None], axis=1)
     between = 1 - np.take_along_axis(x, index, axis=1)[:, :, None] + x[:, None, :]
     terms = np.where(counts[:, :, None] & ~hit[:, None, :], _relu(between), 0)
     losses = np.sum(terms, axis=(1, 2)) / classes

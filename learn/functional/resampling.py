@@ -10,7 +10,7 @@ import numpy as np
 
 from ...runtime.errors import ShapeError
 from . import adaptive
-from .shared import arrays
+from .shared import arrays, counted
 
 __all__ = ["interpolate", "upsample"]
 
@@ -62,11 +62,6 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def _counted(x: Any, m: int) -> Any:
-    """0.0, 1.0, ... as np.arange gives it, made so that a recorder sees it."""
-    return np.cumsum(np.ones_like(x, dtype=np.float64, shape=(m,))) - 1
-
-
 def _taken(x: Any, places: Any, axis: int) -> Any:
     """The elements at places along an axis, of which those beyond the ends are the last ones."""
     return np.take(x, np.clip(places, 0, np.shape(x)[axis] - 1).astype(np.int64), axis=axis)
@@ -78,7 +73,8 @@ def _nearest(x: Any, axis: int, m: int, scale: float | None, exact: bool) -> Any
         return x
     if m % n == 0 and scale in (None, m // n):  # a whole number of times each
         return np.repeat(x, m // n, axis=axis)
-    numbers = (_counted(x, m) + (0.5 if exact else 0.0)).astype(np.float32 if x.dtype == np.float16 else x.dtype)
+    dtype = np.float32 if x.dtype == np.float16 else x.dtype
+    numbers = (counted(x, m, np.float64) + (0.5 if exact else 0.0)).astype(dtype)
     places = numbers * (n / m if scale is None else 1 / scale)
     places = places.astype(np.float32)  # as PyTorch rounds it
     return _taken(x, np.floor(places), axis)
@@ -87,8 +83,8 @@ def _nearest(x: Any, axis: int, m: int, scale: float | None, exact: bool) -> Any
 def _middles(x: Any, n: int, m: int, scale: float | None, align: bool) -> Any:
     """Where the elements of the result lie among those of the input."""
     if align:
-        return _counted(x, m) * ((n - 1) / (m - 1) if m > 1 else 0.0)
-    return (_counted(x, m) + 0.5) * (n / m if scale is None else 1 / scale) - 0.5
+        return counted(x, m, np.float64) * ((n - 1) / (m - 1) if m > 1 else 0.0)
+    return (counted(x, m, np.float64) + 0.5) * (n / m if scale is None else 1 / scale) - 0.5
 
 
 def _linear(x: Any, axis: int, m: int, scale: float | None, align: bool) -> Any:

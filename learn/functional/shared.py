@@ -65,6 +65,11 @@ def drawn(x: Any) -> bool:
     return asked is not None and asked(_whole(x))
 
 
+def counted(like: Any, n: int, dtype: Any = np.int64) -> Any:
+    """0, 1, ... as np.arange gives `n` of them, made from an array so that a recorder sees it."""
+    return np.cumsum(np.ones_like(like, dtype=dtype, shape=(n,))) - 1
+
+
 def _whole(x: Any) -> Any:
     return x._whole() if hasattr(x, "_whole") else x
 

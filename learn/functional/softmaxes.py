@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.rules import softmaxes as rules
 from ...tracer.generator import generator as generator_of
-from .shared import arrays, axis_of, constant
+from .shared import arrays, axis_of, constant, counted
 
 __all__ = ["gumbel_softmax", "log_softmax", "logsumexp", "softmax", "softmin"]
 
@@ -69,7 +69,7 @@ def gumbel_softmax(
     if not hard:
         return soft
     most = np.argmax(soft, axis=axis, keepdims=True)
-    numbers = np.cumsum(np.ones_like(most, shape=(np.shape(x)[axis],))) - 1
+    numbers = counted(most, np.shape(x)[axis])
     one = np.reshape(numbers, (-1, *(1,) * (np.ndim(x) - 1 - axis))) == most
     return one.astype(x.dtype) - constant(soft) + soft
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...runtime.errors import ShapeError
 from ...runtime.rules.support import happens
 from .pooling import Lengths
-from .shared import arrays, per_axis
+from .shared import arrays, counted, per_axis
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 
@@ -77,8 +77,7 @@ def _put_back(
     front = np.shape(x)[:-n]
     lines = int(np.prod(front))
     out = np.zeros_like(x, shape=(lines, total))
-    rows = np.cumsum(np.ones_like(places, dtype=np.int64, shape=(lines, 1)), axis=0) - 1
-    out[rows, np.reshape(places, (lines, -1))] = np.reshape(x, (lines, -1))
+    out[counted(places, lines)[:, None], np.reshape(places, (lines, -1))] = np.reshape(x, (lines, -1))
     return np.reshape(out, (*front, *lengths))
 
 

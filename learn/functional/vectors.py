@@ -8,7 +8,7 @@ import numpy as np
 
 from ...runtime.errors import ShapeError
 from ...runtime.rules.support import happens
-from .shared import arrays, axis_of
+from .shared import arrays, axis_of, counted
 
 __all__ = ["cosine_similarity", "normalize", "one_hot", "pairwise_distance", "pdist"]
 
@@ -95,5 +95,4 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
         raise RuntimeError(f"num_classes should be positive: it is {num_classes}")
     elif np.size(index) and happens(index >= num_classes):
         raise RuntimeError(f"Class values must be smaller than num_classes: it is {num_classes}.")
-    classes = np.cumsum(np.ones_like(index, dtype=np.int64, shape=(num_classes,))) - 1  # np.arange, seen by a recorder
-    return (index[..., None] == classes).astype(np.int64)
+    return (index[..., None] == counted(index, num_classes)).astype(np.int64)

@@ -20,6 +20,9 @@ __all__ = ["Optimizer", "not_negative"]
 
 PIECE = 16384  # elements of a large array that are updated at a time
 _HINTS = frozenset(["foreach", "fused", "capturable"])  # how PyTorch is to run it, which changes no number
+_HOW = (
+    ": give a list of Tensors; for a pytree of arrays make it without parameters, and use init(params) and update(...)"
+)
 # What may not be negative, in PyTorch's words.
 _NOT_NEGATIVE = {"lr": "learning rate", "eps": "epsilon value"} | {
     name: f"{name} value"
@@ -71,7 +74,9 @@ class Optimizer(Updates):
         listed = [given] if isinstance(given, Tensor) else list(given)
         for p in listed:
             if not isinstance(p, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}{_HOW}"
+                )
             if not p.is_leaf:
                 raise ValueError("can't optimize a non-leaf Tensor: give the leaves that it was computed from")
         known = {id(p) for group in self.param_groups for p in group["params"]}

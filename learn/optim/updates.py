@@ -46,12 +46,12 @@ class Updates:
         leaves, structure = flatten(params)
         gradients, other = flatten(grads)
         if other != structure:
-            raise ShapeError(f"the parameters are {structure}, but the gradients are {other}")
+            raise ShapeError(_unlike(params, grads))
         names = list(self.memory(used))
-        if state.keys() != {"step", *names}:
+        if not (state and state.keys() == {"step", *names}):
             raise ValueError(
-                f"this is no state of {type(self).__name__} with these options: it has {', '.join(state) or 'nothing'}, and not "
-                f"{', '.join(['step', *names])}; start with init(params)"
+                f"this is no state of {type(self).__name__} with these options: it has {', '.join(state or ()) or 'nothing'}, "
+                f"and not {', '.join(['step', *names])}; start with init(params)"
             )
         step = state["step"] + 1
         columns = [flatten(state[name])[0] for name in names]
@@ -108,11 +108,28 @@ def _check(leaf: Any, grad: Any, params: Any, k: int) -> None:
     shape, dtype = np.shape(leaf), np.result_type(leaf)
     if shape == np.shape(grad) and dtype.kind in "fc":
         return
-    keys = "".join(f"[{key!r}]" for key in paths(params)[k])
-    name = f"params{keys}"
+    name = _names("params", params)[k]
     if shape != np.shape(grad):
         raise ShapeError(f"{name} has shape {shape}, but its gradient has shape {np.shape(grad)}")
     raise DtypeError(
         f"{name} holds {dtype}, and only floating point and complex numbers are updated: convert it (3.0 in place of 3), or "
         "give None as its gradient"
     )
+
+
+def _names(what: str, tree: Any) -> list[str]:
+    """How each leaf of a tree is written."""
+    return [what + "".join(f"[{key!r}]" for key in keys) for keys in paths(tree)]
+
+
+def _unlike(params: Any, grads: Any) -> str:
+    """In what two trees differ: the first names that one of them has alone, or their structures."""
+    named = {"params": _names("", params), "grads": _names("", grads)}
+    alone = {
+        what: [name for name in names if name not in named[other]][:3]
+        for (what, names), other in zip(named.items(), ("grads", "params"), strict=True)
+    }
+    told = "; ".join(f"only {what} has {', '.join(names)}" for what, names in alone.items() if names)
+    if not told:
+        return f"the parameters are {flatten(params)[1]}, but the gradients are {flatten(grads)[1]}"
+    return f"params and grads are not alike: {told}. The gradient of an array that is to stay may be None, that of a tree not"

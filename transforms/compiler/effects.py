@@ -8,7 +8,9 @@ from ...runtime.ir import Call, Graph, Value, values_in
 from ...runtime.regions import all_calls, is_region, regions_of
 from .ranges import Ranges
 
-__all__ = ["effect_words", "guards_first", "has_effects", "is_behind_effects", "is_effect", "prints", "stays"]
+__all__ = [
+    "divides_by_a_number", "effect_words", "guards_first", "has_effects", "is_behind_effects", "is_effect", "prints", "stays",
+]  # fmt: skip
 
 
 def has_effects(graph: Graph) -> bool:
@@ -98,6 +100,15 @@ def stays(call: Call, ranges: Ranges | None = None) -> bool:
         inner = [(region, ranges and ranges.within(call, region)) for region in regions_of(call)]
         return any(stays(one, known) for region, known in inner for one in region.calls)
     return call.op.may_raise or call.op.effect or _finds_by_value(call, ranges)
+
+
+def divides_by_a_number(call: Call) -> bool:
+    """Whether a call of the user's divides Python's numbers, by one that may be 0 when the source runs."""
+    if call.backward or call.op.infix not in ("/", "//", "%") or len(call.args) != 2:
+        return False
+    x, y = call.args
+    alone = type(x) in (bool, int, float) or (isinstance(x, Value) and x.type.kind == "python")
+    return alone and isinstance(y, Value) and y.type.kind == "python"
 
 
 def _finds_by_value(call: Call, ranges: Ranges | None) -> bool:

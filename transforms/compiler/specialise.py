@@ -20,6 +20,7 @@ from ..trees import flatten_row, unflatten
 from . import cache
 from .cache_key import cache_key
 from .capture.capture import Capture
+from .capture.containers import Containers
 from .capture.generators import copies_of, is_generator, modules_of, muted
 from .capture.numbers import NeededError
 from .capture.outside import is_constant, own_code
@@ -221,6 +222,7 @@ def _captured(
                 capture.fail(reason, definition(function))
             capture.of_class(cls)
     n = len(inputs.args)
+    containers = Containers([*inputs.args, *inputs.kwargs.values()], values)
     with recording(capture), transforming(owned, gradient=False):
         try:
             raw = capture.scope.rebuild(function)(*values[:n], **dict(zip(inputs.kwargs, values[n:], strict=True)))
@@ -255,6 +257,8 @@ def _captured(
                 raise NeededError(capture.numbers.needed)
         finally:
             capture.settle()
+            if not (capture.abandoned or capture.kept):
+                containers.give_back(lambda leaf: _given(capture, leaf, function))
         leaves, structure = flatten_row(raw)
         if any(type(leaf) is Shape for leaf in leaves):
             raw = unflatten(structure, [tuple(leaf) if type(leaf) is Shape else leaf for leaf in leaves])
@@ -270,6 +274,8 @@ def _captured(
         result = unflatten(structure, [_given(capture, leaf, function) for leaf in leaves])
     if capture.failed is not None:
         return result, capture.failed
+    if containers.changed():
+        return result, Failure("changes a list or dict that is an argument", definition(function))
     if capture.postponed:
         return result, None
     try:

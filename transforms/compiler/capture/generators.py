@@ -292,7 +292,7 @@ class Generators:
 
 def _is_sized(result: Any, leaves: list[Any], kwargs: dict[str, Any]) -> bool:
     """Whether the shape of what was drawn may rest on the value of a traced argument."""
-    counts = [v._value for v in leaves if isinstance(v, Operand) and not np.shape(v._value)]
+    counts = [v._value for v in leaves if isinstance(v, Operand) and not np.shape(v._value) and v.dtype.kind in "iu"]
     return has_tensor(flatten_row((kwargs.get("size"),))[0]) or any(n in np.shape(result) for n in counts)
 
 

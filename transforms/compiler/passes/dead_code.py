@@ -10,7 +10,7 @@ from typing import Any
 
 from ....runtime.ir import Call, Graph, Value, values_in
 from ....runtime.regions import SCAN, Branch, is_region
-from ..effects import stays
+from ..effects import divides_by_a_number, stays
 from ..ranges import Ranges
 from .scans import Scan
 
@@ -26,7 +26,7 @@ def _live_part(graph: Graph, ranges: Ranges) -> Graph:
     live: set[Value] = set(values_in(graph.outputs))
     kept: list[Call] = []
     for call in reversed(graph.calls):
-        if any(v in live for v in call.outs) or stays(call, ranges):
+        if any(v in live for v in call.outs) or stays(call, ranges) or divides_by_a_number(call):
             if is_region(call):
                 call = _narrow_scan(call, live, ranges) if call.op is SCAN else _narrow_cond(call, live, ranges)
             kept.append(call)

@@ -45,9 +45,9 @@ class Branches(Calls):
 
     def _guarded(self, pred: Any, then: Any, orelse: Any, state: tuple[Any, ...], names: Sequence[str]) -> Any:
         """The state behind an `if` of which one arm raises: a guard that the other is taken."""
-        messages = self.capture.messages
+        messages, generators = self.capture.messages, self.capture.generators
         for arm, other, expect in ((then, orelse, False), (orelse, then, True)):
-            pending = list(messages.pending)
+            pending, states = list(messages.pending), generators.states()
             with self.frame() as frame, grad_mode(False):
                 try:
                     arm(*Leaves(state, names[: len(state)]).aliases(frame).state)
@@ -55,6 +55,10 @@ class Branches(Calls):
                     messages.pending[:] = pending  # of the error's own text
                 else:
                     continue
+                finally:
+                    generators.take_back(states)
+            if not self.kept and pred._ir not in self.stand_ins and bool(pred._value) is not expect:
+                raise Unkept("raises, as this call decides")
             self._guard(pred, expect)
             return other(*state)
         raise Unkept("raises in a branch")

@@ -12,6 +12,7 @@ from .forks import Fork
 from .inlining import name_tree
 from .naming import line_text
 from .printer import note, section, to_source
+from .selections import note_selections
 from .tile_loops import Loop, each_statement
 
 __all__ = ["in_sections"]
@@ -76,6 +77,7 @@ def in_sections(
                 node.orelse.extend(in_sections(statement.orelse, quietly=off, within=call, known=printed))
                 into.append(node)
             else:
+                note_selections(statement)
                 into.append(statement)
     return body
 

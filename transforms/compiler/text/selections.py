@@ -15,12 +15,13 @@ import numpy as np
 
 from ....runtime.ir import Call, Value
 from .inlining import name_tree
+from .printer import note
 from .reuse import LARGE, is_dense
 
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["selected"]
+__all__ = ["note_selections", "selected"]
 
 _UNSIGNED = {2: "np.uint16", 4: "np.uint32", 8: "np.uint64"}
 
@@ -42,9 +43,16 @@ def selected(emitter: Emitter, call: Call) -> Any:
     keep = emitter.tree(mask, call)
     if chosen is y:
         keep = gast.UnaryOp(op=gast.Invert(), operand=keep)
-    return _viewed(
-        gast.BinOp(left=_viewed(emitter.tree(chosen, call), bits), op=gast.Mult(), right=keep), f"np.{dtype}"
-    )
+    product = gast.BinOp(left=_viewed(emitter.tree(chosen, call), bits), op=gast.Mult(), right=keep)
+    found = _viewed(product, f"np.{dtype}")
+    found.is_selection = True
+    return found
+
+
+def note_selections(statement: Any) -> None:
+    """Say what such a product is, behind the statement that it stands in."""
+    if any(hasattr(node, "is_selection") for node in gast.walk(statement)):
+        note(statement, "np.where(mask, x, 0.0), without branches")
 
 
 def _is_packed(x: Value) -> bool:

@@ -1,0 +1,147 @@
+"""Lists, dicts and dataclasses among the arguments that a function changes: the caller's own change, as without gs.compile."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradscribe as gs
+
+
+@dataclasses.dataclass
+class State:
+    w: Any
+    n: int
+
+
+def adds_to_an_item(x: Any, held: Any) -> Any:
+    held["n"] = held["n"] + 1
+    return np.sum(x * held["n"])
+
+
+def puts_in_what_it_made(x: Any, held: Any) -> Any:
+    held["a"]["q"] = x * 2
+    held["a"]["new"] = [x, {"p": x * 3}]
+    return np.sum(x)
+
+
+def appends(x: Any, held: Any) -> Any:
+    held.append(x * 2)
+    return np.sum(x) * len(held)
+
+
+def appends_in_a_loop(x: Any, held: Any) -> Any:
+    for i in range(6):
+        held.append(x * i)
+    return np.sum(x) * len(held)
+
+
+def keeps_a_loop(x: Any, held: Any) -> Any:
+    for _ in range(6):
+        x = np.sin(x)
+    held[0] = x
+    return np.sum(x)
+
+
+def raises_later(x: Any, held: Any) -> Any:
+    held.pop()
+    if np.sum(x) > 2:
+        raise ValueError("above")
+    return x
+
+
+def on_one_path(x: Any, held: Any) -> Any:
+    if np.sum(x) > 2:
+        held["n"] = x
+    return x * held["n"]
+
+
+def moves(x: Any, held: Any) -> Any:
+    held["other"] = held.pop("x")
+    held["x"] = x
+    return x * held["other"]
+
+
+def holds_a_list(x: Any, held: Any) -> Any:
+    held["n"].reverse()
+    held["same"] = held["n"]
+    return x * held["n"][0]
+
+
+def in_a_tuple(x: Any, held: Any) -> Any:
+    held[0][0] += 1
+    return x * held[0][0]
+
+
+def stores(x: Any, held: Any) -> Any:
+    held.n += 1
+    held.w = x * 2
+    return x * held.n
+
+
+def draws(x: Any, held: Any) -> Any:
+    for _ in range(5):
+        x = x + held["rng"].normal(size=2)
+    held["n"] += 1
+    return x * held["n"]
+
+
+CASES: list[tuple[Callable[..., Any], Callable[[], Any]]] = [
+    (adds_to_an_item, lambda: {"n": 1, "a": 2}),
+    (puts_in_what_it_made, lambda: {"z": 1, "a": {"q": np.ones(2)}}),
+    (appends, list),
+    (appends_in_a_loop, lambda: [np.ones(2)]),
+    (keeps_a_loop, lambda: [np.ones(2)]),
+    (raises_later, lambda: list(range(9))),
+    (on_one_path, lambda: {"n": 1}),
+    (moves, lambda: {"x": np.ones(2)}),
+    (holds_a_list, lambda: {"n": [1, 2]}),
+    (in_a_tuple, lambda: ([1], {"w": 1.0})),
+    (stores, lambda: State(1.0, 2)),
+    (draws, lambda: {"rng": np.random.default_rng(0), "n": 1}),
+]
+
+
+@pytest.mark.parametrize(("f", "make"), CASES)
+def test_the_callers_own_change(f: Any, make: Any) -> None:
+    told = []
+    for g in (f, gs.compile(f)):
+        held = make()
+        for k in range(4):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", gs.EagerWarning)
+                try:
+                    found = repr(g(np.ones(2) * k, held))
+                except ValueError as error:
+                    found = str(error)
+            random = [held["rng"].bit_generator.state] if f is draws else []
+            told.append((found, repr(held).partition("Generator")[0], repr(held).partition("'n'")[2], random))
+    assert told[:4] == told[4:]
+
+
+def test_lists_within_stay_the_callers() -> None:
+    held = {"n": [1, 2]}
+    inner = held["n"]
+    with pytest.warns(gs.EagerWarning, match="changes a list or dict that is an argument"):
+        gs.compile(holds_a_list)(np.ones(2), held)
+    assert held["n"] is inner
+    assert held["same"] is inner
+    assert inner == [2, 1]
+
+
+def test_what_changes_none_is_compiled() -> None:
+    def f(x: Any, held: Any) -> Any:
+        held["w"] += x  # in place
+        held["w"] = held["w"]
+        return x * held["w"]
+
+    compiled, one, other = gs.compile(f, verify="first calls"), {"w": np.ones(2)}, {"w": np.ones(2)}
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(np.ones(2), one), f(np.ones(2), other))
+        np.testing.assert_array_equal(one["w"], other["w"])
+    assert not gs.explain(compiled).eager
