@@ -7,6 +7,9 @@ import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
+
+import gradscribe.functional as F
 
 
 class Call(NamedTuple):
@@ -174,3 +177,17 @@ CALLS: dict[str, Call] = {
     "attention, learnt bias": Call("scaled_dot_product_attention", (*QKV, (5, 3, 4))),
     "attention, groups": Call("scaled_dot_product_attention", ((2, 4, 3, 4), (2, 2, 5, 4), (2, 2, 5, 6)), {"enable_gqa": True}),
 }  # fmt: skip
+
+
+def errors_of_both(
+    function: str, args: Any, options: dict[str, Any], words: str
+) -> tuple[BaseException, BaseException]:
+    """What gradscribe and PyTorch raise for one call, each with these words."""
+    torch = pytest.importorskip("torch")
+    tensors = [torch.tensor(a) if isinstance(a, np.ndarray) else a for a in args]
+    raised = []
+    for library, given in ((F, list(args)), (torch.nn.functional, tensors)):
+        with pytest.raises(Exception, match=words) as found:
+            getattr(library, function)(*given, **options)
+        raised.append(found.value)
+    return raised[0], raised[1]

@@ -285,7 +285,7 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
                         t._node.ir = ((out,), ir[1])
     shapes = op.kind is Kind.shaping
     for j, r in enumerate(results):
-        if not shapes and any(r is v for v in values):
+        if type(r) is np.ndarray and not shapes and any(r is v for v in values):
             views.note_itself(tensors[j], bound)
         elif type(r) is np.ndarray and (shapes or r.base is not None):
             views.note_view(tensors[j], op, bound, j if several else -1)

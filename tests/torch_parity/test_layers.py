@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from layer_cases import CALLS, Call
+from layer_cases import CALLS, Call, errors_of_both
 
 import gradscribe as gs
 import gradscribe.functional as F
@@ -185,14 +184,5 @@ ERRORS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors(name: str) -> None:
-    function, args, options, words = ERRORS[name]
-
-    def raised(f: Callable[..., Any], given: list[Any]) -> BaseException:
-        with pytest.raises(Exception, match=words) as found:
-            f(*given, **options)
-        return found.value
-
-    theirs = raised(
-        getattr(torch.nn.functional, function), [torch.tensor(a) if isinstance(a, np.ndarray) else a for a in args]
-    )
-    assert isinstance(raised(getattr(F, function), list(args)), type(theirs))
+    ours, theirs = errors_of_both(*ERRORS[name])
+    assert isinstance(ours, type(theirs))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from layer_cases import errors_of_both
 
 import gradscribe as gs
 import gradscribe.functional as F
@@ -193,14 +193,5 @@ ERRORS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any], str | None]] = {
 
 @pytest.mark.parametrize("name", list(ERRORS))
 def test_errors(name: str) -> None:
-    function, args, options, words = ERRORS[name]
-
-    def raised(f: Callable[..., Any], given: list[Any]) -> BaseException:
-        with pytest.raises(Exception, match=words) as found:
-            f(*given, **options)
-        return found.value
-
-    tensors = [torch.tensor(a) if isinstance(a, np.ndarray) else a for a in args]
-    theirs = raised(getattr(torch.nn.functional, function), tensors)
-    ours = raised(getattr(F, function), list(args))
+    ours, theirs = errors_of_both(*ERRORS[name])
     assert isinstance(ours, type(theirs)) or (name == "bag, index" and isinstance(ours, IndexError))
