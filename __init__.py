@@ -27,6 +27,7 @@ from .tracer import Tensor, enable_grad, is_grad_enabled, no_grad, tensor
 from .tracer.exchange import from_dlpack
 from .tracer.modes import inference_mode, is_inference_mode_enabled, set_grad_enabled
 from .tracer.singular import singular
+from .tracer.torch_methods import FUNCTIONS, OTHER_FUNCTIONS
 from .transforms.finder import DropIn
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from .tracer import autograd
     from .tracer.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from .tracer.autograd.stochastic import bernoulli, multinomial
-    from .tracer.checkpoint import checkpoint
+    from .tracer.checkpoint import checkpoint, set_checkpoint_early_stop
     from .tracer.constructors import (
         arange,
         as_tensor,
@@ -87,19 +88,22 @@ __all__ = [
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "jacfwd",
     "jacobian", "jacrev", "jvp", "linearize", "linspace", "load", "logspace", "manual_seed", "multinomial", "no_grad",
     "normal", "ones", "ones_like", "op", "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "rule",
-    "set_grad_enabled", "singular", "source", "stop_gradient", "tensor", "testing", "value_and_grad", "vjp", "vmap",
-    "why", "zeros", "zeros_like",
+    "set_checkpoint_early_stop", "set_grad_enabled", "singular", "source", "stop_gradient", "tensor", "testing",
+    "value_and_grad", "vjp", "vmap", "why", "zeros", "zeros_like",
 ]  # fmt: skip
 
-_PLACES = {"autograd": "tracer.autograd", **{name: f"learn.{name}" for name in ("functional", "nn", "optim")}}
+_PLACES = {"autograd": "tracer.autograd", "utils": "compat.utils"}
+_PLACES |= {name: f"learn.{name}" for name in ("functional", "nn", "optim")}
 sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.{place}") for name, place in _PLACES.items()]
-sys.meta_path.insert(0, Alias(f"{__name__}.nn.functional", f"{__name__}.learn.functional"))  # PyTorch's place of it
+_PYTORCHS = {"nn.functional": "learn.functional", "utils.checkpoint": "tracer.checkpoint"}  # PyTorch's places of them
+sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.{place}") for name, place in _PYTORCHS.items()]
 sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "scipy")]
 
 # Loaded on first use, so that importing gradscribe stays quick.
 _LATER = {
     "check_grads": "transforms.check_grads", "check_rule": "transforms.check_rule",
-    "checkpoint": "tracer.checkpoint", "compare": "transforms.compare", "compile": "transforms.compiler.compile",
+    "checkpoint": "tracer.checkpoint", "set_checkpoint_early_stop": "tracer.checkpoint",
+    "compare": "transforms.compare", "compile": "transforms.compiler.compile",
     "converted": "transforms.converted",
     "custom_jvp": "transforms.custom_jvp",
     "custom_vjp": "transforms.custom_vjp", "explain": "transforms.explain", "export": "transforms.export",
@@ -122,6 +126,8 @@ _CONSTRUCTORS = (
 )  # fmt: skip
 _SAMPLERS = ("normal", "rand", "rand_like", "randint", "randn", "randn_like", "randperm")
 _LATER |= dict.fromkeys(_CONSTRUCTORS, "tracer.constructors") | dict.fromkeys(_SAMPLERS, "tracer.samplers")
+_FUNCTIONS = tuple((FUNCTIONS + OTHER_FUNCTIONS).split())  # not in __all__, since some are named as Python's own
+_LATER |= dict.fromkeys(_FUNCTIONS, "tracer.torch_functions")
 _MODULES = frozenset(["compat", "numpy", "scipy", "testing", *_PLACES])
 _LATER |= {"compat": "compat", "numpy": "numpy", "scipy": "scipy", **_PLACES}
 
@@ -139,17 +145,10 @@ def __getattr__(name: str) -> Any:
 
 def _elsewhere(name: str) -> str:
     """Where those who know PyTorch find an operation that they look for here."""
-    renamed = {
-        "cat": "concatenate",
-        "broadcast_tensors": "broadcast_arrays",
-        "bucketize": "searchsorted",
-        "trapz": "trapezoid",
-    }
-    known = renamed.get(name, name)
     if name.startswith("_"):
         return ""
-    if hasattr(_numpy, known):
-        return f"; operations and types are NumPy's: np.{known}"
+    if hasattr(_numpy, name):
+        return f"; operations and types are NumPy's: np.{name}"
     if hasattr(Tensor, name):
         return f"; it is a method: t.{name}()" if callable(getattr(Tensor, name)) else f"; it is an attribute: t.{name}"
     for place in ("functional", "optim", "nn", "autograd"):
@@ -161,4 +160,4 @@ def _elsewhere(name: str) -> str:
 
 def __dir__() -> list[str]:
     # not in __all__: SciPy is optional, and `numpy` a name of the user's
-    return sorted({*globals(), *__all__, *_MODULES})
+    return sorted({*globals(), *__all__, *_MODULES, *_FUNCTIONS})

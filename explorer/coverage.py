@@ -15,6 +15,7 @@ from ..runtime.ops import Op
 from ..runtime.registry import composition, lookup, ops
 from ..tracer import writers
 from ..tracer.interop import answered
+from ..tracer.losses import WATCHING
 from ..tracer.operand import wrap
 from ..tracer.tensor import Tensor
 from ..transforms.namespaces import replacement
@@ -83,7 +84,8 @@ def of_function(module: str, name: str, value: Any) -> Entry:
     aside = about(name, value)
     if aside is not None:
         return Entry(module, name, ASIDE, "", aside)
-    if replacement(value) is not None:
+    ours = replacement(value)
+    if ours is not None and not hasattr(ours, WATCHING):
         return Entry(module, name, RULE, reached(value), PARTS)
     return Entry(module, name, REFUSED, "", REASONS.get(name, ""))
 

@@ -55,7 +55,6 @@ CHOOSING = "an object that chooses among ufuncs, and gives its slopes itself whe
 REASONS: dict[str, str] = {
     **_each("matrices of the class np.matrix, which Tensors are not; use arrays", "asmatrix bmat"),
     "frompyfunc": "its arrays hold objects of Python; use np.vectorize",
-    "fromiter": "takes numbers one by one; use np.stack of a list",
     "from_dlpack": "takes another library's array without its gradient; use gs.from_dlpack",
     "resize": "changes memory in place; use np.resize",
     **_each(

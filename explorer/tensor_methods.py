@@ -55,6 +55,8 @@ def markdown(chosen: list[Row] | None = None) -> str:
     parts.append(", ".join([_name(r) for r in pytorchs if not r.note]) + ".\n")
     parts.append("With something to say of them:\n\n| name | what |\n| --- | --- |")
     parts += [f"| {_name(r)} | {r.note} |" for r in pytorchs if r.note]
+    parts.append(_FUNCTIONS)
+    parts.append(", ".join([f"`{name}`" for name in sorted((table.FUNCTIONS + table.OTHER_FUNCTIONS).split())]) + ".")
     parts.append("\n## Not here\n")
     for reason in dict.fromkeys([r.note for r in absent]):
         parts.append(f"- {reason} {', '.join([f'`{r.name}`' for r in absent if r.note == reason])}.")
@@ -65,6 +67,14 @@ def _name(row: Row) -> str:
     return f"`{row.name}`, `{row.name}_`" if row.in_place else f"`{row.name}`"
 
 
+_FUNCTIONS = """
+## Functions
+
+PyTorch's functions of its namespace are in `gs.`: `gs.matmul(x, w)`, `gs.cat([a, b], dim=1)`, `gs.softmax(x, dim=0)`. They take
+PyTorch's arguments and mean what PyTorch means by them: `gs.max(t, 1)` gives (values, indices), `gs.std(t)` divides by n - 1,
+`gs.transpose(t, 0, 1)` swaps two axes. Of Tensors they give Tensors, of arrays arrays, inside transforms as outside; `np.matmul`
+and the other functions of NumPy stay what they are. They are not among what `from gradscribe import *` imports.
+"""
 _COUNTS = "{} mean what NumPy means by them, {} are PyTorch's own, {} are not here"
 _HEAD = """\
 # The methods of a Tensor

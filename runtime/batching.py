@@ -260,6 +260,19 @@ def number(call: Call) -> Any:
     return call["x"] if call["x"].dtype == np.float64 else call["x"].astype(np.float64)
 
 
+@batching(complex)
+def complex_number(call: Call) -> Any:
+    """A complex number of double precision for each example."""
+    return call["real"].astype(np.complex128) if call["imag"] is None else call["real"] + call["imag"] * 1j
+
+
+@batching(np.float64, np.complex128)
+def cast(call: Call) -> Any:
+    """A scalar of a type of NumPy's for each example."""
+    of: Any = call.op.fn
+    return call["x"].astype(np.dtype(of))
+
+
 @batching(np.real, np.imag, astype, np.copy)
 def alone(call: Call) -> Any:
     """Element by element, of one argument."""

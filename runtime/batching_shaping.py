@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .batching import Call, batching, lifted, shifted
-from .rules.shaping import columns, deep, line, rolled, rows
+from .rules.shaping import columns, deep, line, rolled, rows, view_as_complex, view_as_real
 from .rules.support import place_diagonal, place_main_diagonal
 
 __all__: list[str] = []
@@ -36,6 +36,12 @@ def swapaxes(call: Call) -> Any:
 def last_two(call: Call) -> Any:
     """The last two axes are what they were."""
     return call.run() if call.ndim("x") >= 2 else NotImplemented
+
+
+@batching(view_as_real, view_as_complex)
+def parts(call: Call) -> Any:
+    """The axis of the two parts is the last one."""
+    return call.run()
 
 
 @batching(np.moveaxis)

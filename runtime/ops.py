@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import NoRuleError
+from .memory import MAY, NEW, VIEW, Fact, Memory
 
 __all__ = ["MISSING", "Kind", "Op", "Param", "Plan", "Saved", "Vjp"]
 
@@ -28,6 +29,14 @@ class Kind(enum.Enum):
     loop = "loop"
     opaque = "opaque"
     creation = "creation"
+
+
+# Where results lie unless the op says otherwise: those of a sum, a product or a function of each element are computed,
+# into new memory. No op of the user's is taken to be so.
+_OF_KIND = {
+    Kind.elementwise: NEW, Kind.reduction: NEW, Kind.bilinear: NEW, Kind.creation: NEW,
+    Kind.shaping: VIEW, Kind.linear: MAY, Kind.loop: MAY, Kind.opaque: MAY,
+}  # fmt: skip
 
 
 class Param(NamedTuple):
@@ -82,14 +91,14 @@ class Op:
     """A NumPy function that gradscribe knows: how to call it, print it and differentiate it."""
 
     __slots__ = (
-        "__weakref__", "_params", "bind", "consuming", "derived", "effect", "fn", "forms", "fresh", "infix",
-        "inline", "kind", "may_raise", "n_out", "name", "path", "plans", "signature", "stores", "title", "vjps",
+        "__weakref__", "_params", "bind", "consuming", "derived", "effect", "fn", "forms", "hermitian", "infix", "inline", "kind",
+        "may_raise", "memory", "n_out", "name", "out_place", "path", "plans", "signature", "stores", "title", "vjps",
     )  # fmt: skip
 
     def __init__(
         self, fn: Callable[..., Any], signature: str, kind: Kind, *, path: str, n_out: int | None = 1,
         infix: str | None = None, inline: bool = False, may_raise: bool = False, effect: bool = False,
-        title: str | None = None,
+        title: str | None = None, memory: Fact | None = None,
         vjps: dict[str, Vjp | None] | None = None,
     ) -> None:  # fmt: skip
         self.fn = fn
@@ -102,13 +111,17 @@ class Op:
         self.inline = inline
         self.consuming: Callable[..., Any] | None = None  # the body that may write into its first argument
         self.forms: Callable[..., Any] | None = None  # what it is of some arguments, in terms of other ops
-        self.fresh = False  # whether its body gives memory that it made itself, never a view of an argument
-        self.stores: int | None = None  # the argument that it writes into that memory, as wide as it may be
+        self.hermitian: Callable[..., bool] | None = (
+            None  # when it takes its first argument for Hermitian (hermitian.py)
+        )
+        self.memory: Fact = memory or (NEW if isinstance(fn, np.ufunc) or infix is not None else _OF_KIND[kind])
+        self.stores: int | None = None  # the argument that it writes into new memory, as wide as it may be
         self.may_raise = may_raise
         self.effect = effect  # changes what can be seen from outside, and so keeps its place among others that do
         self.title = title or "".join([w[:1].upper() + w[1:] for w in self.name.split("_")])
         self.vjps: dict[str, Vjp | None] = {} if vjps is None else vjps
         self._params: tuple[Param, ...] | None = None
+        self.out_place = -1  # which of its parameters is NumPy's `out`, into which the result is written
         self.bind: Callable[..., tuple[Any, ...]] = self._first_bind
         self.plans: dict[Any, Plan] = {}
         self.derived: dict[str, Op] = {}  # the same op under a ufunc's dtype=, or its where= and out=, made when met
@@ -121,9 +134,26 @@ class Op:
         made = self.derived.get(title)
         if made is None:
             made = self.derived[title] = Op(
-                self.fn, self.signature, self.kind, path=self.path, inline=self.inline, title=title, vjps=self.vjps
-            )
+                self.fn, self.signature, self.kind, path=self.path, inline=self.inline, title=title,
+                memory=self.memory, vjps=self.vjps,
+            )  # fmt: skip
         return made
+
+    def memory_of(self, bound: tuple[Any, ...]) -> Memory:
+        """Where the results of a call lie."""
+        fact = self.memory
+        if isinstance(fact, Memory):
+            return fact
+        code = fact.__code__
+        values = dict(zip([p.name for p in self.params], bound, strict=True))
+        return fact(*[values[name] for name in code.co_varnames[: code.co_argcount]])
+
+    def shares(self, bound: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments in whose memory the results of a call may lie."""
+        memory = self.memory_of(bound)
+        if memory.how == "new":
+            return ()
+        return tuple([b for p, b in zip(self.params, bound, strict=True) if not memory.of or p.name in memory.of])
 
     @property
     def params(self) -> tuple[Param, ...]:
@@ -135,6 +165,8 @@ class Op:
     def _first_bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Compile the binding into straight Python at the first use, then bind with it."""
         self.bind = compile_bind(self.params, self.path)
+        if not isinstance(self.fn, np.ufunc) and self.path.startswith(("np.", "scipy.")):
+            self.out_place = next((k for k, p in enumerate(self.params) if p.name == "out" and p.default is None), -1)
         return self.bind(*args, **kwargs)
 
     def plan(self, key: Any) -> Plan:

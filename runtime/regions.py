@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .ir import Call, Graph, Type, Value, interpret, map_values, type_of
+from .memory import NEW
 from .ops import Kind, Op
 
 __all__ = [
@@ -127,7 +128,7 @@ SCAN = Op(scan, "loop, carry, xs=(), inv=(), n=None", Kind.loop, path="scan", n_
 COND = Op(cond, "branch, pred, ins=()", Kind.loop, path="cond", n_out=None, may_raise=True)
 AND = Op(both, "x, y", Kind.opaque, path="and", vjps={"x": None, "y": None})
 OR = Op(either, "x, y", Kind.opaque, path="or", vjps={"x": None, "y": None})
-ROWS = Op(rows, "xs, axis=0", Kind.opaque, path="np.stack", may_raise=True, vjps={"xs": None})
+ROWS = Op(rows, "xs, axis=0", Kind.opaque, path="np.stack", may_raise=True, memory=NEW, vjps={"xs": None})
 ITEMS = Op(list, "x", Kind.opaque, path="list", vjps={"x": None})
 NOT = Op(operator.not_, "x", Kind.opaque, path="not", vjps={"x": None})
 

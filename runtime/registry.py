@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .errors import NoRuleError
+from .memory import NEW, Fact
 from .ops import Kind, Op, Vjp
 
 __all__ = [
@@ -34,6 +35,7 @@ def path_of(fn: Any) -> str:
 def op(
     fn: Callable[..., Any], signature: str, kind: Kind, *, n_out: int | None = 1, path: str | None = None,
     inline: bool = False, may_raise: bool = False, effect: bool = False, title: str | None = None,
+    memory: Fact | None = None,
 ) -> Op:  # fmt: skip
     """Register `fn` as an op with its own signature (`"x, axis=None"`, `"[xs], axis=0"`, `"subscripts, *xs"`).
 
@@ -41,7 +43,7 @@ def op(
     ours that generated source spells out by its body. `may_raise` marks an op that can raise on
     values alone, and so is never dropped. `effect` marks one that draws, prints or
     writes: such calls are never dropped, merged or moved past each other. `title` is the name in `grad_fn` where it is
-    not the function's own.
+    not the function's own. `memory` says where the results lie, where that is not what their kind says: see `memory.py`.
     """
     made = Op(
         fn,
@@ -53,6 +55,7 @@ def op(
         may_raise=may_raise,
         effect=effect,
         title=title,
+        memory=memory,
     )
     _by_function[fn] = made
     return made
@@ -140,14 +143,16 @@ def lookup(fn: Any) -> Op | None:
 _LATE = {  # rules that wait for the first function that is not known yet, by the module that has to be there for them
     "numpy": (
         "decompositions", "eigen", "least_squares", "norms", "matrix_forms", "polynomials", "quantiles", "differences",
-        "convolution", "counting", "histograms", "assembling", "compositions",
+        "convolution", "counting", "histograms", "assembling", "compositions", "python_math",
     ),
+    "statistics": ("python_statistics",),
     "scipy.special": (
         "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
         "special_noncentral",
     ),
     "numpy.fft": ("fft",),
     "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal",), "scipy.stats": ("distributions",),
+    "scipy.optimize": ("scipy_optimize",),
 }  # fmt: skip
 _loaded: set[str] = set()
 _loading: set[int] = set()  # the threads that are at it
@@ -220,20 +225,21 @@ def compositions() -> tuple[Callable[..., Any], ...]:
 
 def primitive(
     signature: str, kind: Kind, *, consuming: Callable[..., Any] | None = None, title: str | None = None,
-    n_out: int = 1, may_raise: bool = False, fresh: bool = False, stores: int | None = None,
+    n_out: int = 1, may_raise: bool = False, memory: Fact = NEW, stores: int | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     """Decorator: register a function of ours, with a NumPy-only body, that NumPy lacks as a function.
 
     Called with a Tensor it is an op like any other; called with arrays it runs its body, or `consuming`,
     which may write into its first argument (the engine hands over only buffers that it allocated itself).
-    Generated source shows the body in place of a call. `fresh` says that the body makes the memory of its result; `stores`
-    names, by its position, the argument that is written there as it is, so that a number does as well as an array full of it.
+    Generated source shows the body in place of a call, which makes the memory of its result, unless `memory` says otherwise.
+    `stores` names, by its position, the argument that is written there as it is, so that a number does as well as an array
+    full of it.
     """
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
-        made = op(body, signature, kind, inline=True, title=title, n_out=n_out, may_raise=may_raise)
+        made = op(body, signature, kind, inline=True, title=title, n_out=n_out, may_raise=may_raise, memory=memory)
         made.consuming = consuming
-        made.fresh, made.stores = fresh or stores is not None, stores
+        made.stores = stores
         on_arrays = consuming or body
 
         @functools.wraps(body)

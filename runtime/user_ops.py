@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import registry
+from .memory import MAY, NEW
 from .ops import Kind, Op
 from .registry import lookup
 
@@ -54,6 +55,7 @@ def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None =
         home = getattr(fn, "__module__", None) or "__main__"  # ops of ours have no module before their names
         options.setdefault("path", f"{home}.{fn.__name__}")
         options.setdefault("may_raise", True)
+    options["memory"] = NEW if isinstance(fn, np.ufunc) else MAY  # nobody has looked into it
     made = registry.op(fn, signature_of(fn) if signature is None else signature, kind, **options)
     made.params  # noqa: B018  # a signature that cannot be read is said here
     if not isinstance(fn, np.ufunc) and not is_numpys(fn):

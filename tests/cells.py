@@ -2,7 +2,8 @@
 
 Usage: python cells.py [--write]
 
-`--write` stores what was shown. Outputs are kept as text alone, and what varies from run to run counts by its form.
+`--write` stores what was shown. Outputs are kept as text alone; `printed.py` says what counts as the same, and a cell whose
+metadata say "rtol" has a tolerance of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-from documents import ROOT, steady
+from documents import ROOT
+from printed import RTOL, differ
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -52,7 +54,7 @@ def differences(path: Path, folder: Path) -> str:
     """What the notebook now shows otherwise than it says."""
     found = []
     for stored, fresh in zip(nbformat.read(path, as_version=4).cells, run(path, folder).cells, strict=True):
-        if steady(shown(stored)) != steady(shown(fresh)):
+        if differ(shown(stored), shown(fresh), stored.metadata.get("rtol", RTOL)):
             lines = shown(stored).splitlines(), shown(fresh).splitlines()
             found += difflib.unified_diff(*lines, path.name, "shown", lineterm="")
     return "\n".join(found)

@@ -11,6 +11,7 @@ import numpy as np
 from samples_linalg import SAMPLES_LINALG
 from samples_networks import SAMPLES_NETWORKS
 from samples_numpy import SAMPLES_NUMPY
+from samples_python import SAMPLES_PYTHON
 from samples_special import SAMPLES_SPECIAL
 
 import gradscribe as gs
@@ -21,9 +22,8 @@ from samples import ROWS, Sample, Shapes, by_function
 from samples_arrays import SAMPLES_ARRAYS
 from samples_scipy import SAMPLES_SCIPY
 
-TABLE: dict[Any, list[Sample]] = by_function(
-    [*ROWS, *SAMPLES_ARRAYS, *SAMPLES_LINALG, *SAMPLES_NETWORKS, *SAMPLES_NUMPY, *SAMPLES_SCIPY, *SAMPLES_SPECIAL]
-)
+OTHERS = [*SAMPLES_LINALG, *SAMPLES_NETWORKS, *SAMPLES_NUMPY, *SAMPLES_PYTHON, *SAMPLES_SCIPY, *SAMPLES_SPECIAL]
+TABLE: dict[Any, list[Sample]] = by_function([*ROWS, *SAMPLES_ARRAYS, *OTHERS])
 STEP = 3e-4  # of finite differences of fourth order
 EDGES = (np.inf, -np.inf, np.nan, -0.0, 0.0, 5e-324, -1e-310, 1.0, -1.0, 1e300)
 

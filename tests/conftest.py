@@ -16,8 +16,27 @@ TABLE = 40  # a module with more tests than this goes through a table
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--part 2/3`: of the tests that go through tables of ops every third, beginning with the second; all others."""
+    """`--part 2/3`: of the tests that go through tables of ops every third, beginning with the second; all others.
+
+    No part leaves out a test that bears the mark `audit`.
+    """
     parser.addoption("--part", default="1/1", help="of modules with many tests, the n-th part of m (n/m)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make errors of warnings, but of those of other people's plugins, which may be in the environment.
+
+    Here and not in pyproject.toml, which would hold from before those plugins are imported.
+    """
+    plugins = (getattr(plugin, "__name__", "") for plugin in config.pluginmanager.get_plugins())
+    foreign = {name.partition(".")[0] for name in plugins if not name.endswith("conftest")} - {"", "_pytest", "pytest"}
+    filters = [
+        "error",
+        "ignore:numpy.fix is deprecated:DeprecationWarning",  # since NumPy 2.5; it keeps its rule while it is there
+        *(rf"default:::{name}(\.|$)" for name in sorted(foreign)),
+    ]
+    for line in filters:
+        config.addinivalue_line("filterwarnings", line)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -25,6 +44,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     part, parts = map(int, config.getoption("--part").split("/"))
     by_module: dict[str, list[pytest.Item]] = {}
     for item in items:
+        if item.get_closest_marker("audit"):
+            continue
         by_module.setdefault(item.nodeid.partition("::")[0], []).append(item)
     left_out = {
         item for found in by_module.values() if len(found) > TABLE

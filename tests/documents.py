@@ -2,8 +2,9 @@
 
 Usage: python documents.py [--write] [DOCUMENT ...]      (all of README.md and docs/ by default)
 
-`--write` puts what was printed into the documents. Times and the last figures of differences vary from run to run:
-they are compared by their form alone. A process of its own runs each document, since examples may register ops.
+`--write` puts what was printed into the documents. `printed.py` says what counts as the same; a text block whose fence
+says ```text rtol=1e-6 has a tolerance of its own (0: each letter counts). A process of its own runs each document, since
+examples may register ops.
 """
 
 from __future__ import annotations
@@ -20,16 +21,13 @@ import traceback
 import types
 from pathlib import Path
 
+from printed import RTOL, differ
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n*^```text\n(?P<output>.*?)^```\n)?", re.M | re.S)
-VARIES = [
-    (re.compile(r"\d[\d.]* (s|ms|µs)\b"), "TIME"),
-    (re.compile(r"\d+\.\d\d%"), "SHARE"),
-    (re.compile(r"\d[\d.]* times as fast"), "RATIO times as fast"),
-    (re.compile(r"(peak memory of one gradient:).*"), r"\1 BYTES"),
-    (re.compile(r"\d\.\de-\d\d"), "FIGURE"),
-]
+BLOCK = re.compile(
+    r"^```python\n(?P<code>.*?)^```\n(?:\n*^```text(?P<rtol> rtol=\S+)?\n(?P<output>.*?)^```\n)?", re.M | re.S
+)
 
 
 def blocks(text: str) -> list[re.Match[str]]:
@@ -37,11 +35,9 @@ def blocks(text: str) -> list[re.Match[str]]:
     return list(BLOCK.finditer(text))
 
 
-def steady(text: str) -> str:
-    """A text without what varies from run to run."""
-    for pattern, word in VARIES:
-        text = pattern.sub(word, text)
-    return "\n".join(re.sub(r" +", " ", line).rstrip() for line in text.splitlines())
+def tolerance(block: re.Match[str]) -> float:
+    """What the floats of an output may differ by, relatively."""
+    return float(block["rtol"].partition("=")[2]) if block["rtol"] else RTOL
 
 
 def outputs(codes: list[str], name: str) -> list[str]:
@@ -71,10 +67,10 @@ def check(path: Path, write: bool) -> str:
     wrong, pieces, end = [], [], 0
     for block, now in zip(found, printed, strict=True):
         stated = block["output"] or ""
-        if steady(stated) != steady(now):
+        if differ(stated, now, tolerance(block)):
             wrong += difflib.unified_diff(stated.splitlines(), now.splitlines(), path.name, "printed", lineterm="")
         pieces += [text[end : block.start()], f"```python\n{block['code']}```\n"]
-        pieces += [f"\n```text\n{now}```\n"] if now else []
+        pieces += [f"\n```text{block['rtol'] or ''}\n{now}```\n"] if now else []
         end = block.end()
     if write:
         path.write_text("".join([*pieces, text[end:]]), encoding="utf-8")

@@ -1,9 +1,9 @@
 """Programs by chance over the table of ops: eager, compiled, forward mode and, where they map to one, PyTorch or JAX.
 
-Usage: python fuzzing.py [--programs 10000] [--seed 0] [--against torch|jax]
+Usage: python fuzzing.py [--programs 10000] [--seed 0] [--against torch|jax] [--modules]
 
 Statements are drawn one by one and kept where plain NumPy runs them, so each program is one that a person could write. With
-`--against` they are those alone that the other library has, too.
+`--against` they are those alone that the other library has, too. With `--modules` they are whole modules (fuzzing_modules.py).
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Program:
 
     def __init__(self, choose: Choose, length: int, pure: bool, samples: list[Any]) -> None:
         self.choose, self.pure, self.samples = choose, pure, samples
-        self.space: dict[str, Any] = {"np": np, "helper": helper, "within": within, "fitted": fitted}
+        self.space = self._space()
         rng = np.random.default_rng(choose(range(1000)))
         self.inputs = [np.asarray(rng.uniform(-1.5, 1.5, choose(SHAPES))) for _ in range(2)]
         self.values: dict[str, Any] = dict(zip("xy", self.inputs, strict=True))
@@ -136,6 +136,10 @@ class Program:
             self._step()
         used = list(self.values)[-3:]
         self.lines.append("return " + " + ".join(f"np.sum({v} * {0.3 + k})" for k, v in enumerate(used)))
+
+    def _space(self) -> dict[str, Any]:
+        """What statements may name besides values."""
+        return {"np": np, "helper": helper, "within": within, "fitted": fitted}
 
     def _step(self) -> None:
         """One more statement, of those tried the first that NumPy runs to numbers of a fair size."""
@@ -286,14 +290,16 @@ def other_problem(program: Program, slopes_of: Callable[[Program], Any]) -> str 
     return None
 
 
-def programs(seed: int, count: int, pure: bool = False, length: int = 8) -> Iterator[tuple[int, Program]]:
+def programs(
+    seed: int, count: int, pure: bool = False, length: int = 8, kind: type[Program] = Program
+) -> Iterator[tuple[int, Program]]:
     """Programs by chance, each from its own number."""
     import random
 
     samples = [] if pure else recorded()
     for k in range(seed, seed + count):
         chance = random.Random(k)
-        yield k, Program(chance.choice, length, pure, samples)
+        yield k, kind(chance.choice, length, pure, samples)
 
 
 def main() -> int:
@@ -302,16 +308,21 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--against", choices=["torch", "jax"])
+    parser.add_argument("--modules", action="store_true", help="whole modules, with classes and state")
     asked = parser.parse_args()
-    slopes_of = None
+    slopes_of, kind, check = None, Program, problem
+    if asked.modules:
+        from fuzzing_modules import Module, module_problem
+
+        kind, check = Module, module_problem
     if asked.against:
         from fuzzing_peers import PEERS
 
         slopes_of = PEERS[asked.against]()
     bad, passed, start = 0, 0, time.perf_counter()
-    for k, program in programs(asked.seed, asked.programs, pure=slopes_of is not None):
+    for k, program in programs(asked.seed, asked.programs, pure=slopes_of is not None, kind=kind):
         try:
-            wrong = problem(program) if slopes_of is None else other_problem(program, slopes_of)
+            wrong = check(program) if slopes_of is None else other_problem(program, slopes_of)
         except Exception:
             wrong = traceback.format_exc(limit=-4)
         passed += wrong == ""
@@ -320,8 +331,10 @@ def main() -> int:
         if wrong:
             bad += 1
             print(f"--- program {k}: {wrong}\n{program.text}", flush=True)
+    took = time.perf_counter() - start
     print(
-        f"{asked.programs - passed} programs, {bad} mismatches, {time.perf_counter() - start:.0f} s; {passed} passed over"
+        f"{asked.programs - passed} programs, {bad} mismatches, {took:.0f} s ({60 * asked.programs / took:.0f} a minute); "
+        f"{passed} passed over"
     )
     return 1 if bad else 0
 

@@ -111,7 +111,8 @@ def _torch() -> Callable[[Any], Any]:
             return torch.eye(n, dtype=torch.float64)
 
         def array(self, x: Any) -> Any:
-            return torch.tensor(x)
+            made = torch.tensor(x)
+            return made.double() if made.is_floating_point() else made
 
         def swapaxes(self, x: Any, a: int, b: int) -> Any:
             return torch.swapaxes(x, a, b)

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import cmath
 import importlib.util
+import math
 import re
+import statistics
 import sys
 import types
 import warnings
@@ -17,6 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "kinks.md"
+PYTHON = {module.__name__: module for module in (math, cmath, statistics)}
+NO_PYTHON = dict.fromkeys(PYTHON, types.SimpleNamespace())  # of other libraries, whose numbers these do not know
 ROW = re.compile(r"^\| `(?P<code>[^`]+)` \| (?P<at>[^|]+) \|(?P<rest>.*)\|$", re.M)
 
 
@@ -80,7 +85,7 @@ def function(row: Row) -> Callable[..., Any]:
     """The row as a function of NumPy."""
     from scipy import special
 
-    return written(row, {"np": np, "special": special}, "np.sum({})")
+    return written(row, {"np": np, "special": special, **PYTHON}, "np.sum({})")
 
 
 def by_torch(row: Row) -> str:
@@ -89,7 +94,7 @@ def by_torch(row: Row) -> str:
 
     given = [torch.tensor(a, dtype=_wide(a, torch), requires_grad=True) for a in row.arguments]
     try:
-        out = written(row, {"np": torch_numpy(torch), "special": torch_special(torch)}, "{}")(*given)
+        out = written(row, {"np": torch_numpy(torch), "special": torch_special(torch), **NO_PYTHON}, "{}")(*given)
         found = torch.autograd.grad(out.sum(), given, allow_unused=True)
     except (AttributeError, TypeError, NotImplementedError, RuntimeError):
         return "—"  # it lacks the function, or its derivative
@@ -146,7 +151,7 @@ def by_jax(row: Row) -> str:
 
     given = [jnp.asarray(a) for a in row.arguments]
     try:
-        f = written(row, {"np": jnp, "special": special}, "np.sum({})")
+        f = written(row, {"np": jnp, "special": special, **NO_PYTHON}, "np.sum({})")
         found = jax.grad(f, argnums=tuple(range(len(given))))(*given)
     except (AttributeError, TypeError, NotImplementedError):
         return "—"

@@ -130,7 +130,8 @@ b.renorm(1, 2, 2.0) | w.unique_consecutive() | w[0].unique_consecutive(True, Tru
 w.unique_consecutive(return_inverse=True, dim=0) | x.svd().S | s.svd()[1] | (lambda f: f.U * f.S @ f.V.mH)(x.svd())
 x.svd(compute_uv=False) | (lambda f: f.U.abs())(x.detach().svd(some=False)) | u[:, None].cholesky_solve(s[:2, :2].cholesky())
 x.T.cholesky_solve(s.cholesky(upper=True), upper=True) | s.cholesky().cholesky_inverse() | s.matrix_exp()
-(s / 4).triu().cholesky_inverse(True)
+(s / 4).triu().cholesky_inverse(True) | x.output_nr
+x.gather(1, i, sparse_grad=False)
 """
 
 # Written in place, into a copy: the same to PyTorch.

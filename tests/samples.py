@@ -407,8 +407,14 @@ INTEGRALS = [
     *[fixed(special.eval_jacobi, n, 0.7, 1.1, domain=INSIDE) for n in (0, 3)],
 ]  # fmt: skip
 
+CASTS = [
+    Sample(complex, (((),), ((), ())), call=lambda *x: complex(*x) * (1 + 2j), scoped=True),
+    Sample(np.float64, (((),),), call=lambda x: np.float64(float(x)), scoped=True),
+    Sample(np.complex128, (((),),), call=lambda x: np.complex128(complex(x) * (1 + 2j)), scoped=True),
+]
+
 CONTROL = [
-    Sample(float, (((),),), call=lambda x: math.sin(x), scoped=True, finite=True),
+    Sample(float, (((),),), call=dispatched(float), finite=True),
     unary(shape_of, call=lambda x: np.zeros(np.shape(x)) + x),
     Sample(size_of, (((3, 4),), ((2,),)), call=lambda x: x * np.shape(x)[0]),
     Sample(count_of, (((3, 4),), ((2,),)), call=lambda x: x / np.size(x)),
@@ -458,6 +464,6 @@ FOURIER = [
 
 ROWS = [
     *ARITHMETIC, *SIZES, *EXPONENTIALS, *TRIGONOMETRY, *CHOICES, *STEPS, *QUESTIONS, *REDUCTIONS, *SPECIAL,
-    *CONTROL, *INTEGRALS, *CONVOLUTIONS, *QUANTILES, *FOURIER,
+    *CASTS, *CONTROL, *INTEGRALS, *CONVOLUTIONS, *QUANTILES, *FOURIER,
 ]  # fmt: skip
 SAMPLES: dict[Any, list[Sample]] = by_function(ROWS)

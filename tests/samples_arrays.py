@@ -47,6 +47,10 @@ VIEWS = [
     Sample(np.transpose, shapes=((T,),), kwargs=({"axes": (2, 0, 1)}, {"axes": (-1, 0, 1)})),
     Sample(np.swapaxes, shapes=((T,),), call=lambda x: np.swapaxes(x, 0, -1)),
     Sample(np.matrix_transpose, shapes=((M,), (T,))),
+    Sample(shaping.view_as_real, shapes=((V,), ((),)), call=lambda x: shaping.view_as_real(x * (1.0 - 2.0j))),
+    Sample(
+        shaping.view_as_complex, shapes=(((3, 2),), ((2,),)), call=lambda x: np.real(shaping.view_as_complex(x) ** 2)
+    ),
     Sample(np.moveaxis, shapes=((T,),), call=lambda x: np.moveaxis(x, (0, 1), (-1, 0))),
     Sample(
         np.rollaxis, shapes=((T,),), call=lambda x, **k: np.rollaxis(x, 2, **k), kwargs=kw({"start": 1}, {"start": -1})

@@ -185,7 +185,7 @@ def test_other_faults_are_told() -> None:
     def listed(x: Any) -> Any:
         return np.asarray(x) ** 2
 
-    assert any("differentiated once more" in p for p in gs.check_rule(listed, [Y]).problems)
+    assert any("raises GradientLossError" in p for p in gs.check_rule(listed, [Y]).problems)
 
     @gs.rule(x=lambda g, x: 2 * g * np.asarray(x))
     def dropping(x: Any) -> Any:
@@ -241,7 +241,7 @@ def test_signatures_are_read_or_stated() -> None:
     ufunc = np.frompyfunc(lambda x, y: x + y, 2, 1)
     assert repr(gs.op(ufunc)).endswith("(x, y)>")
     assert gs.op(lambda x, *, axis=None, k=2: x).signature == "x, axis=None, k=2"
-    assert gs.op(math.hypot, "x, y").signature == "x, y"
+    assert gs.op(math.comb, "x, y").signature == "x, y"
     for make, words in (
         (lambda: gs.rule(lambda **k: 1, x=lambda g: g), r"takes any keyword \(\*\*k\)"),
         (lambda: gs.rule(lambda x, a=Y: x, x=lambda g: g), "the default of `a`"),

@@ -55,7 +55,7 @@ def test_an_object_that_leaves_is_one_of_its_own_class() -> None:
         kept.append(one)
         return np.sum(one.scaled(a))
 
-    with pytest.warns(gs.EagerWarning, match="changes `kept`"):
+    with pytest.warns(gs.EagerWarning, match="stores a Derived"):
         gs.compile(f)(x())
     assert [type(one) for one in kept] == [Derived]
     assert type(kept[0].k) is np.ndarray
@@ -96,7 +96,7 @@ def test_stores_into_a_class_run_eagerly() -> None:
     assert Counter.n == 3
 
 
-def test_a_store_into_another_object_runs_eagerly() -> None:
+def test_a_store_into_another_object_is_compiled() -> None:
     class Log:
         seen = 0
 
@@ -108,9 +108,8 @@ def test_a_store_into_another_object_runs_eagerly() -> None:
             log.seen += 1
 
     compiled = gs.compile(lambda a: np.sum(Model(a).a))
-    with pytest.warns(gs.EagerWarning, match="stores the attribute `seen`"):
-        assert [compiled(x()) for _ in range(3)] == [1.25] * 3
-    assert log.seen == 3
+    assert [compiled(x()) for _ in range(5)] == [1.25] * 5
+    assert log.seen == 5
 
 
 def test_cached_properties_are_computed_once() -> None:
@@ -143,6 +142,5 @@ def test_cached_properties_are_computed_once() -> None:
     assert f(x()) == np.sum(x()) * 14.0
     noted = Noted()
     g = gs.compile(lambda a: np.sum(a) * noted.norm)
-    with pytest.warns(gs.EagerWarning, match="changes `runs`"):
-        assert [g(x()) for _ in range(3)] == [17.5] * 3
+    assert [g(x()) for _ in range(3)] == [17.5] * 3
     assert runs == [1]

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import traceback
+import types
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +299,7 @@ class Seen:
 class Recorder:
     def __init__(self) -> None:
         self.regions = Seen()
+        self.scope = types.SimpleNamespace(callee=lambda f: f)
 
 
 def asked(f: Any, *args: Any, **options: Any) -> list[tuple[Any, ...]]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradscribe.tracer.site import is_ours
 from gradscribe.transforms.compiler.control.functions import conversion, converted, has_control_flow
 
 import conversion_functions
@@ -41,7 +42,7 @@ def observe(function: Any, inputs: str, space: dict[str, Any]) -> dict[str, Any]
             seen["result"] = type(result), repr(result)
         except Exception as error:
             frames = traceback.extract_tb(error.__traceback__)
-            users = [f for f in frames if "gradscribe" not in f.filename and f.name != "observe"]
+            users = [f for f in frames if not is_ours(f.filename) and f.name != "observe"]
             inner = users[-1] if users else None
             chain = type(error.__cause__), repr(error.__context__)
             where = inner and (inner.filename, None if isinstance(error, NameError) else inner.lineno)

@@ -119,8 +119,11 @@ def test_pytest_shows_both_lines(tmp_path: Path) -> None:
                 compiled(np.zeros((2, 2)))
         """)
     )
-    command = [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", "test_it.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    command = [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", "--color=no", "test_it.py"]
+    plain = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | {
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"
+    }
+    done = subprocess.run(command, cwd=tmp_path, env=plain, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(r"<gradscribe>/inverse_\d+\.py:\d+", done.stdout), done.stdout
     assert "test_it.py:7: " in done.stdout

@@ -247,8 +247,8 @@ MODEL = Model()
 
 @falls_back("stores the attribute|MODEL", _reset)
 def stores_an_attribute(x):
-    MODEL.calls = 3  # <-
-    return np.sum(x * MODEL.calls)
+    Model.calls = 3  # <-
+    return np.sum(x * Model.calls)
 
 
 @falls_back("COUNTS", _reset)
@@ -285,7 +285,7 @@ def takes_the_repr(x):
     return np.sum(x * (len(label) > 0))
 
 
-@falls_back("list")
+@falls_back("list", transforms="value")
 def takes_a_list(x):
     values = x.tolist()  # <-
     return np.sum(x * values[0])
@@ -301,12 +301,7 @@ def reads_the_flags(x):
     return np.sum(x * (2.0 if x.flags.c_contiguous else 1.0))  # <-
 
 
-@falls_back("item")
-def takes_an_item_by_position(x):
-    return np.sum(x) * x.item(1)  # <-
-
-
-@falls_back("pickle")
+@falls_back("pickle", transforms="value")
 def pickles(x):
     return np.sum(x) * min(len(pickle.dumps(x)), 1)  # <-
 

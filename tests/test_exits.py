@@ -178,7 +178,7 @@ NO_EXIT = {
     "__weakref__",
     "shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "requires_grad", "requires_grad_",
     "is_leaf", "is_inference",
-    "grad_fn", "grad", "backward", "detach", "retains_grad", "retain_grad", "register_hook", "dim", "numel", "fill",
+    "grad_fn", "grad", "output_nr", "backward", "detach", "retains_grad", "retain_grad", "register_hook", "dim", "numel", "fill",
     "sort", "element_size", "nelement", "ndimension", "stride", "is_contiguous", "is_floating_point", "is_complex",
     "is_signed", "is_same_size", "is_cpu", "is_cuda", "is_sparse", "get_device", "type",
     "volatile", "reinforce",  # which warn, and give no elements

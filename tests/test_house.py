@@ -22,7 +22,6 @@ from house import FACE, LAYERS, ROOT
 
 MODULES = list(house.modules())
 INSTALLED = Path(gradscribe.__file__).resolve().parent
-LONGEST = 400  # lines
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -163,10 +162,9 @@ def test_no_folder_shadows_an_importable_package():
 
 
 @pytest.mark.parametrize(("module", "path"), MODULES, ids=[name or FACE for name, _ in MODULES])
-def test_a_module_states_its_job_and_is_short(module, path):
+def test_a_module_states_its_job(module, path):
     source = path.read_text(encoding="utf-8")
     assert ast.get_docstring(ast.parse(source)), f"{path} does not begin with a docstring"
-    assert source.count("\n") <= LONGEST, f"{path} is longer than {LONGEST} lines: split it"
 
 
 def test_the_version_is_the_same_everywhere():

@@ -254,7 +254,7 @@ def test_arrays_of_objects() -> None:
         np.testing.assert_array_equal(one.buffers["last"], two.buffers["last"])
 
 
-def test_an_attribute_that_is_added_into_runs_eagerly_or_right() -> None:
+def test_an_attribute_that_is_added_into_stays_the_same_array() -> None:
     class Counter:
         def __init__(self) -> None:
             self.count = np.zeros(4)
@@ -264,11 +264,11 @@ def test_an_attribute_that_is_added_into_runs_eagerly_or_right() -> None:
             return np.sum(self.count)
 
     counter = Counter()
-    compiled = gs.compile(counter.step)
-    with pytest.warns(gs.EagerWarning, match="stores the attribute `count`"):
-        compiled(X)
-    compiled(X)
-    np.testing.assert_array_equal(counter.count, 2 * X)
+    compiled, before = gs.compile(counter.step, verify="first calls"), counter.count
+    for k in range(5):
+        compiled(X * (k + 1))
+    np.testing.assert_array_equal(counter.count, 15 * X)
+    assert counter.count is before
 
 
 @pytest.mark.parametrize("f", [added, itself, nothing_returned, by_methods, masked, of_sums], ids=lambda f: f.__name__)

@@ -156,18 +156,6 @@ def counted(x):
     return n * 1.0
 
 
-@faulty("None", "item", "x[0]", X)
-def one_item(x):
-    first = x[0].item()  # here
-    return first * 2.0
-
-
-@faulty("None", "tolist", "x", X)
-def listed(x):
-    values = x.tolist()  # here
-    return sum(values)
-
-
 @faulty("None", "int", "x[0]", X)
 def whole(x):
     k = int(x[0])  # here

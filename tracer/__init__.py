@@ -1,6 +1,6 @@
 """The eager engine: Tensor, the dynamic graph behind it, and the walk backward."""
 
-from . import inplace, methods, older  # which give Tensor its methods
+from . import inplace, methods, older, survivors  # which give Tensor its methods, and end transforms
 from .graph import AccumulateGrad, Node
 from .hooks import RemovableHandle
 from .modes import enable_grad, is_grad_enabled, no_grad
@@ -17,5 +17,6 @@ __all__ = [
     "methods",
     "no_grad",
     "older",
+    "survivors",
     "tensor",
 ]  # fmt: skip

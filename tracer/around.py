@@ -91,6 +91,8 @@ def _not_captured() -> None:
 
 def accumulate_at(leaf: AccumulateGrad, extra: Extra | None, g: Any, tensors: bool) -> None:
     """The end of a run at a leaf: its hooks, its gradient is added up, and the hooks after that."""
+    if leaf.lent:
+        return
     if extra is not None:
         g = before(leaf, extra, tensor_hooks(extra, g, tensors), tensors)
     if g is not UNDEFINED:

@@ -227,7 +227,9 @@ def grad(
                 )
             )
         if found[k] is None and materialize_grads:
-            found[k] = wrap(np.zeros(*edge_of(t).meta))
+            zeros = found[k] = wrap(np.zeros(*edge_of(t).meta))
+            if create_graph and LOCAL.recorder is None:
+                zeros.requires_grad_()  # a leaf, as PyTorch makes it: a further derivative is zero again
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
 
 

@@ -17,6 +17,7 @@ from ..runtime import (  # noqa: F401  # the table
     batching_indexing,
     batching_making,
     batching_products,
+    batching_python,
     batching_shaping,
     batching_softmaxes,
     batching_ufuncs,

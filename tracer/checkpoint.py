@@ -20,7 +20,7 @@ from .saved import saved_tensors_hooks
 from .site import blame
 from .versions import find
 
-__all__ = ["checkpoint"]
+__all__ = ["checkpoint", "set_checkpoint_early_stop"]
 
 
 def checkpoint(
@@ -54,7 +54,8 @@ def checkpoint(
     if not LOCAL.grad or LOCAL.recorder is not None:
         with forward if LOCAL.grad else contextlib.nullcontext():
             return function(*args, **kwargs)
-    frame = _Frame(function, args, kwargs, again, determinism_check == "default", early_stop)
+    stops = early_stop if LOCAL.early_stop is None else LOCAL.early_stop
+    frame = _Frame(function, args, kwargs, again, determinism_check == "default", stops)
     if preserve_rng_state:
         frame.random = random_states(function, _found_in((args, kwargs), GENERATORS))
     held = [(t, t._value) for t in _found_in((args, kwargs), Operand)] if LOCAL.depth else []
@@ -70,6 +71,26 @@ def checkpoint(
             )
         )
     return result
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Say for all checkpoints called in a block whether their recomputation ends early, whatever their own `early_stop` says.
+
+    >>> import gradscribe as gs
+    >>> ran = []
+    >>> x = gs.tensor(1.0, requires_grad=True)
+    >>> with gs.set_checkpoint_early_stop(False):
+    ...     y = gs.checkpoint(lambda a: (a.exp(), ran.append("to the end"))[0], x)
+    >>> y.backward()
+    >>> ran
+    ['to the end', 'to the end']
+    """
+    before, LOCAL.early_stop = LOCAL.early_stop, enable
+    try:
+        yield
+    finally:
+        LOCAL.early_stop = before
 
 
 class _Stop(BaseException):

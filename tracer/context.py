@@ -16,7 +16,7 @@ from .modes import LOCAL
 from .operand import Operand, alias, cover, is_inference, levels_of, wrap
 from .saved import Packed
 from .site import blame
-from .versions import check_entry
+from .versions import check_entry, successor
 
 __all__ = ["FunctionCtx"]
 
@@ -140,6 +140,7 @@ class _Kept:
         else:
             if node is not None:
                 check_entry(node, spec, value, -1)
+                value._value = successor(value._value, self.edge)
             if type(self.edge) is AccumulateGrad:
                 leaf = self.edge.variable
                 cover(leaf, self.hides)

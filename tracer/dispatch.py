@@ -91,7 +91,7 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
     elif isinstance(x, Operand):  # a Tensor of a special class: made in inference mode, or a view to be renewed
         return apply(op, (x, _admitted(y)), {})
     else:
-        xv, xn = admit(x), None
+        xv, xn = admit(x, y), None
     if type(y) is tensor_class:
         yv = y._value
         yn = y._node
@@ -100,7 +100,7 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
     elif isinstance(y, Operand):
         return apply(op, (x, y), {})
     else:
-        yv, yn = admit(y), None
+        yv, yn = admit(y, x), None
     try:
         value = op.fn(xv, yv)
     except Exception as error:
@@ -138,14 +138,15 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
 _NUMPYS_NAMES = {"a": 0, "m": 0, "arr": 0, "ary": 0, "array": 0, "arrays": 0, "tup": 0, "x1": 0, "b": 1, "x2": 1}
 
 
-def admit(value: Any) -> Any:
-    """A plain operand as NumPy takes it; what NumPy would make an object array of is refused."""
+def admit(value: Any, beside: Any = None) -> Any:
+    """A plain operand as NumPy takes it; what NumPy would make an object array of, or Python does not know, is refused."""
     if type(value) in _PLAIN and not (type(value) is np.ndarray and value.dtype.hasobject):
         return value
     if type(value) is Count:
         return int(value)
     if isinstance(value, (int, float, complex)):  # a size, for one
         return value
+    not_repeated(value, beside)
     if defers(value) or is_masked(value) or type(value) is np.matrix:  # whose products are others
         raise Foreign(f"a Tensor met {type(value).__name__!r}, an array of another class, which says what that means")
     if has_tensor(value):
@@ -221,6 +222,9 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         bound = op.bind(*args, **kwargs)
     except TypeError as error:
+        if (split := masked.without_out(op, args, kwargs)) is not None:
+            out, args, kwargs = split
+            return apply(op, args, kwargs) if out is None else masked.into(op.path, out, apply(op, args, kwargs))
         known = [p.name for p in op.params]
         renamed = {
             known[_NUMPYS_NAMES[k]] if k in _NUMPYS_NAMES and k not in known else k: v for k, v in kwargs.items()
@@ -228,8 +232,9 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(renamed) == len(kwargs) and renamed.keys() != kwargs.keys():
             return apply(op, args, renamed)
         raise blame(TypeError(f"{op.path}: {error}")) from None
-    if kwargs.get("out") is not None:
-        return masked.apply_out(op, args, kwargs)
+    if op.out_place >= 0 and bound[op.out_place] is not None:
+        rest = (*bound[: op.out_place], None, *bound[op.out_place + 1 :])
+        return masked.into(op.path, bound[op.out_place], run(op, rest))
     return run(op, bound)
 
 
@@ -298,9 +303,16 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
             operand.made_volatile(t)
     if not several:
         return tensors[0]
+    if node is None:
+        tensors = tuple([tensors[_first(results, j)] for j in range(len(results))])
     if hasattr(result, "_fields"):  # a namedtuple such as EighResult
         return type(result)(*tensors)
     return list(tensors) if isinstance(result, list) else tensors
+
+
+def _first(results: tuple[Any, ...], j: int) -> int:
+    """Where an array stands first among results: `np.diag_indices` gives one for all axes, and a write into it shows in all."""
+    return next((k for k in range(j) if results[k] is results[j] and type(results[k]) is np.ndarray), j)
 
 
 def node_of(
@@ -322,7 +334,7 @@ def node_of(
                     special = special or type(e) is not tensor_class
                     if e._node is not None:
                         if not many:
-                            raise NoRuleError.argument(op.path, param.name)
+                            raise blame(NoRuleError.argument(op.path, param.name))
                         in_lists = True
                         slots.append((k, i))
                         edges.append(e._node)

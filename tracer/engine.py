@@ -12,7 +12,7 @@ from ..runtime.ops import Plan
 from .around import accumulate_at, after, before, plural_of, tensor_hooks
 from .cotangents import UNDEFINED, fit, outward
 from .graph import NUMBER, AccumulateGrad, Extra, Node, Pick
-from .modes import LOCAL, grad_mode
+from .modes import LOCAL, grad_mode, on_new_stack, refresh
 from .operand import Operand, alias, wrap
 from .run import Run, needed_of
 from .saved import unpacked
@@ -22,6 +22,10 @@ from .versions import COUNTERS, check
 __all__ = ["apply_node", "freed", "rebuilt", "run_backward"]
 
 float64 = np.float64
+THREAD_DEPTH = (
+    30  # runs of backward inside each other that one thread's stack takes (PyTorch: 60); then another goes on
+)
+DEEPEST = 5_000  # runs inside each other, after which an error says that they have no end
 PLAIN = Extra()  # of a node that has nothing of its own, where one of the modes looks at every node
 
 
@@ -57,15 +61,29 @@ def _hang(entry: Any, edge: Any) -> Any:
 
 def run_backward(
     roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, *, retain_graph: bool, create_graph: bool,
-    accumulate: bool = False,
+    accumulate: bool = False, reached: dict[Any, None] | None = None,
 ) -> dict[Any, Any]:  # fmt: skip
     """Send the cotangents of `roots` (node, cotangent) backward; give those of the nodes in `wanted`.
 
     With `wanted=None` the leaves' gradients accumulate instead, and with `accumulate` those of the leaves in `wanted`.
-    Cotangents here are those of the plain transpose.
+    Cotangents here are those of the plain transpose. `reached` are the nodes behind the roots, where the caller knows them.
     """
     recorder = LOCAL.recorder
-    outer, LOCAL.run = LOCAL.run, Run([node for node, _ in roots], wanted)
+    outer = LOCAL.run
+    nested = 0 if outer is None else outer.nested + 1
+    if nested > DEEPEST:
+        raise blame(
+            RecursionError(
+                f"backward runs inside backward, {DEEPEST:,} levels deep: what user code in backward (a Function, a hook) calls "
+                "seems to have no end"
+            )
+        )
+    if nested and nested % THREAD_DEPTH == 0 and recorder is None and not LOCAL.on_new_stack:
+        options: dict[str, Any] = {"retain_graph": retain_graph, "create_graph": create_graph, "accumulate": accumulate}
+        return on_new_stack(lambda: run_backward(roots, wanted, **options))  # type: ignore[no-any-return]
+    LOCAL.on_new_stack = False
+    packing, refused = LOCAL.packing, LOCAL.packing_refused
+    LOCAL.run = Run([node for node, _ in roots], wanted, nested, reached)
     anomaly, watch = LOCAL.anomaly, LOCAL.watch
     if anomaly is not None:
         outer_node, anomaly.node = anomaly.node, None
@@ -89,6 +107,12 @@ def run_backward(
         raise
     finally:
         LOCAL.run = outer
+        if (LOCAL.packing, LOCAL.packing_refused) != (
+            packing,
+            refused,
+        ):  # user code in backward set them, and left them so
+            LOCAL.packing, LOCAL.packing_refused = packing, refused
+            refresh()
         if profiler is not None:
             profiler.end(profiled)
         if anomaly is not None:
@@ -164,6 +188,8 @@ def _run(
             raise blame(freed(node))
         if COUNTERS:
             check(node)
+            renewed = node.saved  # of a Tensor that was given other data, that
+            saved = saved if renewed is None else renewed  # None: another thread has freed it meanwhile
         if extra is not None:
             if extra.hooks or extra.retain is not None:
                 g = tensor_hooks(extra, g, tensors)

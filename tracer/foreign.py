@@ -64,7 +64,7 @@ def base_of(value: Any) -> Any:
 
 
 def not_repeated(x: Any, y: Any) -> None:
-    """Raise Foreign for a list beside an int of Python's: what that means, repeated for one, is Python's."""
+    """Raise Foreign for a list beside a number of Python's: what that means, repeated or an error, is Python's."""
     for sequence, number in ((x, y), (y, x)):
-        if type(sequence) in (list, tuple) and type(getattr(number, "_value", None)) is int:
-            raise Foreign(f"a {type(sequence).__name__} met an int of Python's")
+        if type(sequence) in (list, tuple) and type(getattr(number, "_value", None)) in (int, float, complex):
+            raise Foreign(f"a {type(sequence).__name__} met a number of Python's")

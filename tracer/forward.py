@@ -30,14 +30,17 @@ from .versions import COUNTERS, check
 __all__ = ["run_forward", "variable"]
 
 
-def run_forward(outputs: list[Any], tangents: dict[Any, Any], create_graph: bool) -> dict[Any, Any]:
+def run_forward(
+    outputs: list[Any], tangents: dict[Any, Any], create_graph: bool, reached: dict[Any, None] | None = None
+) -> dict[Any, Any]:
     """Send `tangents`, by node, forward through the graph behind `outputs`; give those that arrive there.
 
-    They are Tensors with `create_graph` or under a recorder, else arrays.
+    They are Tensors with `create_graph` or under a recorder, else arrays. `reached` are the nodes of that graph, where the
+    caller knows them.
     """
     tensors = create_graph or LOCAL.recorder is not None
     found = dict(tangents)
-    _, running = needed_of(reached_from(outputs), tangents, False)
+    _, running = needed_of(reached_from(outputs) if reached is None else reached, tangents, False)
     order = [n for n in sorted(running, key=sequence) if n not in tangents and type(n) is not AccumulateGrad]
     last: dict[Any, Any] = {}  # who reads a tangent last, and lets it go
     for node in order:
@@ -219,5 +222,5 @@ def variable(meta: Any, tensors: bool) -> Any:
     if not shape:
         made = made[()]
     made._node = AccumulateGrad(made, made._value)
-    made._node.inner = True
+    made._node.inner = LOCAL.era or True
     return made

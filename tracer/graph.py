@@ -194,14 +194,17 @@ def edge_of(given: Any) -> Any:
         return Pick(given.node, given.output_nr) if getattr(given.node, "plural", 0) else given.node
     if not isinstance(given, Operand):
         return None
-    return given._node if given._node is not None else getattr(given, "_drawn", None)
+    node = given._node
+    if node is None:
+        return getattr(given, "_drawn", None)
+    return None if type(node) is AccumulateGrad and node.lent else node
 
 
 def public_edge(edge: Any) -> tuple[Any, int]:
     """The node and which of its results: as users see an edge."""
     if isinstance(edge, Pick):
         return (edge.parent, edge.index)
-    return (edge, 0)
+    return (None, 0) if type(edge) is AccumulateGrad and edge.lent else (edge, 0)
 
 
 class Pick(Edge):
@@ -239,7 +242,7 @@ class AccumulateGrad(GraphNode):
     The gradient lives here and the leaf only points to it, so that leaf and node make no reference cycle.
     """
 
-    __slots__ = ("__weakref__", "_variable", "extra", "grad", "inner", "ir", "seq", "value")
+    __slots__ = ("__weakref__", "_variable", "extra", "grad", "inner", "ir", "lent", "seq", "value")
 
     def __init__(self, variable: Any, value: Any) -> None:
         self._variable = weakref.ref(variable)
@@ -248,7 +251,8 @@ class AccumulateGrad(GraphNode):
         self.seq = next_sequence()
         self.extra: Extra | None = None
         self.grad: Any = None
-        self.inner = False  # whether a transform made the leaf, for an argument of its own
+        self.inner: Any = False  # the era of the transform that made the leaf, for an argument of its own
+        self.lent = False  # whether the leaf is a view that requires grad only since its base does
         self.ir: Any = None
 
     @property

@@ -1,4 +1,4 @@
-"""`out=`, `where=` and `dtype=` of ufuncs, each an op derived from the plain one, so that no rule mentions them."""
+"""`out=` of any function, `where=` and `dtype=` of ufuncs: no rule mentions them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.errors import GradientLossError
+from ..runtime.errors import GradientLossError, NoRuleError
+from ..runtime.memory import NEW
 from ..runtime.ops import Kind, Op, Vjp
 from . import dispatch, storage
 from .modes import LOCAL
 from .operand import Operand
 from .site import blame
 
-__all__ = ["apply_masked", "apply_out", "with_words"]
+__all__ = ["apply_masked", "into", "with_words", "without_out"]
+
+# NumPy's parameters of functions whose ops leave `out` away.
+_WITH_OUT = {
+    "np.dot": "a b out", "np.outer": "a b out", "np.take": "a indices axis out mode", "np.compress": "condition a axis out",
+    "np.concatenate": "arrays axis out", "np.stack": "arrays axis out", "np.trace": "a offset axis1 axis2 dtype out",
+    "np.linalg.multi_dot": "arrays out", **{f"np.fft.{name}": "a n axis norm out" for name in (
+        "fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{f"np.fft.{name}": "a s axes norm out" for name in (
+        "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")},
+}  # fmt: skip
 
 
 def with_words(op: Op, kwargs: dict[str, Any]) -> Op:
@@ -43,6 +54,7 @@ def _masked(op: Op) -> Op:
     made = op.derived["masked"] = Op(
         call, f"{op.signature}, into, where, *, dtype=None, casting='same_kind'",
         Kind.elementwise if getattr(op.fn, "signature", None) is None else op.kind, path=op.path, title=op.title,
+        memory=NEW,
     )  # fmt: skip
     for name, vjp in op.vjps.items():
         made.vjps[name] = None if vjp is None else _mask_vjp(vjp)
@@ -57,8 +69,9 @@ def _recorded(op: Op) -> Op:
     if made is None:
         plain = _masked(op)
         made = op.derived["recorded"] = Op(
-            plain.fn, plain.signature, plain.kind, path=f"{op.path}_where", title=f"Masked{op.title}", vjps=plain.vjps
-        )
+            plain.fn, plain.signature, plain.kind, path=f"{op.path}_where", title=f"Masked{op.title}",
+            memory=plain.memory, vjps=plain.vjps,
+        )  # fmt: skip
     return made
 
 
@@ -76,9 +89,14 @@ def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A ufunc with `where=` or `out=`: compute into a copy, then write that back."""
     words = dict(kwargs)
     out = words.pop("out", None)
+    where = words.pop("where", True)
+    if op.n_out != 1 and isinstance(out, tuple):
+        if where is not True:
+            raise blame(NoRuleError(f"{op.path} with where= has no gradient rule in gradscribe; use np.where"))
+        results = dispatch.apply(op, args, words)
+        return tuple([r if o is None else into(op.path, o, r) for o, r in zip(out, results, strict=True)])
     if isinstance(out, tuple):
         (out,) = out
-    where = words.pop("where", True)
     if LOCAL.depth and where is True and not words and isinstance(out, Operand):
         result = dispatch.apply(op, args, {})
         if (np.shape(result._value), result.dtype) == (np.shape(out._value), out.dtype):
@@ -97,10 +115,28 @@ def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return result if out is None else _into(out, result)
 
 
-def apply_out(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`out=` of a function that is not a ufunc."""
-    words = dict(kwargs)
-    return _into(words.pop("out"), dispatch.apply(op, args, words))
+def without_out(
+    op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """The `out` of a call (which may be None) and the rest of it; None where there is no `out` in it, or no such parameter."""
+    names = _WITH_OUT.get(op.path, "").split()
+    if "out" in names and "out" in kwargs:
+        return kwargs["out"], args, {k: v for k, v in kwargs.items() if k != "out"}
+    if "out" not in names or not names.index("out") < len(args) <= len(names):
+        return None
+    place = names.index("out")
+    return args[place], args[:place], kwargs | dict(zip(names[place + 1 :], args[place + 1 :], strict=False))
+
+
+def into(path: str, out: Any, result: Any) -> Any:
+    """Write the result of a function into its `out=`, and give that."""
+    if isinstance(out, Operand) and out.requires_grad and out.is_leaf and not LOCAL.depth:
+        return _into(out, result)  # raises: no leaf is written into
+    if np.shape(out) != np.shape(result):
+        raise blame(ValueError(f"{path}: out= has the shape {np.shape(out)}, but the result {np.shape(result)}"))
+    if not np.can_cast(result.dtype, np.result_type(out), "same_kind"):
+        raise blame(TypeError(f"{path}: the result is {result.dtype}, which out= of {np.result_type(out)} cannot hold"))
+    return _into(out, result)
 
 
 def _into(out: Any, result: Any) -> Any:

@@ -14,6 +14,7 @@ from . import storage, torch_methods
 from .count import size_of
 from .dispatch import apply, apply1
 from .flat import Flat
+from .modes import LOCAL
 from .tensor import Tensor
 
 __all__: list[str] = []
@@ -86,6 +87,8 @@ def _astype(
 
 
 def _copy(self: Any, order: str = "C") -> Any:
+    if LOCAL.depth and not isinstance(self._value, np.ndarray):
+        return self  # a number, whose copy is a number
     return np.copy(self, order=order)  # type: ignore[call-overload]
 
 
@@ -103,6 +106,12 @@ _FROM_NUMPY = (
 _REDUCTIONS = ("all", "any", "argmax", "argmin", "mean", "prod", "std", "sum", "var")
 
 
+def _conjugate(self: Any) -> Any:
+    """The complex conjugate; inside a transform a real array of no axes is its own, and stays an array, as in NumPy."""
+    of_itself = LOCAL.depth and isinstance(self._value, np.ndarray) and not self._value.ndim and self.dtype.kind != "c"
+    return self if of_itself else np.conjugate(self)
+
+
 def _install() -> None:
     for name in _FROM_NUMPY:
         setattr(Tensor, name, _method(getattr(np, name)))
@@ -116,9 +125,9 @@ def _install() -> None:
     for name, method in {
         "reshape": _reshape, "astype": _astype, "copy": _copy, "clip": _clip, "partition": _partition, "fill": _fill,
         "choose": lambda self, choices, out=None, mode="raise": np.choose(self, choices, out=out, mode=mode),
-        "compress": lambda self, condition, axis=None: np.compress(condition, self, axis=axis),
+        "compress": lambda self, condition, axis=None, out=None: np.compress(condition, self, axis=axis, out=out),
         "put": lambda self, indices, values, mode="raise": np.put(self, indices, values, mode=mode),
-        "conj": lambda self: np.conjugate(self), "conjugate": lambda self: np.conjugate(self),
+        "conj": _conjugate, "conjugate": _conjugate,
         "T": property(lambda self: np.transpose(self), doc="The axes in reverse order."),
         "mT": property(lambda self: np.swapaxes(self, -1, -2), doc="The last two axes swapped."),
         "real": property(lambda self: np.real(self), doc="The real part."),

@@ -9,11 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
+from ..runtime.errors import GradientLossError
 from .steps import within
 
 __all__ = [
     "LOCAL",
+    "RUNNING",
+    "Era",
     "Recorder",
+    "by_itself",
     "cuts",
     "during",
     "enable_grad",
@@ -22,6 +26,7 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
+    "on_new_stack",
     "recording",
     "refresh",
     "set_grad_enabled",
@@ -38,6 +43,7 @@ class Recorder(Protocol):
     generators: Any
     messages: Any
     regions: Any
+    scope: Any
     written: Any
 
     def call(self, op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> Any: ...
@@ -49,6 +55,26 @@ class Recorder(Protocol):
     def leave(self, tensor: Any, how: str, spec: str = "") -> None: ...
     def fail(self, reason: str) -> None: ...
     def shape(self, tensor: Any) -> tuple[int, ...]: ...
+
+
+class Era:
+    """The time in which an outermost transform runs: what it made is of no use afterwards."""
+
+    __slots__ = ("held", "loss", "over", "stored")
+
+    def __init__(self) -> None:
+        self.over = False
+        self.held = False  # whether what it made serves later derivatives: a pullback, say
+        self.stored: dict[int, list[Any]] = {}  # where user code stored what it computed, by the identity of the holder
+        self.loss: Exception | None = None  # the last GradientLossError, which something may have swallowed
+
+    def forget_loss(self) -> Exception | None:
+        """Begin to watch for losses anew; the one until now."""
+        before, self.loss = self.loss, None
+        return before
+
+
+RUNNING: list[Era] = []  # in all threads
 
 
 class _Local(_local):
@@ -65,17 +91,24 @@ class _Local(_local):
     watched = False  # one of these four is on
     packing: tuple[Any, ...] = ()  # the saved-tensor hooks in force, the innermost last
     packing_refused: str | None = None  # why there may be none
+    early_stop: bool | None = None  # whether checkpoints called now stop early; None: as each says
     mutation: Any = None  # what keeps saved values through writes in place, where it is on
     run: Any = None  # the backward run in progress: what is recomputed for it goes with it
+    on_new_stack = False  # whether that run has just been moved to a thread of its own
     depth = 0  # transforms running: inside one, code means what NumPy makes it mean
     differentiating = 0  # those of them that take a gradient
     arguments: tuple[Any, ...] = ()  # the Tensors that stand for arrays of the caller of a transform
     written: list[Any]  # those of them that the function wrote into
+    era: Era | None = None  # of the outermost transform that runs: what it made is of no use when it is over
     levels: tuple[Any, ...] = ()  # the vmaps running, the outermost first
 
     @staticmethod
     def hand_back(tensor: Any) -> None:
         """Let the caller of a transform see what was written into an argument (tracer/rebinding.py says how)."""
+
+    @staticmethod
+    def settle(era: Era, error: BaseException | None) -> None:
+        """Put plain numbers and arrays where the user's code stored traced ones (tracer/survivors.py says how)."""
 
     @staticmethod
     def method_in_scope(holder: Any, name: str, takes_ctx: bool) -> Any:
@@ -152,6 +185,17 @@ def grad_mode(enabled: bool) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def by_itself() -> Iterator[None]:
+    """Run code that has a derivative of its own: it finds grad mode off, but what it reads from outside is recorded."""
+    before = LOCAL.grad, LOCAL.asked, LOCAL.inference
+    _restore((True, False, LOCAL.inference))
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+@contextlib.contextmanager
 def during(name: str, value: Any) -> Iterator[None]:
     """Let one thing of `LOCAL` be `value` for a block."""
     before = getattr(LOCAL, name)
@@ -164,25 +208,58 @@ def during(name: str, value: Any) -> Iterator[None]:
         refresh()
 
 
+def on_new_stack(call: Callable[[], Any]) -> Any:
+    """What `call` gives, or raises, when a new thread runs it under all that holds for this one, which waits meanwhile."""
+    import contextvars  # with threading, slow to import
+    import threading
+
+    held, context = dict(vars(LOCAL)), contextvars.copy_context()
+    found: list[Any] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        vars(LOCAL).update(held)
+        LOCAL.on_new_stack = True
+        try:
+            found.append(call())
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=lambda: context.run(run), daemon=True)
+    thread.start()
+    thread.join()
+    if raised:
+        raise raised[0]
+    return found[0]
+
+
 def recording(recorder: Recorder | None) -> AbstractContextManager[None]:
     """Let `recorder` see every operation of a block (None: nobody does)."""
     return during("recorder", recorder)
 
 
 @contextlib.contextmanager
-def transforming(arguments: list[Any], gradient: bool | None) -> Iterator[None]:
+def transforming(arguments: list[Any], gradient: bool | None, era: Era | None = None) -> Iterator[None]:
     """Inside a transform: NumPy's meaning of scalars and in-place writes holds, and operations are recorded.
 
     With `gradient=None` they are recorded only where they would be outside. `arguments` are Tensors that stand for arrays
-    of the caller; what the block writes into them is written back.
+    of the caller; what the block writes into them is written back. When the outermost transform ends, its `era` does.
     """
     before = LOCAL.arguments, LOCAL.written
+    outermost = LOCAL.era is None
+    if outermost:
+        LOCAL.era = era = era or Era()
+        RUNNING.append(era)
     LOCAL.arguments, LOCAL.written = (*before[0], *arguments), []
     LOCAL.depth += 1
     LOCAL.differentiating += bool(gradient)
+    failure: BaseException | None = None
     try:
         with _differentiated() if gradient else contextlib.nullcontext() if gradient is None else _captured():
             yield
+    except BaseException as error:
+        failure = error
+        raise
     finally:
         LOCAL.depth -= 1
         LOCAL.differentiating -= bool(gradient)
@@ -193,6 +270,14 @@ def transforming(arguments: list[Any], gradient: bool | None) -> Iterator[None]:
                     _leave_to_outer(tensor)
                 else:
                     LOCAL.hand_back(tensor)
+        if outermost:
+            assert era is not None
+            era.over, LOCAL.era = True, None
+            RUNNING.remove(era)
+            if failure is not None or era.stored:
+                LOCAL.settle(era, failure)
+            if era.loss is not None and (failure is None or not isinstance(failure, GradientLossError)):
+                raise era.loss from failure  # something has caught it, and went another way than the numbers would
 
 
 def _leave_to_outer(tensor: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +14,9 @@ from . import storage
 from .dispatch import apply, apply1, apply2, has_tensor, stack_nested
 from .exits import leave
 from .foreign import Foreign, protocol_of
+from .losses import asks_for_a_library, loss
 from .modes import LOCAL
-from .operand import Operand, levels_of
+from .operand import Operand, alias, levels_of
 
 __all__ = ["Operators"]
 
@@ -36,7 +38,7 @@ def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable
         try:
             return apply2(op, self, other)
         except Foreign:
-            if has_tensor(other) and type(self._value) is not int:
+            if has_tensor(other) and type(self._value) not in _PYTHONS:
                 return apply2(op, self, stack_nested(other))
             return ufunc(self, other) if _answers(other) else NotImplemented
 
@@ -44,11 +46,14 @@ def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable
         try:
             return apply2(op, other, self)
         except Foreign:
-            if has_tensor(other) and type(self._value) is not int:
+            if has_tensor(other) and type(self._value) not in _PYTHONS:
                 return apply2(op, stack_nested(other), self)
             return ufunc(other, self) if _answers(other) else NotImplemented
 
     return method, reflected
+
+
+_PYTHONS = (int, float, complex)  # types of numbers that Python itself computes with
 
 
 def _answers(other: Any) -> bool:
@@ -141,7 +146,9 @@ class Operators(Operand):
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
-            return round(float(leave(self, "float")))
+            if LOCAL.depth and not levels_of(self):  # an int, whose slope is zero: nothing is lost
+                return round(leave(alias(apply(require(np.rint), (self,), {})), "int"))
+            return round(float(leave(self, "step")))
         return apply(require(np.round), (self, digits), {})
 
     @property
@@ -150,11 +157,32 @@ class Operators(Operand):
         return np.asarray(leave(self, "flags")).base
 
     def __trunc__(self) -> int:
-        return int(float(leave(self, "float")))
+        return int(float(leave(self, "step")))
+
+    def __floor__(self) -> int:
+        return math.floor(float(leave(self, "step")))
+
+    def __ceil__(self) -> int:
+        return math.ceil(float(leave(self, "step")))
+
+    def hex(self) -> str:
+        """The number in hexadecimal, as `float.hex` writes it."""
+        return self._double().hex()
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        """The number as a fraction, as `float.as_integer_ratio` gives it; to a library, which computes with it, only without a
+        gradient (GradientLossError).
+        """
+        if self._node is not None and LOCAL.depth and LOCAL.grad and asks_for_a_library():
+            raise loss("float")
+        return self._double().as_integer_ratio()
+
+    def _double(self) -> float:
+        return float(np.asarray(leave(self, "step")).item())
 
     def is_integer(self) -> bool:
         """Whether a number is a whole one, as `float.is_integer` says."""
-        return float(np.asarray(leave(self, "float")).item()).is_integer()
+        return self._double().is_integer()
 
 
 _GETITEM = require(operator.getitem)

@@ -12,12 +12,13 @@ import numpy as np
 
 from ..runtime.errors import AutogradError
 from ..runtime.rules.indexing import index_set
+from ..runtime.rules.shaping import view_as_complex, view_as_real
 from .modes import LOCAL
 from .operand import Operand, cover, follow, levels_of, wrap
 from .site import blame
 from .views import CUSTOM, DETACHED, View, custom_view, index_of, live_views, replay
 
-__all__ = ["may_write", "rebind"]
+__all__ = ["into_base", "may_write", "rebind"]
 
 _WRITES_DETACHED = (
     "inside a transform a Tensor that requires grad cannot be written into what x.detach() gave: that shares the memory of "
@@ -74,7 +75,7 @@ def rebind(target: Any, new: Any) -> None:
             if goes_on and new._node is not None:
                 raise blame(AutogradError(_WRITES_DETACHED))
             goes_on = False
-        new = _into_base(view, new)
+        new = into_base(view, new)
     base._value = new._value if isinstance(new._value, np.ndarray) else np.asarray(new._value)
     follow(base, new)
     if goes_on:
@@ -112,7 +113,7 @@ def _hand_back(tensor: Any) -> None:
 setattr(type(LOCAL), "hand_back", staticmethod(_hand_back))  # noqa: B010
 
 
-def _into_base(view: Any, new: Any) -> Any:
+def into_base(view: Any, new: Any) -> Any:
     """What the base of a view is once the view is `new`: step by step back, each as a person would write it."""
     sources = [view.base]
     for step in view.steps[:-1]:
@@ -129,6 +130,10 @@ def _into_base(view: Any, new: Any) -> Any:
             new = np.moveaxis(new, words[1], words[0])
         elif name == "positive":
             pass
+        elif name == "view_as_real":
+            new = view_as_complex(np.copy(new, order="C"))
+        elif name == "view_as_complex":
+            new = view_as_real(new)
         elif name in ("expand_dims", "squeeze") or (name in ("reshape", "ravel") and "C" in words):
             new = np.reshape(new, source.shape)
         else:

@@ -15,7 +15,7 @@ from .graph import AccumulateGrad, Node, Pick, extra_of
 from .modes import LOCAL, grad_mode, refresh
 from .operand import Operand, wrap
 from .site import blame
-from .versions import check_entry, owner_of, version_of
+from .versions import check_entry, follow_data, owner_of, successor, version_of
 
 __all__ = [
     "disable_saved_tensors_hooks",
@@ -28,7 +28,7 @@ __all__ = [
 class Packed:
     """What a node keeps in place of a saved value: what the pack hook made of it, and the hook that undoes that."""
 
-    __slots__ = ("made", "memory", "unpack")
+    __slots__ = ("made", "memory", "own", "unpack")
 
     def __init__(self, value: Any, edge: Any, hooks: tuple[Any, Any]) -> None:
         pack, self.unpack = hooks
@@ -43,6 +43,7 @@ class Packed:
                         "forward uses. Return a changed copy (t.clone())."
                     )
                 )
+        self.own = self.made is tensor
         held = tensor._value  # an array, where the hook asked a number for one
         self.memory = weakref.ref(owner_of(held)) if type(held) is np.ndarray else None
 
@@ -57,6 +58,8 @@ class Packed:
                 )
             )
         value = found._value
+        if self.own:  # the hook kept the tensor, which may have been given other data
+            value = successor(value, found._node)
         if self.memory is not None and type(value) is np.ndarray and owner_of(value) is self.memory():
             check_entry(node, spec, value, position)
         return value
@@ -158,6 +161,7 @@ def _saved(node: Any, name: str) -> Any:
         return None
     if node.saved is None:
         raise blame(_gone(node, "Trying to access what the graph saved"))
+    follow_data(node)
     spec = node.plan.saved[k]
     return _as_seen(node, spec, _unpacked(node, spec, node.saved[k]))
 

@@ -68,8 +68,9 @@ def _made(op: Op, mode: str) -> Op:
     if not guarded:
         return op
     made = Op(
-        op.fn, f"{op.signature}, site=None", op.kind, path=op.path, n_out=op.n_out, infix=op.infix, title=op.title
-    )
+        op.fn, f"{op.signature}, site=None", op.kind, path=op.path, n_out=op.n_out, infix=op.infix, title=op.title,
+        memory=op.memory,
+    )  # fmt: skip
     made.vjps = dict(op.vjps) | {name: _minding(op, name, vjp, mode) for name, vjp in guarded.items()}
     return made
 

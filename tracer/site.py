@@ -7,7 +7,9 @@ import sys
 import types
 from typing import Any, NamedTuple
 
-__all__ = ["Site", "blame", "calls_to", "is_ours", "prune", "saved_at", "user_site", "user_stack"]
+from ..runtime.errors import NoRuleError
+
+__all__ = ["Site", "add_line", "blame", "calls_to", "is_ours", "prune", "saved_at", "user_site", "user_stack"]
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _HOUSES = tuple(ROOT + part + os.sep for part in ("runtime", "tracer", "transforms", "explorer", "learn", "compat"))
@@ -81,11 +83,16 @@ def blame(error: Exception) -> Exception:
     """`error` with the user's line as its last words: bare operations cannot leave their own frames out."""
     site = user_site()
     if site is not None and not getattr(error, "__notes__", None):
-        import linecache  # only on the way to an error
-
-        text = linecache.getline(site.code.co_filename, site.line).strip()
-        error.add_note(f"at {site.code.co_filename}:{site.line}" + (f"\n    {text}" if text else ""))
+        add_line(error, site.code.co_filename, site.line)
     return error
+
+
+def add_line(error: Exception, filename: str, line: int) -> None:
+    """Let a line, and what stands there, be the last words of `error`."""
+    import linecache  # only on the way to an error
+
+    text = linecache.getline(filename, line).strip()
+    error.add_note(f"at {filename}:{line}" + (f"\n    {text}" if text else ""))
 
 
 def prune(error: Exception) -> Exception:
@@ -96,6 +103,8 @@ def prune(error: Exception) -> Exception:
         if not is_ours(tb.tb_frame.f_code.co_filename):
             kept.append(tb)
         tb = tb.tb_next
+    if isinstance(error, NoRuleError) and kept and not getattr(error, "__notes__", None):
+        error.add_note(f"at {kept[-1].tb_frame.f_code.co_filename}:{kept[-1].tb_lineno}")
     chain: types.TracebackType | None = None
     for tb in reversed(kept):
         chain = types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)

@@ -20,7 +20,17 @@ from .graph import AccumulateGrad, Node, meta_of, next_sequence
 from .modes import LOCAL
 from .operand import Operand, is_inference, is_volatile, made_volatile, plain_shape, wrap
 from .site import blame
-from .views import CUSTOM, custom_view, index_of, is_what_stands_there, live_views, set_stale
+from .views import (
+    CUSTOM,
+    custom_view,
+    index_of,
+    is_what_stands_there,
+    live_views,
+    node_before,
+    renew,
+    retain_anew,
+    set_stale,
+)
 
 __all__ = ["count_write", "go_on", "may_write", "replace_data", "set_item", "snapshot", "update", "write"]
 
@@ -95,11 +105,15 @@ def _read_only(value: np.ndarray[Any, Any]) -> str:
     return "assignment destination is read-only: NumPy may not write into this array. Write into a copy (x.clone())."
 
 
+_OUTSIDE = {"in no_grad mode": "with grad mode enabled", "in inference mode": "in normal mode, with grad mode enabled"}
+
+
 def _forbidden(view: Any) -> str:
     if view.made.startswith("in "):
         return (
-            f"A view was created {view.made} and is being modified inplace with grad mode enabled: whether the write "
-            "belongs to the graph is not clear. Make the view and write both inside the block, or both outside."
+            f"A view was created {view.made} and is being modified inplace {_OUTSIDE[view.made]}. Given that this use "
+            "case is ambiguous and error-prone, it is forbidden: whether the write belongs to the graph is not clear. Make the "
+            "view and write both inside the block, or both outside."
         )
     if view.made.startswith(CUSTOM):
         return custom_view(view, "")
@@ -119,7 +133,7 @@ def update(target: Any, compute: Callable[[Any], Any], how: str, *sources: Any) 
 
 def snapshot(target: Any) -> Any:
     """The Tensor as it is before a write: what a computation saves of this does not change with it."""
-    return wrap(np.array(target._value), target._node)
+    return wrap(np.array(target._value), node_before(target))
 
 
 def write(target: Any, new: Any, how: str) -> None:
@@ -154,14 +168,17 @@ def _store(target: Any, index: Any, value: Any, how: str, title: str, tracked: b
 
 def _set_node(target: Any, index: Any, value: Any, title: str) -> Any:
     """The node of `target[index] = value`."""
-    bound = (target, index, value)
+    bound = (wrap(target._value, node_before(target)), index, value)
     raw = tuple([dispatch.unwrap(b) for b in bound])
     return dispatch.node_of(_INDEX_SET.titled(title), bound, raw, (raw[0],), several=False)
 
 
 def replace_data(target: Any, value: Any) -> None:
     """`target.data = value`: other memory for a Tensor, whose history and gradient stay."""
-    given = value._value if isinstance(value, Operand) else np.asarray(value)
+    if isinstance(value, Operand):
+        given = value._value if LOCAL.depth else versions.own_array(value)
+    else:
+        given = np.asarray(value)
     old = versions.own_array(target)
     if given.dtype.kind not in "biufc" or (target._node is not None and given.dtype.kind not in "fc"):
         raise blame(
@@ -170,7 +187,7 @@ def replace_data(target: Any, value: Any) -> None:
     same = (given.__array_interface__["data"], given.shape, given.strides, given.dtype)
     if same == (old.__array_interface__["data"], old.shape, old.strides, old.dtype):
         return  # `x.data += v` ends here: the memory is its own already
-    target._value = given
+    target._value = given = given if LOCAL.depth else versions.replace(target, given)
     if type(target._node) is AccumulateGrad:
         target._node.value, target._node.meta = given, meta_of(given)
 
@@ -269,15 +286,23 @@ def _go_on(target: Any, node: Any, tracked: bool) -> None:
     base = target if view is None else view.base
     if tracked:
         if view is not None:
-            node = _set_node(base, index_of(view), wrap(target._value, node), "CopySlices")
-        retained = getattr(base._node, "extra", None)
+            node = _written_through(view, wrap(target._value, node))
+        extra = getattr(base._node, "extra", None)
         base._node = node
-        if node is not None and retained is not None and retained.retain is not None:
-            retained.retain = None
-            base.retain_grad()
+        retain_anew(base, extra)
+    retains = view is not None and target.retains_grad
     for seen in live_views(base):
         if tracked or (base._node is None and not seen.is_leaf):  # the latter: of a base that was detached
             set_stale(seen)
+    if retains:
+        renew(target)  # at once: the gradient that it keeps is from now on that of the new value
+
+
+def _written_through(view: Any, new: Any) -> Any:
+    """The node of the base of a view that was written and is `new` now."""
+    if any(step.op.name.startswith("view_as_") for step in view.steps):  # of which no index tells the place
+        return rebinding.into_base(view, new)._node
+    return _set_node(view.base, index_of(view), new, "CopySlices")
 
 
 _INDEX_SET: Op = require(index_set)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import AutogradError, DtypeError
+from .casts import as_item
 from .cotangents import may_be_grad
 from .count import Count, counted, elements
 from .dispatch import apply, install
@@ -19,13 +20,14 @@ from .foreign import KNOWN
 from .graph import AccumulateGrad, Pick, extra_of
 from .hooks import RemovableHandle
 from .interop import array_function, array_ufunc
+from .losses import loss
 from .modes import LOCAL
 from .operand import Operand, is_inference, made_in_inference, wrap
 from .operators import Operators
 from .printing import tensor_text
 from .storage import replace_data
 from .versions import apart, own_array, version_of
-from .views import DETACHED, detached
+from .views import DETACHED, detached, require_grad_too
 
 __all__ = ["Tensor", "tensor"]
 
@@ -78,8 +80,9 @@ class Tensor(Operators, Exchange):
 
     __array_priority__ = 1000
 
-    def __new__(cls, data: Any = (), requires_grad: bool = False) -> Tensor:
-        return tensor(data, requires_grad=requires_grad)
+    def __new__(cls, *data: Any, requires_grad: bool = False) -> Tensor:
+        """PyTorch's older constructor: float32, whatever `data` holds; ints are a shape. `gs.tensor` is the one to use."""
+        return _older(data).requires_grad_(requires_grad)
 
     # what it holds
     @property
@@ -149,6 +152,11 @@ class Tensor(Operators, Exchange):
     @property
     def requires_grad(self) -> bool:
         """Whether a gradient with respect to this tensor can be asked for."""
+        view = getattr(self, "_view", None)
+        if (
+            view is not None and view.made.startswith("in ") and not LOCAL.depth
+        ):  # its place in the graph may be unclear
+            return view.base._node is not None
         return self._node is not None
 
     @requires_grad.setter
@@ -167,7 +175,8 @@ class Tensor(Operators, Exchange):
                     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
                     "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
                 )
-            self._leave_graph()
+            if type(self._node) is AccumulateGrad and not self._node.lent:
+                self._leave_graph()
         elif self._node is None:
             if is_inference(self) and not LOCAL.inference:
                 raise AutogradError(
@@ -183,12 +192,18 @@ class Tensor(Operators, Exchange):
             kept = getattr(self, "_grad", None)
             if kept is not None:
                 self._node.grad, self._grad = kept, None
+            if getattr(self, "_views", None) and not LOCAL.depth:
+                require_grad_too(self, True)
+        elif type(self._node) is AccumulateGrad:
+            self._node.lent = False
         return self
 
     def _leave_graph(self) -> None:
         if type(self._node) is AccumulateGrad and self._node.grad is not None:
             self._grad = self._node.grad
         self._node = None
+        if getattr(self, "_views", None) and not LOCAL.depth:
+            require_grad_too(self, False)
 
     @property
     def is_leaf(self) -> bool:
@@ -202,6 +217,11 @@ class Tensor(Operators, Exchange):
         if type(node) is Pick:
             return node.parent
         return None if type(node) is AccumulateGrad else node
+
+    @property
+    def output_nr(self) -> int:
+        """Which of the results of `grad_fn` this is, where that has several; else 0."""
+        return self._node.index if type(self._node) is Pick else 0
 
     @property
     def grad(self) -> Any:
@@ -315,6 +335,11 @@ class Tensor(Operators, Exchange):
         return complex(leave(self, "complex"))
 
     def __index__(self) -> int:
+        if isinstance(self._value, (float, complex)) or np.result_type(self._value).kind in "fc":
+            if self._node is not None and LOCAL.depth and LOCAL.grad:
+                raise loss("float", asked=False)  # C code that takes numbers asks for this first: time.sleep(t)
+            if isinstance(self._value, (float, complex)):  # no loss: it is an error
+                raise TypeError(f"'{type(self._value).__name__}' object cannot be interpreted as an integer")
         return operator.index(leave(self, "index"))
 
     def __len__(self) -> int:
@@ -351,20 +376,19 @@ class Tensor(Operators, Exchange):
         return bool((self == value).any())
 
     def item(self, *args: Any) -> Any:
-        """The element as a Python number (no gradient, no warning)."""
-        if args and LOCAL.recorder is not None and np.size(self._value) != 1:
-            LOCAL.recorder.fail("takes one number out of a traced array (`item(i)`); write x[i].item()")
-        return np.asarray(leave(self, "tolist" if args else "item")).item(*args)  # one of many is no guard
+        """The element as a Python number: inside a transform one that keeps its gradient, else a plain one without a word."""
+        if LOCAL.depth:
+            index = args[0] if len(args) == 1 else args
+            return as_item(self if not args else self[index] if isinstance(index, tuple) else self.ravel()[index])
+        return np.asarray(leave(self, "tolist" if args else "item")).item(*args)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         return np.asarray(leave(self, "tolist")).tolist()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if LOCAL.depth and not self.is_leaf:
-            raise AutogradError(
-                "Only leaf Tensors can be pickled inside a transform; use tensor.detach() (the graph stays behind)"
-            )
+        if LOCAL.depth:  # it stands for an array or a number, and is stored as such
+            return (_itself, (leave(self, "pickle"),))
         return (_unpickle, (np.asarray(leave(self, "pickle")), self.requires_grad))
 
     def __copy__(self) -> Any:
@@ -388,6 +412,21 @@ class Tensor(Operators, Exchange):
     @classmethod
     def __gradscribe_apply__(cls, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
         return apply(op, args, kwargs or {})
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _older(data: tuple[Any, ...]) -> Tensor:
+    """What `gs.Tensor(...)` makes: of nothing an empty Tensor, of ints one of that shape, else a copy in float32."""
+    if not data or all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in data):
+        return tensor(np.zeros(data or (0,), np.float32))
+    if len(data) > 1 or not isinstance(data[0], (list, tuple, np.ndarray, Operand)):
+        raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__}): gs.tensor takes numbers, too")
+    if np.result_type(data[0]).kind == "c" if isinstance(data[0], (np.ndarray, Operand)) else np.iscomplexobj(data[0]):
+        raise TypeError("must be real number, not complex: gs.Tensor(...) is float32, and gs.tensor takes any dtype")
+    return tensor(data[0], dtype=np.float32)
 
 
 def _unpickle(array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:

@@ -17,7 +17,7 @@ from .exits import leave
 from .site import blame
 from .torch_methods import Methods
 
-__all__ = ["METHODS", "times"]
+__all__ = ["BINARY", "METHODS", "times"]
 
 METHODS = Methods()
 _method = METHODS.take
@@ -57,7 +57,7 @@ def _special(name: str, words: str = "") -> Callable[..., Any]:
     return method
 
 
-_BINARY: dict[Callable[..., Any], str] = {
+BINARY: dict[Callable[..., Any], str] = {
     np.multiply: "mul multiply", np.floor_divide: "floor_divide", np.remainder: "remainder", np.fmod: "fmod",
     np.power: "pow", np.float_power: "float_power", np.true_divide: "true_divide", np.maximum: "maximum",
     np.minimum: "minimum", np.fmax: "fmax", np.fmin: "fmin", np.equal: "eq", np.not_equal: "ne not_equal",
@@ -80,7 +80,7 @@ _SPECIAL = {
     "igammac": "gammaincc", "xlogy": "xlogy",
 }  # fmt: skip
 
-METHODS.update({name: _binary(fn) for fn, names in _BINARY.items() for name in names.split()})
+METHODS.update({name: _binary(fn) for fn, names in BINARY.items() for name in names.split()})
 METHODS.update({name: _unary(fn) for fn, names in _UNARY.items() for name in names.split()})
 METHODS.update({name: _special(fn) for name, fn in _SPECIAL.items()})
 METHODS["polygamma"] = _special("polygamma", "n")

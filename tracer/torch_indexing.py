@@ -57,8 +57,11 @@ def _ranks(self: Any, index: Any, name: str) -> None:
 
 
 @_method
-def gather(self: Any, dim: int, index: Any) -> Any:
-    """`out[i][j] = self[index[i][j]][j]` for dim 0: for each place of `index` an element of its line along `dim`."""
+def gather(self: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """`out[i][j] = self[index[i][j]][j]` for dim 0: for each place of `index` an element of its line along `dim`.
+
+    `sparse_grad` is taken for PyTorch's sake: gradients are dense.
+    """
     index = _whole(index, "gather")
     axis = axis_of(self, dim)
     _ranks(self, index, "gather")

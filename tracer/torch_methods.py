@@ -6,7 +6,18 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ABSENT", "ELSEWHERE", "HOMES", "IN_PLACE", "NOTES", "Later", "Methods", "install"]
+__all__ = [
+    "ABSENT",
+    "ELSEWHERE",
+    "FUNCTIONS",
+    "HOMES",
+    "IN_PLACE",
+    "NOTES",
+    "OTHER_FUNCTIONS",
+    "Later",
+    "Methods",
+    "install",
+]
 
 # The modules whose METHODS hold them. They are loaded when one of their names is first asked for.
 HOMES = {
@@ -82,7 +93,7 @@ NOTES = {
     "flatten": "`flatten()` and `flatten('F')` copy, as in NumPy; `flatten(1)`, `flatten(start_dim=1, end_dim=2)` are PyTorch's",
     "flip": "a view",
     "float": "float32, as in PyTorch (Python's and NumPy's `float` is float64: `double()`)",
-    "gather": "negative positions count from the end, where PyTorch raises",
+    "gather": "negative positions count from the end, where PyTorch raises; with `sparse_grad=True` the gradient is dense, too",
     "imag": "zeros of a real tensor, where PyTorch raises",
     "int": "int32, as in PyTorch (NumPy's `int` is int64: `long()`)",
     "item": "also `item(i)`, as ndarray has it",
@@ -93,11 +104,14 @@ NOTES = {
         "PyTorch's (values, indices), and `max(other)` is `maximum`"
     ),
     "mean": "`dim`, `keepdim` are `axis`, `keepdims`",
-    "median": "PyTorch's: of an even number the lesser one of the two in the middle; `np.median(t)` is their mean",
+    "median": (
+        "PyTorch's: of an even number the lesser one of the two in the middle (`np.median(t)` is their mean); of the whole "
+        "equal elements share the gradient"
+    ),
     "min": "as `max`",
     "nonzero": "a tuple of positions for each axis; `nonzero(as_tuple=False)` PyTorch's one tensor",
     "norm": "`p=\"fro\"` and numbers are vector norms, as in PyTorch",
-    "numpy": "the array itself; `numpy(force=True)` detaches before",
+    "numpy": "the array itself; of what requires grad under `no_grad`, or with `numpy(force=True)`, which detaches before",
     "prod": "`dim`, `keepdim` are `axis`, `keepdims`",
     "put": "in place, as in NumPy; `put_` is PyTorch's",
     "qr": "(Q, R); `some=False` is NumPy's \"complete\"",
@@ -130,6 +144,9 @@ NOTES = {
     "type": "without a dtype the name of its own, such as 'float64'",
     "unfold": "a copy, where PyTorch gives a view",
     "unique": "in order, always; `dim` is NumPy's `axis`",
+    "unsafe_chunk": "as `chunk`, of copies: each may be written in place",
+    "unsafe_split": "as `split`, of copies: each may be written in place",
+    "unsafe_split_with_sizes": "as `split_with_sizes`, of copies: each may be written in place",
     "untyped_storage": "with `data_ptr()`, `nbytes()`",
     "var": "as `std`",
     "view": "`view(2, 3)` and `view(-1)` are PyTorch's; `view(dtype)` looks at the bytes, and has no gradient",
@@ -145,7 +162,7 @@ ABSENT = {
         "resize_as_sparse_ resolve_conj resolve_neg row_indices share_memory_ slice_inverse smm sparse_dim sparse_mask "
         "sparse_resize_ sparse_resize_and_clear_ sspaddmm storage_type to_dense to_mkldnn to_padded_tensor to_sparse "
         "to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values xpu as_subclass module_load name "
-        "grad_dtype output_nr sum_to_size"
+        "grad_dtype sum_to_size"
     ),
     "It would give a tensor another shape or other memory under its name: write `x = x.squeeze()`.": (
         "as_strided as_strided_ as_strided_scatter resize resize_ resize_as resize_as_ set_ is_set_to squeeze_ storage "
@@ -162,9 +179,38 @@ ABSENT = {
 ELSEWHERE = (
     "abs absolute acos arccos arccosh arcsin arcsinh arctan arctanh argmax argmin ceil conj cos cosh data detach detach_ "
     "exp exp2 expm1 fill_ floor frexp grad grad_fn is_inference is_leaf isfinite isinf isnan log log10 log1p log2 "
-    "logical_not multinomial nbytes ndim neg negative positive real reciprocal register_hook "
+    "logical_not multinomial nbytes ndim neg negative output_nr positive real reciprocal register_hook "
     "register_post_accumulate_grad_hook reinforce requires_grad requires_grad_ retain_grad retains_grad signbit sin sinh "
     "sqrt square tan tanh tolist trunc volatile zero_"
+)
+
+# Functions of PyTorch's namespace that are the method of that name: `gs.exp(t)`. torch_functions.py makes them, and the others.
+FUNCTIONS = (
+    "abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin aminmax angle any "
+    "arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argwhere asin asinh atan atan2 atanh baddbmm "
+    "bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm broadcast_to ceil "
+    "cholesky cholesky_inverse cholesky_solve chunk clamp clamp_max clamp_min clip clone conj conj_physical copysign "
+    "corrcoef cos cosh count_nonzero cov cross cummax cummin cumprod cumsum deg2rad det detach diag diag_embed diagflat "
+    "diagonal diagonal_scatter diff digamma dist div divide dot dsplit eq equal erf erfc erfinv exp exp2 expm1 fix flatten "
+    "flip fliplr flipud float_power floor floor_divide fmax fmin fmod frac frexp gather gcd ge ger greater greater_equal gt "
+    "hardshrink heaviside histc hsplit hypot i0 igamma igammac index_add index_copy index_fill index_put index_select inner "
+    "inverse is_complex is_floating_point is_nonzero is_same_size is_signed isclose isfinite isinf isnan isneginf isposinf "
+    "isreal kron kthvalue lcm ldexp le lerp less less_equal lgamma log log10 log1p log2 log_softmax logaddexp logaddexp2 "
+    "logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logsumexp lt masked_fill masked_scatter "
+    "masked_select matmul matrix_exp matrix_power maximum mean median minimum mm mode moveaxis movedim msort mul multiply "
+    "mv mvlgamma nan_to_num nanmean nanmedian nanquantile nansum narrow narrow_copy ne neg negative nextafter norm "
+    "not_equal numel outer permute pinverse polygamma positive pow prelu prod qr quantile rad2deg ravel reciprocal relu "
+    "remainder renorm repeat_interleave reshape roll rot90 round rsqrt scatter scatter_add scatter_reduce select "
+    "select_scatter sgn sigmoid sign signbit sin sinc sinh slice_scatter slogdet softmax split split_with_sizes sqrt square "
+    "sub subtract sum svd swapaxes swapdims t take take_along_dim tan tanh tensor_split tile topk trace tril triu "
+    "true_divide trunc unbind unflatten unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes "
+    "unsqueeze vdot vsplit xlogy "
+)
+OTHER_FUNCTIONS = (
+    "argsort atleast_1d atleast_2d atleast_3d broadcast_tensors bucketize cat column_stack complex concat concatenate dstack "
+    "einsum hstack imag is_tensor isin max meshgrid min nonzero polar real row_stack searchsorted sort squeeze stack std "
+    "std_mean tensordot transpose trapezoid trapz vander var var_mean "
+    "view_as_complex view_as_real vstack where"
 )
 
 

@@ -124,4 +124,14 @@ def narrow_copy(self: Any, dim: int, start: Any, length: Any) -> Any:
     return np.copy(narrow(self, dim, start, length))
 
 
-METHODS |= {"unsafe_chunk": chunk, "unsafe_split": split, "unsafe_split_with_sizes": split_with_sizes}
+def _unsafe(parts_of: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **words: Any) -> tuple[Any, ...]:
+        return tuple([np.copy(part) for part in parts_of(self, *args, **words)])
+
+    method.__doc__ = (
+        f"`{parts_of.__name__}`, as copies, each of which may be written in place (views in PyTorch, untracked)."
+    )
+    return method
+
+
+METHODS |= {f"unsafe_{fn.__name__}": _unsafe(fn) for fn in (chunk, split, split_with_sizes)}

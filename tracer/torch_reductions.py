@@ -11,6 +11,7 @@ from ..runtime.errors import ShapeError
 from ..runtime.rules import softmaxes
 from . import storage
 from .constructors import arange
+from .modes import LOCAL
 from .operand import Operand
 from .site import blame
 from .torch_methods import Methods
@@ -52,6 +53,22 @@ def _picked(self: Any, indices: Any, axis: int, keepdim: bool) -> Ranked:
     return Ranked(values, places) if keepdim else Ranked(np.squeeze(values, axis), indices)
 
 
+def shared(self: Any, value: Any) -> Any:
+    """`value`, a number that stands among the elements, of which all that equal it (or are NaN, as it is) share the gradient."""
+    value = value.detach()
+    if self.dtype.kind != "f":
+        return value
+    equal = self.detach() == value
+    alike = equal | (np.isnan(self.detach()) & np.isnan(value))
+    mean = np.sum(np.where(alike, self, 0)) / np.count_nonzero(alike)  # exact of what is not finite
+    return np.where(np.isfinite(value), np.max(np.where(equal, self, -np.inf)), mean).astype(self.dtype)
+
+
+def _has_nan(found: Any) -> bool:
+    """Whether a result on a bare Tensor, of which a gradient may be asked, has a NaN."""
+    return not LOCAL.depth and found._node is not None and bool(np.isnan(found._value).any())
+
+
 # Extremes
 
 
@@ -73,7 +90,8 @@ def _extreme(name: str, position: Callable[..., Any], pairwise: Callable[..., An
                 )
             axis = axis_of(self, dim)
             return _picked(self, position(self, axis=axis), axis, keepdim)
-        return whole(self, *args, **words)
+        found = whole(self, *args, **words)
+        return shared(self, found) if not args and not words and _has_nan(found) else found
 
     method.__doc__ = (
         f"NumPy's `{name}`; with `dim` or `keepdim` PyTorch's: (values, indices). Of two tensors, `{name}imum`."
@@ -196,8 +214,7 @@ def msort(self: Any) -> Any:
 def median(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle element, of two the lesser one (NumPy's `median` is their mean); with `dim` also its places."""
     if dim is None:
-        flat = np.ravel(self)
-        return median(flat, 0).values
+        return shared(self, median(np.ravel(self.detach()), 0).values)
     axis = axis_of(self, dim)
     if not self.ndim:
         return Ranked(np.copy(self), np.zeros_like(self, dtype=int))
@@ -207,18 +224,30 @@ def median(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     return _picked(self, np.where(np.any(wrong, axis=axis), np.argmax(wrong, axis=axis), middle), axis, keepdim)
 
 
-def _quantiles(fn: Callable[..., Any]) -> Callable[..., Any]:
+def _quantiles(fn: Callable[..., Any], of_nan: int) -> Callable[..., Any]:
     def method(
         self: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
     ) -> Any:
-        return fn(self, q, axis=dim, keepdims=keepdim, method=interpolation)
+        found = fn(self, q, axis=dim, keepdims=keepdim, method=interpolation)
+        if not _has_nan(found):
+            return found
+        lines, axis = (np.ravel(self), 0) if dim is None else (self, axis_of(self, dim))
+        place = np.take(
+            _order(lines, axis, False), [of_nan], axis=axis
+        )  # NaN comes last: one of them takes the gradient
+        element = np.take_along_axis(lines, place, axis)
+        if dim is None:
+            element = np.reshape(element, (1,) * self.ndim if keepdim else ())
+        elif not keepdim:
+            element = np.squeeze(element, axis)
+        return np.where(np.isnan(element), element, found)
 
     method.__doc__ = f"`np.{fn.__name__}`: what this share of the elements lies below."
     return method
 
 
-METHODS["quantile"] = _quantiles(np.quantile)
-METHODS["nanquantile"] = _quantiles(np.nanquantile)
+METHODS["quantile"] = _quantiles(np.quantile, -1)
+METHODS["nanquantile"] = _quantiles(np.nanquantile, 0)
 
 
 # Sums of a kind

@@ -10,7 +10,7 @@ from ..runtime.errors import ShapeError
 from .constructors import arange
 from .site import blame
 from .torch_methods import Methods
-from .torch_reductions import Ranked, _order, _picked
+from .torch_reductions import Ranked, _order, _picked, shared
 from .torch_shaping import axis_of
 
 __all__ = ["METHODS"]
@@ -38,7 +38,7 @@ def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Ranked:
 def nanmedian(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """`median` of what is not NaN (of nothing else, NaN); with `dim` also its places."""
     if dim is None:
-        return nanmedian(np.ravel(self), 0).values
+        return shared(self, nanmedian(np.ravel(self.detach()), 0).values)
     axis = axis_of(self, dim)
     if not self.ndim:
         return Ranked(np.copy(self), np.zeros_like(self, dtype=int))

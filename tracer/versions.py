@@ -13,16 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.errors import AutogradError
+from ..runtime.errors import AutogradError, ShapeError
 from ..runtime.ops import Saved
 from .graph import AccumulateGrad, next_sequence
 from .modes import LOCAL
 from .operand import Operand, is_inference
 from .site import blame, saved_at, user_site
 
-__all__ = ["COUNTERS", "apart", "bump", "check", "check_entry", "check_written", "own_array", "share", "version_of"]
+__all__ = [
+    "COUNTERS", "apart", "bump", "check", "check_entry", "check_written", "follow_data", "note_twice", "own_array", "replace",
+    "share", "successor", "version_of",
+]  # fmt: skip
 
 _REMEMBERED = 1024  # stamps kept of one memory: enough to say which version a node saw
+
+
+COUNTERS: dict[int, Counter] = {}
+REPLACED: dict[int, tuple[Any, Any]] = {}  # of arrays that `x.data = v` replaced: the node of x, and its other array
 
 
 class Counter:
@@ -49,15 +56,13 @@ class Counter:
         self.scalar = scalar
         COUNTERS[id(scalar)] = self
 
-    def forget(self, key: int) -> None:
-        """An array is gone, and another may come to its address."""
+    def forget(self, key: int, tables: tuple[dict[int, Any], ...] = (COUNTERS, REPLACED)) -> None:
+        """An array is gone, and another may come to its address. (Defaults outlive the module when Python ends.)"""
         del self.names[key]
-        COUNTERS.pop(key, None)
-        if not self.names:
-            COUNTERS.pop(id(self.scalar), None)
-
-
-COUNTERS: dict[int, Counter] = {}
+        for table in tables:
+            table.pop(key, None)
+            if not self.names:
+                table.pop(id(self.scalar), None)
 
 
 def owner_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -105,6 +110,72 @@ def apart(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return made
 
 
+def replace(tensor: Any, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array that a bare Tensor holds after `x.data = value`: on the memory of `value`, with the counter of what it held.
+
+    Nodes that saved this Tensor read the new array from now on, as PyTorch's do, which save the Tensor itself.
+    """
+    old = own_array(tensor)
+    made = value.view()
+    counter = find(old) or Counter(owner_of(old))
+    if id(old) not in counter.names:
+        counter.tell(old)
+    counter.tell(made)
+    counter.apart = True
+    if tensor._node is not None or id(old) not in _TWICE:
+        for key in [id(old)] if counter.scalar is None else [id(old), id(counter.scalar)]:
+            REPLACED[key] = tensor._node, made
+    return made
+
+
+_TWICE: dict[int, weakref.ref[Any]] = {}
+
+
+def note_twice(array: np.ndarray[Any, Any]) -> None:
+    """Note that two constants hold one array (`c.detach()`), so that a node which saved it does not tell of which it was."""
+    key = id(array)
+
+    def forget(_: Any, table: dict[int, Any] = _TWICE) -> None:
+        table.pop(key, None)
+
+    _TWICE[key] = weakref.ref(array, forget)
+
+
+def successor(value: Any, edge: Any) -> Any:
+    """What stands in the place of an array that a node saved of the Tensor behind `edge`, if that was given other data."""
+    while id(value) in REPLACED:
+        node, other = REPLACED[id(value)]
+        if node is not edge:
+            break
+        if np.shape(other) != np.shape(value):
+            raise blame(
+                ShapeError(
+                    f"a Tensor of the shape {np.shape(value)} was saved for backward, and was then given data of another one, "
+                    f"{np.shape(other)} (x.data = v). Run backward before, or make a new Tensor."
+                )
+            )
+        value = other
+    return value
+
+
+def follow_data(node: Any) -> None:
+    """Let a node read the data that Tensors among its arguments were given since it saved them."""
+    entries = node.saved
+    if not REPLACED or not entries:
+        return
+    edges = dict(zip(node.plan.slots, node.edges, strict=True))
+    found = []
+    for spec, entry in zip(node.plan.saved, entries, strict=True):
+        if spec.what == "value" and type(entry) in (tuple, list):
+            parts = [successor(e, edges.get((spec.param, i))) for i, e in enumerate(entry)]
+            entry = type(entry)(parts) if any(a is not b for a, b in zip(parts, entry, strict=True)) else entry
+        elif spec.what == "value":
+            entry = successor(entry, edges.get((spec.param, -1)))
+        found.append(entry)
+    if any(a is not b for a, b in zip(found, entries, strict=True)):
+        node.saved = tuple(found)
+
+
 def share(view: np.ndarray[Any, Any], source: Any) -> None:
     """Let a view of an array that was set apart count with it."""
     counter = COUNTERS.get(id(source))
@@ -114,9 +185,12 @@ def share(view: np.ndarray[Any, Any], source: Any) -> None:
 
 def check(node: Any) -> None:
     """Raise where something that `node` saved was written after that."""
-    if node.saved is None:
+    if REPLACED:
+        follow_data(node)
+    saved = node.saved
+    if saved is None:  # another thread may have freed it since
         return
-    for spec, entry in zip(node.plan.saved, node.saved, strict=False):
+    for spec, entry in zip(node.plan.saved, saved, strict=False):
         if spec.what in ("value", "out"):
             check_entry(node, spec, entry, -1)
 

@@ -12,11 +12,15 @@ from ..runtime.errors import AutogradError, NoRuleError
 from ..runtime.ops import Op
 from ..runtime.registry import require
 from . import dispatch, operand, versions
+from .graph import AccumulateGrad
 from .modes import LOCAL, cuts, grad_mode, recording
 from .operand import Operand, alias, follow, is_inference, made_in_inference, plain_shape, wrap
 from .site import blame
 
-__all__ = ["View", "index_of", "is_what_stands_there", "live_views", "note_itself", "note_view", "replay", "set_stale"]
+__all__ = [
+    "View", "index_of", "is_what_stands_there", "live_views", "node_before", "note_itself", "note_view", "renew", "replay",
+    "require_grad_too", "retain_anew", "set_stale",
+]  # fmt: skip
 
 
 CUSTOM = "output "  # how `View.made` begins for what a Function gave
@@ -38,6 +42,7 @@ class View(NamedTuple):
     base: Any
     steps: tuple[Step, ...]
     made: str  # "", "in no_grad mode", "in inference mode", DETACHED, or the name of the node that gave several views
+    many: bool = False  # whether a Function gave it beside others
 
 
 def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -> None:
@@ -47,6 +52,10 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
         return
     slot, source = _source(value, bound)
     if source is None or source is tensor:
+        return
+    if is_inference(source) and not LOCAL.depth:  # no more is known of it than the memory
+        tensor._node = None
+        made_in_inference(tensor)
         return
     earlier = getattr(source, "_view", None)
     made = "" if LOCAL.grad else "in inference mode" if LOCAL.inference else "in no_grad mode"
@@ -58,7 +67,7 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
     steps: tuple[Step, ...] = (Step(op, _put(bound, slot, None), slot, position),)
     if earlier is not None:
         base, steps, made = earlier.base, earlier.steps + steps, made or earlier.made
-    tensor._view = View(base, steps, made)
+    tensor._view = View(base, steps, made, earlier is not None and earlier.many)
     views = getattr(base, "_views", None)
     if views is None:
         views = base._views = []
@@ -67,6 +76,27 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
     views.append(weakref.ref(tensor))
     if is_inference(source):
         made_in_inference(tensor)
+    elif not LOCAL.grad and tensor._node is None and not LOCAL.depth and base._node is not None:
+        _require_grad_as_base(tensor)
+
+
+def _require_grad_as_base(view: Any) -> None:
+    """Let a view without a history, as one that no_grad makes, require grad since its base does: as in PyTorch, a leaf."""
+    if view._value.dtype.kind in "fc" and not operand.is_volatile(view):
+        view._node = AccumulateGrad(view, view._value)
+        view._node.lent = True
+
+
+def require_grad_too(base: Any, requires_grad: bool) -> None:
+    """Let the views of a leaf require grad with it, or no longer."""
+    for view in live_views(base):
+        if type(view) in _stale.values() or is_inference(view) or view._view.made == DETACHED:
+            continue
+        node = view._node
+        if requires_grad and node is None:
+            _require_grad_as_base(view)
+        elif not requires_grad and type(node) is AccumulateGrad and node.lent:
+            view._leave_graph()
 
 
 def note_itself(tensor: Any, bound: tuple[Any, ...]) -> None:
@@ -109,29 +139,32 @@ def whole(source: Any) -> Any:
 def detached(source: Any) -> Any:
     """`source` on the same memory (inside a transform: the same values, that follow its writes), without the graph."""
     cuts("detaches a value")
-    if not LOCAL.depth:
-        versions.own_array(source)
     made = alias(source)
+    if not LOCAL.depth:
+        made._value = versions.own_array(source)
+        if source._node is None:
+            versions.note_twice(made._value)
     if LOCAL.depth and isinstance(source._value, np.ndarray):
         note_view(made, require(np.positive), (source,))
         made._view = made._view._replace(made=DETACHED)
     return operand.made_volatile(made) if operand.is_volatile(source) else made
 
 
-def forbid_writes(output: Any, inputs: list[Any], k: int, name: str) -> None:
-    """Output `k` of a Function that shows the memory of an input: after a write its gradient would not be the Function's."""
+def forbid_writes(output: Any, inputs: list[Any], k: int, name: str, several: bool) -> None:
+    """Note of output `k` of a Function that it shows the memory of an input: after a write its gradient would be another."""
     view = getattr(output, "_view", None)
     bases = [getattr(t, "_view", None) for t in inputs]
     if view is not None and any(view.base is t for t in (*inputs, *[b.base for b in bases if b is not None])):
-        output._view = view._replace(made=f"{CUSTOM}{k} of {name}")
+        output._view = view._replace(made=f"{CUSTOM}{k} of {name}", many=several)
 
 
 def custom_view(view: View, what: str) -> str:
     """Why a write into the memory that a Function's output shares with an input is refused."""
     return (
-        f"O{view.made[1:]} is a view and{what}{' has been' if what else ' is being'} modified inplace. A "
-        "custom Function gave it on the memory of an input: after the write its gradient would not be the Function's. Write "
-        "into a copy (x.clone())."
+        f"O{view.made[1:]} is a view and{what}{' has been' if what else ' is being'} modified inplace. "
+        + ("This view is the output of a function that returns multiple views. " if view.many else "")
+        + "This view was created inside a custom Function (or because an input was returned as-is) on the memory of an input: "
+        "after the write its gradient would not be the Function's. Write into a copy (x.clone())."
     )
 
 
@@ -211,20 +244,48 @@ def _renewed(view: Any) -> Any:
         raise blame(
             AutogradError(
                 f"A view was created {seen.made} and its base or another view of its base has been modified inplace with "
-                "grad mode enabled: whether it takes part in the graph is not clear. Make the view and write both inside "
-                "the block, or both outside."
+                "grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden: whether the view "
+                "takes part in the graph is not clear. Make the view and write both inside the block, or both outside."
             )
         )
     if seen.made.startswith(CUSTOM):
         raise blame(AutogradError(custom_view(seen, " its base or another view of its base")))
     with grad_mode(True):
         node = replay(seen)._node
-    retained = getattr(_slot.__get__(view), "extra", None)
+    extra = getattr(_slot.__get__(view), "extra", None)
     view.__class__ = type(view).__base__
     view._node = node
-    if node is not None and retained is not None and retained.retain is not None:
-        view.retain_grad()
+    retain_anew(view, extra)
     return node
+
+
+def renew(view: Any) -> None:
+    """Let a view that is stale follow its base now."""
+    if type(view) in _stale.values():
+        _renewed(view)
+
+
+def retain_anew(tensor: Any, before: Any) -> None:
+    """Let a Tensor with a new node go on to retain its gradient; `before` is what its earlier node had beyond the usual."""
+    if before is not None and before.retain is not None and tensor._node is not None:
+        before.retain = None
+        tensor.retain_grad()
+
+
+def node_before(target: Any) -> Any:
+    """The node that a write into `target` goes on from.
+
+    Of a view another one than its own, where that has hooks: they belong to the value before, which the write does not come from
+    through the view, but from the base. So does PyTorch.
+    """
+    node = target._node
+    view = getattr(target, "_view", None)
+    if view is None or LOCAL.depth or getattr(node, "extra", None) is None:
+        return node
+    if not (node.extra.hooks or node.extra.retain is not None):
+        return node
+    with grad_mode(True):
+        return replay(view)._node
 
 
 def _replaced(view: Any, node: Any) -> None:

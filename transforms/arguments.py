@@ -11,9 +11,10 @@ from ..runtime.errors import DtypeError
 from ..runtime.registry import require
 from ..tracer.cotangents import outward
 from ..tracer.dispatch import apply
-from ..tracer.graph import AccumulateGrad, Node
-from ..tracer.modes import LOCAL
+from ..tracer.graph import AccumulateGrad, Node, next_sequence
+from ..tracer.modes import LOCAL, Era
 from ..tracer.operand import Operand, alias, levels_of, wrap
+from ..tracer.run import reached_from
 from .trees import flatten, paths, unflatten
 
 __all__ = ["Arguments", "Finisher", "is_given", "owner_of"]
@@ -28,6 +29,8 @@ class Arguments:
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
         self.tensors_given = False
+        self.era = LOCAL.era or Era()
+        self.began = next_sequence()
         self.wanted: dict[Any, Any] = {}
         self.owned: list[Any] = []
         self.sources: list[Any] = []
@@ -125,7 +128,7 @@ class Arguments:
             tensor._node = _linked(leaf, dtype)
         else:
             tensor._node = AccumulateGrad(tensor, tensor._value)
-            tensor._node.inner = True
+            tensor._node.inner = self.era
         ir = getattr(tensor, "_ir", None)
         if ir is not None:
             tensor._node.ir = ((ir,), None)
@@ -153,6 +156,13 @@ class Arguments:
         self.owned.append(tensor)
         self.sources.append(array)
         return tensor
+
+    def reached(self, outputs: list[Any]) -> dict[Any, None]:
+        """The nodes behind the outputs; where Tensors of the caller's that require grad stand there, they are given too."""
+        outside: list[Any] = []
+        found = reached_from([x._node for x in outputs if isinstance(x, Operand) and x._node is not None], outside)
+        self.tensors_given = self.tensors_given or any(leaf.seq < self.began for leaf in outside)
+        return found
 
     @property
     def given(self) -> list[tuple[Any, list[tuple[Any, Any]]]]:

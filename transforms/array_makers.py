@@ -16,6 +16,7 @@ from ..runtime.rules.support import happens
 from ..tracer.dispatch import apply, has_tensor, stack_nested
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand
+from .casting import CASTS
 
 __all__ = ["JOINERS", "chkfinite", "required", "vectorize", "vectorized"]
 
@@ -78,7 +79,7 @@ def _array(value: Any) -> Any:
 JOINERS: dict[int, Any] = {id(np.r_): _Joiner(np.r_, 0, 1, -1), id(np.c_): _Joiner(np.c_, -1, 2, 0)}
 
 
-def vectorized(original: Any, rebuild: Callable[[Any], Any] = lambda f: f) -> Callable[..., Any]:
+def vectorized(original: Any, rebuild: Callable[[Any], Any] = lambda f: CASTS.get(f, f)) -> Callable[..., Any]:
     """An np.vectorize object where Tensors are among the arguments: its function of each element, the results stacked."""
     signature = getattr(original, "signature", None)
     cores = [] if signature is None else [_count(c) for c in re.findall(r"\(([^)]*)\)", signature.split("->")[0])]

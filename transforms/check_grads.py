@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import DtypeError
+from .evaluation import Evaluation
 from .finite import Slopes, slopes
 from .forward import jvp
 from .scope import as_it_runs
@@ -59,18 +60,19 @@ def _problems(
         raise DtypeError(f"gs.check_grads has nothing to differentiate: the arguments are {found or 'none'}")
     tangents = [direction_like(rng, a) if k in places else None for k, a in enumerate(args)]
     weights = direction_like(rng, function(*args))
+    valued = Evaluation(function, places, args, {})
     coarsest = max(_eps(leaf) for k in places for leaf in flatten(args[k])[0])
     label = "".join(f" of {m} mode" for m in reversed(before))
     if "forward" in modes:
         found = paired(weights, jvp(function, args, tangents)[1])
-        along = slopes(lambda t: paired(weights, function(*moved_along(args, tangents, t))), 0.0, found, coarsest)
+        along = slopes(lambda t: paired(weights, valued(*moved_along(args, tangents, t))), 0.0, found, coarsest)
         if not along.ok:
             yield f"forward mode{label}: {_figures(along)}"
     if "reverse" in modes:
         gradients = _gradients(function, args, places, weights)
         for k, g in zip(places, gradients, strict=True):
             for n, (leaf, leaf_g) in enumerate(zip(flatten(args[k])[0], flatten(g)[0], strict=True)):
-                value = lambda x, k=k, n=n: paired(weights, function(*with_leaf(args, k, n, x)))
+                value = lambda x, k=k, n=n: paired(weights, valued(*with_leaf(args, k, n, x)))
                 along = slopes(value, leaf, leaf_g, coarsest)
                 if not along.ok:
                     yield f"reverse mode{label}, argument {k}: {_figures(along)}"
@@ -153,7 +155,9 @@ def moved_along(args: tuple[Any, ...], tangents: list[Any], t: float) -> list[An
 
 def _step(x: Any, d: Any, t: float) -> Any:
     stepped = np.asarray(x + t * d).astype(np.result_type(x))
-    return stepped if isinstance(x, np.ndarray) else stepped[()]
+    if isinstance(x, np.ndarray):
+        return stepped
+    return stepped[()] if isinstance(x, np.generic) else stepped.item()  # Python's numbers have powers of their own
 
 
 def with_leaf(args: Sequence[Any], k: int, n: int, x: Any) -> list[Any]:

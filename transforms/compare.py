@@ -16,6 +16,7 @@ import numpy as np
 from ..runtime.errors import CompileError, DtypeError, VerifyError
 from .arguments import Arguments
 from .compiler.compiled import Compiled
+from .evaluation import NOT_HERMITIAN, Evaluation
 from .finite import DIRECTIONS, ENTRIES, SEED, Slopes, slopes
 from .gradient import GradFunction
 from .peak import peak_memory, shown
@@ -205,6 +206,7 @@ class _Run:
             self.function, {"argnums": tuple(places), "has_aux": self.has_aux, "with_value": False}
         )
         self.inputs = Inputs(self.function, args, kwargs)
+        self.evaluation: Any = self.function
         self.evaluations = 0
         self.writes = False
 
@@ -246,6 +248,10 @@ class _Run:
         repeats = bool(first == self._value(*self._fresh()) or first != first)
         if not repeats:
             self.notes.append("the function gives another value at each call: finite differences mean nothing")
+        self.evaluation = Evaluation(self.function, self.places, *self._fresh())
+        if self.evaluation.symmetrised:
+            self.notes.append("finite differences move symmetric matrices symmetrically, as their gradients are")
+        self.notes += [NOT_HERMITIAN.format(path) for path in self.evaluation.not_hermitian]
         compiled, compiled_call, compile_seconds, why, broken = self._compiled()
         start = time.perf_counter()
         rows = self._rows(eager, [None] * len(eager) if compiled is None else compiled)
@@ -272,7 +278,7 @@ class _Run:
         return self.inputs.copied() if self.writes else (list(self.args), self.kwargs)
 
     def _value(self, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        result = self.function(*args, **kwargs)
+        result = self.evaluation(*args, **kwargs)
         return result[0] if self.has_aux else result
 
     def _leaves(self, gradients: Any) -> list[Any]:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.errors import AutogradError
+from ..runtime.errors import AutogradError, GradientLossError
 from ..tracer.custom import CustomNode
-from ..tracer.modes import LOCAL, grad_mode
+from ..tracer.modes import LOCAL, by_itself, grad_mode
 from ..tracer.operand import Operand, alias, is_inference, wrap
+from ..tracer.run import is_older
 from ..tracer.site import blame
 from .scope import Path, scope
 from .transform import Transform
@@ -25,6 +26,7 @@ class Custom(Transform):
     """A function of which the user says how it is differentiated."""
 
     define = "f.defvjp(fwd, bwd)"
+    reads_arguments_alone = False  # where that is known
 
     def rule(self) -> Callable[..., Any] | None:
         """What the user said, None before."""
@@ -121,9 +123,10 @@ class Call:
         """The output of the user's function `name`, of whose result `pick` gives the output and what to keep."""
         owner = self.owner
         node.begin(tuple(self.leaves), f"{owner.label()}Backward")
-        with grad_mode(False):
-            out, kept = pick(owner.seen(name)(*self.args))
-        if node.written(tuple(self.leaves)):
+        constants = [plain(x) for x in self.leaves]  # so that what has a history comes from outside
+        with grad_mode(False) if owner.reads_arguments_alone else by_itself():
+            out, kept = pick(owner.seen(name)(*self.arguments(constants)))
+        if node.written(tuple(constants)):
             raise blame(
                 AutogradError(
                     f"{'fwd of ' if name == 'fwd' else ''}`{owner.label()}` wrote into an argument, whose gradient would "
@@ -131,6 +134,7 @@ class Call:
                 )
             )
         leaves, node.structure = flatten(out)
+        self._refuse_outside(leaves, node.seq)
         fresh = [_fresh(leaf) for leaf in leaves]
         nodes = node.make(tuple(fresh), several=len(fresh) != 1)
         for leaf, behind in zip(fresh, nodes, strict=True):
@@ -138,6 +142,17 @@ class Call:
                 leaf._node = behind
         node.keep(self, kept)
         return unflatten(node.structure, fresh)
+
+    def _refuse_outside(self, outputs: list[Any], begun: int) -> None:
+        """Raise where an output depends on what the function was not passed, and whose gradient no rule gives."""
+        if any(isinstance(x, Operand) and x._node is not None and is_older(x._node, begun) for x in outputs):
+            name = self.owner.label()
+            raise blame(
+                GradientLossError(
+                    f"`{name}`, a gs.{self.owner.kind}, reads a value that requires grad from outside, and its gradient would "
+                    f"be lost: its rule is about arguments alone. Pass it to `{name}`, or read gs.stop_gradient of it."
+                )
+            )
 
 
 class CustomCallNode(CustomNode):

@@ -206,7 +206,14 @@ class _Export:
         """The arrays from outside, one for each name."""
         found: dict[str, Any] = {}
         for name, array in (item for c in captured for item in c.arrays.items()):
-            if found.setdefault(name, array) is not array or name in (self.label, "example", "np"):
+            if found.setdefault(name, array) is not array or name in (
+                self.label,
+                "example",
+                "np",
+                "math",
+                "cmath",
+                "statistics",
+            ):
                 raise CompileError(f"gs.export: two things that `{self.label}` uses are called {name}; rename one")
         return found
 

@@ -52,6 +52,11 @@ def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label:
             f"gs.export: `{label}` writes into an array that it is given, and an exported module calls it more than once "
             "with the same arguments. Write into a copy (y = x.copy())."
         )
+    if made.entry.stores:
+        raise CompileError(
+            f"gs.export: `{label}` cannot be exported, because it stores {made.entry.stores[0].words}, which a module of NumPy "
+            "alone does not have. Return the value, and store it after the call."
+        )
     graphs = made.entry.specialisation.straight()
     of_users = next((call.op for graph in graphs for call in all_calls(graph) if is_users(call.op)), None)
     if of_users is not None:

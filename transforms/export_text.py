@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..runtime.registry import ops
 from .exported import CHECKS, PARTS, SECOND
 
 __all__ = ["WIDTH", "Piece", "commented", "function_text", "hint", "module_text"]
@@ -157,12 +158,18 @@ def _quoted(value: Any) -> str:
     return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text
 
 
-def _second_check(forward: str, second: dict[str, str], moved: tuple[str, ...]) -> str:
+def _symmetric(body: str) -> str:
+    """What the checks are told where a module takes matrices for symmetric, and so has symmetrised gradients."""
+    taken = any(op.hermitian is not None and f"{op.path}(" in body for op in ops())
+    return ", symmetric=True" if taken else ""
+
+
+def _second_check(forward: str, second: dict[str, str], moved: tuple[str, ...], symmetric: str) -> str:
     """The check of the functions of second order, by what they are, where there are any."""
     if not second:
         return ""
     rows = "".join(f'        "{what}": {name},\n' for what, name in second.items())
-    call = f'_check_products({forward}_grad, arguments, "{moved[0]}", "{moved[1]}", made)'
+    call = f'_check_products({forward}_grad, arguments, "{moved[0]}", "{moved[1]}", made{symmetric})'
     return f"    made = {{\n{rows}    }}\n    return {call} and fine\n"
 
 
@@ -172,8 +179,10 @@ def module_text(head: str, made: dict[str, Any], sources: str, tables: list[tupl
     """The whole module; `names` are those of the function and its gradient, where it has one."""
     body = "\n\n\n".join(functions)
     scipy = "".join(f"import scipy.{part}\n" for part in ("linalg", "special") if f"scipy.{part}." in body)
+    python = "".join(f"import {part}\n" for part in ("cmath", "math", "statistics") if re.search(rf"\b{part}\.", body))
+    imports = f"{python}from typing import Any\n\nimport numpy as np\n{scipy}"
     parts = [
-        f'"""{head}"""\n\nfrom __future__ import annotations\n\nfrom typing import Any\n\nimport numpy as np\n{scipy}',
+        f'"""{head}"""\n\nfrom __future__ import annotations\n\n{imports}',
         table("EXPORTED", made),
         f"\n# The source that this was made from:\n#\n{commented(sources)}",
         *(f"\n{table(name, entries)}" for name, entries in tables),
@@ -188,14 +197,18 @@ def module_text(head: str, made: dict[str, Any], sources: str, tables: list[tupl
     if names is None:
         return "\n".join([*parts, f"\n{examples.rstrip()}\n"])
     forward, with_value = names
+    symmetric = _symmetric(body)
     parts.append(f"\n{examples}\n")
     parts.append(
         "def check_gradient(arguments: dict[str, Any] | None = None) -> bool:\n"
         '    """Whether the gradient agrees with finite differences, at these arguments."""\n'
         "    arguments = example() if arguments is None else arguments\n"
+        "    before = [np.copy(a) for a in _arrays(arguments)]\n"
         f"    gradient = {with_value}(**arguments)[1]\n"
-        f"    {'fine =' if second else 'return'} _check_gradient({forward}, arguments, _PATHS, gradient)\n"
-        f"{_second_check(forward, second, moved)}\n"
+        "    unchanged = _unchanged(arguments, before)\n"
+        f"    fine = _check_gradient({forward}, arguments, _PATHS, gradient{symmetric})\n"
+        f"    {'fine =' if second else 'return'} fine and unchanged\n"
+        f"{_second_check(forward, second, moved, symmetric)}\n"
     )
     parts.append('if __name__ == "__main__":\n    raise SystemExit(0 if check_gradient() else 1)')
     return "\n".join(parts) + "\n"

@@ -87,7 +87,22 @@ def _nearness(row: tuple[float, float, float]) -> tuple[bool, float]:
     return not excess <= 0, abs(expected - found)
 
 
-def _slopes(function: Any, arguments: dict[str, Any], path: Any, gradient: Any) -> Any:
+def _symmetric(v: Any, x: Any) -> Any:
+    """A direction, made one in which `x` stays a symmetric (or Hermitian) matrix, if it is one."""
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        return v
+    if not np.allclose(x, np.conj(np.swapaxes(x, -1, -2)), 1e-6, 0):
+        return v
+    return (v + np.conj(np.swapaxes(v, -1, -2))) / 2
+
+
+def _slopes(
+    function: Any,
+    arguments: dict[str, Any],
+    path: Any,
+    gradient: Any,
+    symmetric: bool,
+) -> Any:
     """By how much slopes are too far apart, as the gradient and as differences say."""
     leaf = _at(arguments, path)
     x, rng, rows = np.asarray(leaf), np.random.default_rng(1), []
@@ -96,14 +111,15 @@ def _slopes(function: Any, arguments: dict[str, Any], path: Any, gradient: Any) 
         v = rng.normal(size=x.size) if x.size > 16 else np.eye(x.size)[k]
         v = np.reshape(v / np.linalg.norm(v), x.shape)
         for unit in (1, 1j) if x.dtype.kind == "c" else (1,):
-            products = np.real(np.conj(gradient) * v * unit)
+            d = _symmetric(v * unit, x) if symmetric else v * unit
+            products = np.real(np.conj(gradient) * d)
             expected, scale = np.sum(products), np.linalg.norm(products)
             tried = []
             for shorter in (1, 32, 1024):
                 step = eps ** (1 / 3) * max(1, np.abs(x).max()) / shorter
                 ends = []
                 for h in (step, -step):
-                    moved = _replaced(arguments, path, _moved(leaf, h * unit * v))
+                    moved = _replaced(arguments, path, _moved(leaf, h * d))
                     ends.append(np.asarray(function(**moved)))
                 found = (float(ends[0]) - float(ends[1])) / (2 * step)
                 coarse = max(eps, np.finfo(ends[0].dtype).eps)
@@ -114,11 +130,35 @@ def _slopes(function: Any, arguments: dict[str, Any], path: Any, gradient: Any) 
     return np.reshape(rows, (-1, 3)).T
 
 
-def _check_gradient(function: Any, arguments: Any, paths: Any, gradient: Any) -> bool:
+def _arrays(value: Any) -> list[Any]:
+    """The arrays in an argument."""
+    if isinstance(value, (dict, list, tuple)):
+        parts = value.values() if isinstance(value, dict) else value
+        return [a for part in parts for a in _arrays(part)]
+    return [value] if isinstance(value, np.ndarray) else []
+
+
+def _unchanged(arguments: Any, before: list[Any]) -> bool:
+    """Whether the arguments hold what they held before; print so where they do not."""
+    pairs = zip(_arrays(arguments), before, strict=True)
+    same = all(a.tobytes() == b.tobytes() for a, b in pairs)
+    if not same:
+        print("the arguments were WRITTEN INTO")
+    return same
+
+
+def _check_gradient(
+    function: Any,
+    arguments: Any,
+    paths: Any,
+    gradient: Any,
+    symmetric: bool = False,
+) -> bool:
     """Print how near the gradient is to finite differences; whether it is near enough."""
     agree = True
     for name, (path, place) in paths.items():
-        slopes = _slopes(function, arguments, path, _at(gradient, place))
+        leaf = _at(gradient, place)
+        slopes = _slopes(function, arguments, path, leaf, symmetric)
         excess, expected, found = slopes
         near = bool(np.all(excess <= 0))
         apart = np.max(np.abs(expected - found), initial=0.0)
@@ -128,10 +168,18 @@ def _check_gradient(function: Any, arguments: Any, paths: Any, gradient: Any) ->
     return agree
 
 
-def _check_products(gradient: Any, arguments: Any, name: str, v: str, made: Any) -> Any:
+def _check_products(
+    gradient: Any,
+    arguments: Any,
+    name: str,
+    v: str,
+    made: Any,
+    symmetric: bool = False,
+) -> Any:
     """Print how near second derivatives are to differences of the gradient."""
     x, rng = arguments[name], np.random.default_rng(2)
     direction = rng.normal(size=x.shape).astype(x.dtype)
+    direction = _symmetric(direction, x) if symmetric else direction
     eps = np.finfo(x.dtype).eps
     step = eps ** (1 / 3) * max(1, np.max(np.abs(x), initial=0.0))
     ends = []
@@ -160,5 +208,7 @@ def _check_products(gradient: Any, arguments: Any, name: str, v: str, made: Any)
 
 
 CHECKS = (_check, _check_argument)
-PARTS = (*CHECKS, _at, _replaced, _moved, _nearness, _slopes, _check_gradient)
+PARTS = (
+    *CHECKS, _at, _replaced, _moved, _nearness, _symmetric, _slopes, _arrays, _unchanged, _check_gradient,
+)  # fmt: skip
 SECOND = (_check_products,)

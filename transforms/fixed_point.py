@@ -18,7 +18,7 @@ from .scope import scope
 from .trees import flatten, unflatten
 from .vjp import vjp
 
-__all__ = ["fixed_point"]
+__all__ = ["fixed_point", "found_by"]
 
 Leaves = tuple[Any, ...]
 Step = Callable[[Leaves], Leaves]
@@ -30,8 +30,17 @@ class _Problem:
     what = "x"
     floor = 1.0  # the size of x below which `tol` is no longer relative
 
-    def __init__(self, f: Any, x0: Any, params: Any, tol: float | None, max_iter: int) -> None:
+    def __init__(
+        self,
+        f: Any,
+        x0: Any,
+        params: Any,
+        tol: float | None,
+        max_iter: int,
+        distance: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
         self.f, self.x, self.params, self.tol, self.max_iter = f, x0, params, tol, max_iter
+        self.distance = distance  # of two x, one beside the other, in place of the largest change
         self.name = str(getattr(f, "__name__", type(f).__name__))
         code = getattr(f, "__code__", None)
         self.variable = code.co_varnames[0] if code is not None and code.co_argcount else "x"
@@ -85,6 +94,8 @@ class _Problem:
 
     def excess(self, old: Leaves, new: Leaves) -> Any:
         """By how much more than is tolerated a step has moved x: of all leaves the most."""
+        if self.distance is not None:
+            return self.distance(unflatten(self.x, new), unflatten(self.x, old)) - self.tol
         found = []
         for a, b in zip(old, new, strict=True):
             tol = float(np.finfo(_dtype(b)).eps) ** 0.75 if self.tol is None else self.tol
@@ -114,6 +125,7 @@ class _Adjoint(_Problem):
     def __init__(self, problem: _Problem, width: int) -> None:
         self.problem, self.width = problem, width
         self.name, self.tol, self.max_iter = problem.name, problem.tol, problem.max_iter
+        self.x, self.distance = problem.x, problem.distance
         self.what, self.variable = f"the cotangent of {problem.what}", f"d_{problem.variable}"
 
     def step(self, params: Leaves) -> Step:
@@ -125,9 +137,13 @@ class _Adjoint(_Problem):
         return lambda w: tuple([a + b for a, b in zip(g, pullback(w), strict=True)])
 
 
-def _rest(problem: _Problem, x: Leaves, params: Leaves) -> Leaves:
-    """Iterate from x until it no longer moves: by the loop of converted code, so that a capture may keep it."""
+def _rest(problem: _Problem, before: Leaves, x: Leaves, params: Leaves) -> Leaves:
+    """Iterate from x until it no longer moves: by the loop of converted code, so that a capture may keep it.
+
+    A step is taken in any case, or with a `distance` where x, itself a step from `before`, has moved.
+    """
     step = problem.step(params)
+    moved = np.inf if problem.distance is None else problem.excess(_seen(before), _seen(x))
 
     def body(*state: Any) -> Leaves:
         *old, _, steps = state
@@ -141,19 +157,20 @@ def _rest(problem: _Problem, x: Leaves, params: Leaves) -> Leaves:
     places = [""] if len(x) == 1 else [f"_{k}" for k in range(len(x))]
     names = (*[problem.variable + place for place in places], "excess", "steps")
     with np.errstate(all="ignore"):
-        *found, excess, steps = while_(test, body, (*x, np.inf, 1), names, line)
+        *found, excess, steps = while_(test, body, (*x, moved, 1), names, line)
         assert_(excess <= 0, lambda: problem.give_up(steps, tuple(found), step(tuple(found))), line)
     return tuple(found)
 
 
-def _forward(problem: _Problem, x: Leaves, params: Leaves) -> tuple[Leaves, Any]:
-    found = _at_rest(problem, x, params)
+def _forward(problem: _Problem, before: Leaves, x: Leaves, params: Leaves) -> tuple[Leaves, Any]:
+    found = _at_rest(problem, before, x, params)
     return found, (found, params)
 
 
 def _backward(problem: _Problem, residuals: Any, g: Leaves) -> tuple[Any, ...]:
     x, params = residuals
-    w = _at_rest(_Adjoint(problem, len(x)), g, (*g, *x, *params))
+    zeros = () if problem.distance is None else tuple([np.zeros_like(d) for d in g])
+    w = _at_rest(_Adjoint(problem, len(x)), zeros, g, (*g, *x, *params))
     places = [k for k, p in enumerate(params) if _is_differentiable(p)]
 
     def of(*chosen: Any) -> Leaves:
@@ -165,11 +182,12 @@ def _backward(problem: _Problem, residuals: Any, g: Leaves) -> tuple[Any, ...]:
     given: list[Any] = [None] * len(params)
     for k, d in zip(places, vjp(of, *[params[k] for k in places])[1](w), strict=True):
         given[k] = d
-    return None, tuple(given)
+    return None, None, tuple(given)
 
 
 _rest.__name__ = "fixed_point"  # what errors and grad_fn call it
 _at_rest = custom_vjp(_rest, nondiff_argnums=(0,))
+_at_rest.reads_arguments_alone = True  # `first` has seen to it
 _at_rest.defvjp(_forward, _backward)
 
 
@@ -224,14 +242,20 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
     >>> root(4.0), gs.grad(root)(4.0), gs.grad(gs.grad(root))(4.0)
     (2.0, np.float64(0.25), np.float64(-0.03125))
     """
+    return found_by(f, x0, params, tol, max_iter, None)
+
+
+def found_by(f: Callable[..., Any], x0: Any, params: Any, tol: float | None, max_iter: int, distance: Any) -> Any:
+    """`gs.fixed_point`, or with a `distance` of two x what ends where that is at most `tol`."""
     if not callable(f):
         raise TypeError(f"gs.fixed_point takes a function, not {type(f).__name__}: {f!r}")
     try:
         leaves, structure = flatten(x0)
         given, arguments = flatten(params)
         function = scope().rebuild(f) if LOCAL.depth else f
-        problem = _Problem(function, structure, arguments, tol, max_iter)
+        problem = _Problem(function, structure, arguments, tol, max_iter, distance)
         start = problem.first(tuple(leaves), tuple(given))
-        return unflatten(structure, _at_rest(problem, start, tuple(given)))
+        before = () if distance is None else _constants(tuple(leaves))
+        return unflatten(structure, _at_rest(problem, before, start, tuple(given)))
     except Exception as error:
         raise prune(error) from error.__cause__

@@ -34,13 +34,17 @@ def pushed(
         for (node, leaf), t in zip(group, tangent_leaves(tree, structure, place, frame), strict=True)
     ]
     tensors_given = frame.tensors_given or any(isinstance(t, Operand) and is_given(t) for _, _, t in given)
-    create_graph = outer or (tensors_given and LOCAL.grad)
-    as_tensors = outer or tensors_given or LOCAL.recorder is not None
-    with transforming(frame.owned, gradient=True):
+    recorded, reached = LOCAL.grad, None
+    with transforming(frame.owned, gradient=True, era=frame.era):
         leaves, structure = flatten(scope().rebuild(function)(*frame.args, **frame.kwargs))
+        if recorded and not outer and not tensors_given:
+            reached = frame.reached(leaves)
+            tensors_given = frame.tensors_given
+        create_graph = outer or (tensors_given and recorded)
+        as_tensors = outer or tensors_given or LOCAL.recorder is not None
         seeds = {node: seed(t, node, leaf, create_graph, as_tensors) for node, leaf, t in given}
         nodes = [leaf._node for leaf in leaves if isinstance(leaf, Operand) and leaf._node is not None]
-        found = run_forward(nodes, seeds, create_graph)
+        found = run_forward(nodes, seeds, create_graph, reached)
     finisher = Finisher(frame, as_tensors)
     finisher.used |= {owner_of(t) for _, _, t in given}
     values = [finisher.result(leaf) for leaf in leaves]

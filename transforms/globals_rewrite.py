@@ -8,9 +8,9 @@ import inspect
 import types
 from typing import Any
 
-__all__ = ["through_module"]
+from .hooks import GLOBALS
 
-NAME = "__gradscribe_globals__"
+__all__ = ["through_module"]
 
 
 def through_module(function: types.FunctionType) -> types.CodeType | None:
@@ -47,7 +47,7 @@ def _rewritten(code: types.CodeType) -> types.CodeType | None:
         def visit_Name(self, node: Any) -> Any:
             if node.id not in declared:
                 return node
-            holder = gast.Name(id=NAME, ctx=gast.Load(), annotation=None, type_comment=None)
+            holder = gast.Name(id=GLOBALS, ctx=gast.Load(), annotation=None, type_comment=None)
             key = gast.Constant(value=node.id, kind=None)
             return gast.copy_location(gast.Subscript(value=holder, slice=key, ctx=node.ctx), node)
 

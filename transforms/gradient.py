@@ -40,13 +40,19 @@ class GradFunction(Transform):
             self.kind = "value_and_grad"
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        outer = LOCAL.differentiating > 0 and LOCAL.grad
+        recorded = LOCAL.grad
+        outer = LOCAL.differentiating > 0 and recorded
         frame = Arguments(self.function, self.argnums, args, kwargs)
-        keep_graph = outer or (frame.tensors_given and LOCAL.grad)
-        with transforming(frame.owned, gradient=True):
+        with transforming(frame.owned, gradient=True, era=frame.era):
             result = scope().rebuild(self.function)(*frame.args, **frame.kwargs)
             value, aux = self._split(result)
-            grads = self._backward(value, frame, keep_graph)
+            reached = None
+            if recorded and not outer and not frame.tensors_given:
+                reached = frame.reached([value])
+                if self.has_aux:
+                    frame.reached(flatten(aux)[0])
+            keep_graph = outer or (frame.tensors_given and recorded)
+            grads = self._backward(value, frame, keep_graph, reached)
         as_tensors = outer or frame.tensors_given or LOCAL.recorder is not None
         finished = Finisher(frame, as_tensors, conjugates=self.convention == "torch")
         recorder = LOCAL.recorder
@@ -87,7 +93,9 @@ class GradFunction(Transform):
         line = returns.pop() if len(returns) == 1 else code.co_firstlineno
         return f"{code.co_filename.rpartition('/')[2]}:{line}"
 
-    def _backward(self, value: Any, frame: Arguments, keep_graph: bool) -> dict[Any, Any]:
+    def _backward(
+        self, value: Any, frame: Arguments, keep_graph: bool, reached: dict[Any, None] | None
+    ) -> dict[Any, Any]:
         if not isinstance(value, (Operand, float, int, complex, np.ndarray, np.generic)):
             raise ShapeError(
                 f"grad needs a scalar output, but `{self._name()}` returned {type(value).__name__} at {self._where()}.\n"
@@ -112,7 +120,8 @@ class GradFunction(Transform):
             seed = seed if keep_graph or LOCAL.recorder is not None else seed._value
         elif keep_graph or LOCAL.recorder is not None:
             seed = wrap(seed)
-        return run_backward([(value._node, seed)], frame.wanted, retain_graph=keep_graph, create_graph=keep_graph)
+        roots = [(value._node, seed)]
+        return run_backward(roots, frame.wanted, retain_graph=keep_graph, create_graph=keep_graph, reached=reached)
 
 
 def _return_lines(code: types.CodeType) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand
 from ..tracer.site import prune
 from .custom_vjp import CustomVjp
+from .evaluation import Evaluation
 from .export import differentiated, source_hash
 from .export_capture import capture
 from .export_inputs import leaves_of
@@ -214,11 +215,13 @@ class Loaded(CustomVjp):
         """What finite differences of the function say against the gradient of one argument."""
         leaves, structure = flatten(named[argument])
         paths = [path for path, _ in leaves_of(named[argument])]
+        place = self.positional.index(argument) if argument in self.positional[: len(args)] else argument
+        evaluation = Evaluation(self.function, [place], args, kwargs)
         for k, (leaf, g) in enumerate(zip(leaves, flatten(gradient)[0], strict=True)):
 
             def value(moved: Any, k: int = k) -> Any:
                 given = {**named, argument: unflatten(structure, [*leaves[:k], moved, *leaves[k + 1 :]])}
-                return self.function(*[given[n] for n in self.positional[: len(args)]], **{n: given[n] for n in kwargs})
+                return evaluation(*[given[n] for n in self.positional[: len(args)]], **{n: given[n] for n in kwargs})
 
             with np.errstate(all="ignore"):
                 found = slopes(value, leaf, g)
@@ -299,7 +302,7 @@ def _apart(found: Any, expected: Any) -> str | None:
         return None
     at = f" at {[int(k) for k in np.unravel_index(worst, b.shape)]}" if b.shape else ""
     relative = f", {most / scale:.1e} of its largest entry" if scale else ""
-    return f"by {most:.1e}{relative}: {a.flat[worst]}{at} where eager has {b.flat[worst]}"
+    return f"by {most:.1e}{relative}: {a.flat[worst]:.12g}{at} where eager has {b.flat[worst]:.12g}"
 
 
 def load(path: str | os.PathLike[str], function: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,9 +1,10 @@
-"""NumPy, SciPy, math and random as a function under a transform sees them: what does not dispatch is ours there."""
+"""NumPy, SciPy and random as a function under a transform sees them: what does not dispatch is ours there."""
 
 from __future__ import annotations
 
 import functools
-import math
+import itertools
+import operator
 import re
 import sys
 import types
@@ -15,28 +16,59 @@ import numpy as np
 from ..runtime.registry import compositions, ops, require
 from ..runtime.rules.elementwise import astype
 from ..tracer.dispatch import apply, has_tensor, stack_nested
+from ..tracer.losses import watching
 from ..tracer.modes import LOCAL
-from ..tracer.operand import Operand, levels_of, wrap
+from ..tracer.operand import Operand, wrap
 from .array_makers import JOINERS, chkfinite, required, vectorize
+from .hooks import CALLED
+from .library_code import Library, broadcast, ndenumerate, nditer
+from .math_names import stand_in
 from .scipy_names import is_known, of_scipy, through_apply
 
-__all__ = ["ScopedModule", "makes_generators", "may_draw", "op_of_the_user", "replacement", "stands_for"]
+__all__ = [
+    "Kept",
+    "ScopedModule",
+    "makes_generators",
+    "may_draw",
+    "op_of_the_user",
+    "polynomials",
+    "replacement",
+    "stands_for",
+]
 
 
-def _array(obj: Any, dtype: Any = None, *, copy: bool | None = True, **options: Any) -> Any:
+def _array(obj: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, **options: Any) -> Any:
     if isinstance(obj, Operand):
-        made = apply(require(np.copy), (obj,), {}) if copy else obj
+        if dtype is not None and _is_scalar(obj):
+            np.array(obj._value, dtype)  # NumPy's own errors
+        words = {k: v for k, v in options.items() if k == "order" and v is not None}
+        made = apply(require(np.copy), (obj,), words) if copy or _is_scalar(obj) else obj
     elif has_tensor(obj):
         made = stack_nested(obj)
     else:
-        return _literal(np.array, obj, dtype, copy=copy, **options)
+        return _literal(np.array, obj, dtype, copy=copy, ndmin=ndmin, **options)
+    if ndmin > np.ndim(made):
+        made = np.reshape(made, (*(1,) * (ndmin - np.ndim(made)), *np.shape(made)))
     return made if dtype is None or made.dtype == np.dtype(dtype) else astype(made, np.dtype(dtype))
 
 
-def _asarray(obj: Any, dtype: Any = None, **options: Any) -> Any:
+def _is_scalar(obj: Operand) -> bool:
+    """Whether a Tensor stands for a number of Python's or NumPy's, of which asking for an array makes one of no axes."""
+    return not isinstance(obj._value, np.ndarray)
+
+
+def _asarray(obj: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
     if isinstance(obj, np.ndarray) and dtype in (None, obj.dtype):
         return obj
     return _array(obj, dtype, copy=None)
+
+
+def _fromiter(iter: Any, dtype: Any, count: int = -1, **options: Any) -> Any:
+    """np.fromiter, which takes numbers one by one."""
+    items = list(iter if count < 0 else itertools.islice(iter, count))
+    if not has_tensor(items):
+        return _literal(np.fromiter, items, dtype, count=count, **options)
+    return _array(items, dtype)
 
 
 def _laid_out(fn: Callable[..., Any], flag: str) -> Callable[..., Any]:
@@ -55,12 +87,24 @@ def _laid_out(fn: Callable[..., Any], flag: str) -> Callable[..., Any]:
 
 def _literal(make: Callable[..., Any], obj: Any, dtype: Any, **options: Any) -> Any:
     """An array of numbers written down in the code: a Tensor, so that Tensors can be written into it."""
+    obj = list(obj) if isinstance(obj, range) else obj  # which is no literal
     array = make(obj, dtype=dtype, **options)
     if array.dtype.kind not in "biufc":
         return array
     if LOCAL.recorder is not None and not isinstance(obj, np.ndarray):
-        return apply(require(np.array), (obj,), {} if dtype is None else {"dtype": dtype})
+        words = {k: v for k, v in options.items() if k in ("ndmin", "order") and v}
+        return apply(require(np.array), (obj,), words if dtype is None else {"dtype": dtype, **words})
     return wrap(array)
+
+
+def _is_no_number(dtype: Any) -> bool:
+    """Whether an argument is a dtype of objects, text or records, of which an array holds no Tensor's numbers."""
+    if dtype is None or not isinstance(dtype, (type, str, list, np.dtype)):
+        return False
+    try:
+        return np.dtype(dtype).kind not in "biufc"
+    except (TypeError, ValueError):
+        return False
 
 
 def _creation(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,45 +112,12 @@ def _creation(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def create(*args: Any, **kwargs: Any) -> Any:
+        if any(map(_is_no_number, (kwargs.get("dtype"), *args[1:3]))):
+            return fn(*args, **kwargs)
         kwargs.pop("like", None)
         return apply(op, args, kwargs)
 
     return create
-
-
-def _math(fn: Callable[..., Any], np_fn: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(fn)
-    def call(*args: Any) -> Any:
-        if not any(isinstance(a, Operand) for a in args):
-            return fn(*args)
-        if any(levels_of(a) for a in args):  # no error of one example can be raised for all: NumPy's nan instead
-            return apply(require(float), (np_fn(*args),), {})
-        try:
-            fn(*[float(a._value) if isinstance(a, Operand) else a for a in args])  # math's own errors
-        except (ValueError, OverflowError, ZeroDivisionError):
-            if LOCAL.recorder is not None:
-                LOCAL.recorder.fail(f"goes on after an error of math.{fn.__name__}")
-            raise
-        outside = _OUTSIDE.get(fn.__name__) if len(args) == 1 else None
-        if LOCAL.recorder is not None and outside is not None:  # noticed before NumPy warns
-            LOCAL.recorder.leave(outside(args[0]), "bool")
-        doubles = [
-            apply(require(float), (a,), {}) if isinstance(a, Operand) and a.dtype != np.float64 else a for a in args
-        ]
-        made = apply(require(float), (np_fn(*doubles),), {})  # a Python number, and so weak
-        if LOCAL.recorder is not None and fn.__name__ not in _TOTAL and outside is None:
-            LOCAL.recorder.leave(np.isfinite(made), "bool")  # where math raises, NumPy gives inf or nan
-        return made
-
-    return call
-
-
-def _log(x: Any, base: Any = None) -> Any:
-    return np.log(x) if base is None else np.log(x) / np.log(base)
-
-
-def _hypot(*xs: Any) -> Any:
-    return functools.reduce(np.hypot, xs) if len(xs) > 1 else np.absolute(*xs)
 
 
 def _stacking(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,6 +128,22 @@ def _stacking(fn: Callable[..., Any]) -> Callable[..., Any]:
         for a in args:
             if (type(a) is list or type(a) is tuple) and has_tensor(a):
                 return fn(*[stack_nested(b) for b in args], **kwargs)
+        return fn(*args, **kwargs)
+
+    return call
+
+
+def _joining(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a sequence of arrays, of which some may be lists: `np.concatenate([[t], x])`."""
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if (
+            args
+            and (type(args[0]) is list or type(args[0]) is tuple)
+            and any(isinstance(a, list | tuple) for a in args[0])
+        ):
+            args = (type(args[0])([stack_nested(a) for a in args[0]]), *args[1:])
         return fn(*args, **kwargs)
 
     return call
@@ -170,6 +197,7 @@ def _drawing(owner: Any, fn: Any) -> Any:
             return fn(*args, **kwargs)
         return LOCAL.recorder.generators.of_module(owner, fn, sys._getframe(1).f_code, args, kwargs)
 
+    call.__module__ = __name__  # that of a method of an object is None, as if it were the user's
     return call
 
 
@@ -191,19 +219,9 @@ _CREATION = (
 )  # fmt: skip
 _FILES = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "save", "savez", "savetxt")
 _SETTINGS = ("errstate", "seterr", "geterr", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions")
-_OUTSIDE: dict[str, Callable[[Any], Any]] = {  # where math raises, and NumPy warns
-    **dict.fromkeys(["sin", "cos", "tan"], np.isinf), **dict.fromkeys(["log", "log2", "log10"], lambda x: x <= 0),
-    **dict.fromkeys(["asin", "acos"], lambda x: abs(x) > 1), "sqrt": lambda x: x < 0, "log1p": lambda x: x <= -1,
-}  # fmt: skip
 _DRAWS_NOTHING = frozenset(  # packages of SciPy
     ["special", "constants", "linalg", "fft", "fftpack", "signal", "integrate", "interpolate", "ndimage", "_lib"]
 )
-_TOTAL = frozenset(["atan", "tanh", "atan2", "fabs", "hypot"])  # of math: what never raises
-_MATH = {
-    "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh",
-    "cosh": "cosh", "tanh": "tanh", "exp": "exp", "expm1": "expm1", "log1p": "log1p", "log2": "log2", "log10": "log10",
-    "sqrt": "sqrt", "fabs": "absolute", "atan2": "arctan2", "hypot": "hypot", "pow": "power", "log": "log",
-}  # fmt: skip
 
 
 @functools.cache
@@ -215,19 +233,23 @@ def _by_identity() -> dict[int, Any]:
         id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"),
         id(isinstance): _isinstance, id(type): type_of, id(len): _len, id(hasattr): _hasattr, id(getattr): _getattr,
         id(np.isscalar): _isscalar, id(print): _print, id(np.vectorize): vectorize, id(np.take): _indexing(np.take), **JOINERS,
-        id(np.asarray_chkfinite): chkfinite(_asarray), id(np.require): required(_asarray),
+        id(np.ndenumerate): ndenumerate, id(np.nditer): nditer, id(np.broadcast): broadcast,
+        id(np.fromiter): _fromiter, id(np.asarray_chkfinite): chkfinite(_asarray), id(np.require): required(_asarray),
     }  # fmt: skip
+    asking: tuple[Any, ...] = (np.array_equal, np.array_equiv, np.allclose, np.isclose)
+    found |= {id(fn): _stacking(fn) for fn in asking}
     for name in _CREATION:
         found[id(getattr(np, name))] = _creation(getattr(np, name))
-    for name, np_name in _MATH.items():
-        np_fn = {"log": _log, "hypot": _hypot}.get(name) or getattr(np, np_name)
-        found[id(getattr(math, name))] = _math(getattr(math, name), np_fn)
     for op in ops():
         if hasattr(op.fn, "_implementation") and not re.search(r"\[|\*\w", op.signature):  # no sequence of arrays
             found.setdefault(id(op.fn), _stacking(op.fn))
+    for joining in (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack):
+        found[id(joining)] = _joining(joining)
     for fn in compositions():
         if hasattr(fn, "_implementation") and fn not in _OF_SEQUENCES:  # NumPy's
             found[id(fn)] = _stacking(fn)
+    for fn in (np.polyadd, np.polysub, np.polymul, np.polydiv, np.polyder, np.polyint, np.polyval):
+        found[id(fn)] = polynomials().of_polynomial(found[id(fn)])
     for name in _SETTINGS:
         found[id(getattr(np, name))] = _refused(
             f"np.{name}", getattr(np, name), "a setting that its source would not follow"
@@ -237,6 +259,12 @@ def _by_identity() -> dict[int, Any]:
     for name in _FILES:
         found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name))
     return found
+
+
+@functools.cache
+def polynomials() -> Library:
+    """NumPy's polynomials over what stands in here."""
+    return Library(replacement)
 
 
 _standing: list[Any] = []
@@ -279,9 +307,15 @@ def replacement(value: Any) -> Any:
     found = _by_identity().get(id(value))
     if found is not None:
         return found
+    found = stand_in(value)
+    if found is not None:
+        return found
+    if polynomials().follows(value):
+        return polynomials().follow(value)
     module = getattr(value, "__module__", None)
     if isinstance(module, str) and module.startswith("scipy."):
-        return of_scipy(value)
+        found = of_scipy(value)
+        return watching(value) if found is None and type(value) is types.FunctionType else found
     if module == "numpy.fft" and getattr(value, "__name__", None) in ("fftfreq", "rfftfreq"):
         return _creation(value)
     owner = getattr(value, "__self__", None)
@@ -301,7 +335,15 @@ def _isinstance(obj: Any, classes: Any) -> bool:
         classes = type
     elif isinstance(classes, tuple) and type_of in classes:
         classes = tuple([type if c is type_of else c for c in classes])
-    return isinstance(obj, classes) or (isinstance(obj, Operand) and isinstance(obj._value, classes))
+    if not isinstance(obj, Operand):
+        return isinstance(obj, classes)
+    return isinstance(obj._value, classes) or _asks_for_tensors(classes, obj)
+
+
+def _asks_for_tensors(classes: Any, obj: Any) -> bool:
+    if isinstance(classes, tuple):
+        return any(_asks_for_tensors(c, obj) for c in classes)
+    return isinstance(classes, type) and issubclass(classes, Operand) and isinstance(obj, classes)
 
 
 def type_of(*args: Any, **options: Any) -> Any:
@@ -342,33 +384,83 @@ def _len(obj: Any) -> int:
     return obj.shape[0] if isinstance(obj, Operand) and obj.shape else len(obj)
 
 
+class Kept:
+    """What was read of a library, so that the next reads cost nothing, for as long as it stands there."""
+
+    __slots__ = ("mine", "names", "read", "space", "values")
+
+    def __init__(self, space: dict[str, Any], mine: dict[str, Any]) -> None:
+        self.space, self.mine = space, mine
+        self.forget()
+
+    def forget(self) -> None:
+        """Read everything anew."""
+        for name in getattr(self, "names", ())[1:]:
+            self.mine.pop(name, None)
+            self.mine.pop(name + CALLED, None)
+        self.names: tuple[str, ...] = ("__name__",)  # two at least, so that they are read as a tuple
+        self.read: Callable[[dict[str, Any]], Any] = operator.itemgetter("__name__")
+        self.values: Any = self.read(self.space)
+
+    def add(self, name: str, seen: Any) -> None:
+        """Let the next reads of a name take what this one has seen."""
+        if name in self.space and name not in self.names:  # else the library makes it anew
+            self.names += (name,)
+            self.read = operator.itemgetter(*self.names)
+            self.values = self.read(self.space)
+            self.mine[name] = seen
+
+    def renew(self) -> None:
+        """Forget it all where something else stands there now: a test has put it there, or taken it away."""
+        try:
+            if self.read(self.space) == self.values:
+                return
+        except (KeyError, TypeError, ValueError):
+            pass
+        self.forget()
+
+
 class ScopedModule(types.ModuleType):
     """A module seen from inside a transform: each attribute read goes through the scope, writes to the module."""
 
-    def __init__(self, module: types.ModuleType, see: Callable[[Any, str], Any], keep: bool) -> None:
+    def __init__(
+        self, module: types.ModuleType, see: Callable[[Any, str], Any], keep: bool, callee: Callable[[Any], Any]
+    ) -> None:
         super().__init__(module.__name__)
         mine = self.__dict__
         for name in ("__name__", "__doc__", "__package__", "__loader__", "__spec__"):
             mine.pop(name, None)
-        mine["_scoped"] = (module, see, keep)
+        mine["_scoped"] = (module, see, keep, callee)
+        mine["_kept"] = Kept(module.__dict__, mine)
 
     def __getattr__(self, name: str) -> Any:
-        module, see, keep = self.__dict__["_scoped"]
+        module, see, keep, callee = self.__dict__["_scoped"]
+        if name.endswith(CALLED):  # what a call of it runs
+            value = callee(getattr(self, name.removesuffix(CALLED)))
+            if keep and name.removesuffix(CALLED) in self.__dict__:
+                self.__dict__[name] = value
+            return value
         value = getattr(module, name)
         if LOCAL.recorder is not None and may_draw(value):
             LOCAL.recorder.fail(
                 f"uses `{module.__name__}.{name}`, which may draw random numbers that would not be seen"
             )
-            return value
         value = see(value, name)
-        if keep:  # a library's attributes do not change
-            self.__dict__[name] = value
+        if keep:
+            self.__dict__["_kept"].add(name, value)
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
         if LOCAL.recorder is not None:
             LOCAL.recorder.fail(f"stores the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
         setattr(self.__dict__["_scoped"][0], name, value)
+        self.__dict__["_kept"].renew()
+
+    def __delattr__(self, name: str) -> None:
+        if LOCAL.recorder is not None:
+            LOCAL.recorder.fail(f"deletes the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
+        delattr(self.__dict__["_scoped"][0], name)
+        self.__dict__["_kept"].renew()
 
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["_scoped"][0])

@@ -13,10 +13,11 @@ from ..runtime.registry import require
 from ..tracer.autograd.function import Function
 from ..tracer.batched import Level
 from ..tracer.dispatch import apply, has_tensor, stack_nested
-from ..tracer.graph import Pick, next_sequence
+from ..tracer.graph import next_sequence
 from ..tracer.levels import under
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand, levels_of, wrap
+from ..tracer.run import is_older
 from ..tracer.site import blame
 from .odeint_calls import named, recorded
 from .scope import as_it_runs, scope
@@ -236,20 +237,6 @@ def _flat(x: Any) -> Any:
     return np.reshape(stack_nested(x) if has_tensor(x) else x, (-1,))
 
 
-def _older(node: Any, before: int) -> bool:
-    """Whether a graph reaches back to what was made before: derivatives within the function have nodes of their own."""
-    waiting, seen = [node], set()
-    while waiting:
-        node = waiting.pop()
-        node = node.parent if isinstance(node, Pick) else node
-        if node.seq < before:
-            return True
-        if id(node) not in seen:
-            seen.add(id(node))
-            waiting.extend(getattr(node, "edges", ()))
-    return False
-
-
 def _is_real(x: Any) -> bool:
     return isinstance(x, float) or (hasattr(x, "dtype") and x.dtype.kind == "f")
 
@@ -268,7 +255,7 @@ def _closed(func: Any, y0: Any, t: Any, args: Any) -> None:
     before = next_sequence()
     args = unflatten(structure, [_value(x) for x in leaves])
     found = _flat(func(np.atleast_1d(_value(y0)), np.asarray(_value(t))[0], *args))
-    if isinstance(found, Operand) and found._node is not None and _older(found._node, before):
+    if isinstance(found, Operand) and found._node is not None and is_older(found._node, before):
         raise blame(
             AutogradError(
                 "the function that scipy.integrate.odeint solves reads a Tensor that requires grad from outside, whose "

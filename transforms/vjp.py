@@ -28,7 +28,7 @@ class Traced(NamedTuple):
 
     def creates_graph(self, given: list[Any]) -> bool:
         """Whether products with these vectors are differentiated: with respect to the arguments, or to the vectors."""
-        return self.keep_graph or (LOCAL.grad and any(isinstance(v, Operand) and v._node is not None for v in given))
+        return LOCAL.grad and (self.keep_graph or any(isinstance(v, Operand) and v._node is not None for v in given))
 
 
 class Pullback:
@@ -66,9 +66,12 @@ def traced(function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str,
     """The value of a function, and the run that gave it, for products with its Jacobian in the arguments `argnums`."""
     outer = LOCAL.differentiating > 0 and LOCAL.grad
     frame = Arguments(function, argnums, args, kwargs)
-    keep_graph = outer or (frame.tensors_given and LOCAL.grad)
-    with transforming(frame.owned, gradient=True):
+    with transforming(frame.owned, gradient=True, era=frame.era):
         leaves, structure = flatten(scope().rebuild(function)(*frame.args, **frame.kwargs))
+    if LOCAL.grad and not outer and not frame.tensors_given:
+        frame.reached(leaves)
+    keep_graph = outer or (frame.tensors_given and LOCAL.grad)
+    frame.era.held = True
     finisher = Finisher(frame, outer or frame.tensors_given or LOCAL.recorder is not None)
     value = unflatten(structure, [finisher.result(leaf) for leaf in leaves])
     return value, Traced(frame, leaves, structure, keep_graph)

@@ -43,7 +43,19 @@ __all__ = [
 ]  # fmt: skip
 
 _FACE = __name__.partition(".")[0]
-_MODULES = ("builtins", "core", "differential_operators", "extend", "misc", "numpy", "scipy", "test_util", "tracer")
+_MODULES = (
+    "builtins",
+    "core",
+    "differential_operators",
+    "extend",
+    "misc",
+    "numpy",
+    "scipy",
+    "test_util",
+    "tracer",
+    "util",
+    "wrap_util",
+)
 sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name, f"{_FACE}.{name}") for name in ("numpy", "scipy")]
 
 

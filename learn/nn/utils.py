@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import AutogradError
-from ...tracer import Tensor
+from ...tracer import Tensor, tensor
 from ...tracer.modes import no_grad
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_"]
@@ -40,7 +40,7 @@ def clip_grad_norm_(
     with no_grad():
         for g in grads:
             g.mul_(float(factor))
-    return Tensor(norm)
+    return tensor(norm)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tracer import Tensor, storage
+from ...tracer import Tensor, storage, tensor
 from ...tracer.autograd.profiler import record_function
 from ...tracer.modes import enable_grad, no_grad
 from .in_place import in_place
@@ -124,7 +124,7 @@ class Optimizer(Updates):
         names = self.memory(group)
         for name, start in names.items():
             if name not in state:
-                state[name] = start if name in self.numbers else Tensor(started(value, start))
+                state[name] = start if name in self.numbers else tensor(started(value, start))
         numbers = {name: state[name] for name in names if name in self.numbers}
         arrays = [name for name in names if name not in self.numbers]
         for x, grad, *old in _pieces(value, p.grad.detach().numpy(), *[state[name].numpy() for name in arrays]):
@@ -207,6 +207,6 @@ def _loaded(p: Any, state: dict[str, Any], numbers: set[str]) -> dict[str, Any]:
     def copied(name: str, v: Any) -> Any:
         if name in numbers:
             return float(v)
-        return copy.deepcopy(v) if isinstance(v, (int, list, dict)) else Tensor(np.asarray(v).astype(dtype, order="C"))
+        return copy.deepcopy(v) if isinstance(v, (int, list, dict)) else tensor(np.asarray(v).astype(dtype, order="C"))
 
     return {name: copied(name, v) for name, v in state.items() if v is not None}

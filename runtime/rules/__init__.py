@@ -1,5 +1,5 @@
 """The rules, by family: importing this package registers what most programs use, registry.py the rest when it is asked for."""
 
-from . import control, creation, elementwise, indexing, linalg, reductions, shaping, sorting, ufuncs
+from . import casts, control, creation, elementwise, indexing, linalg, reductions, shaping, sorting, ufuncs
 
-__all__ = ["control", "creation", "elementwise", "indexing", "linalg", "reductions", "shaping", "sorting", "ufuncs"]
+__all__ = ["casts", "control", "creation", "elementwise", "indexing", "linalg", "reductions", "shaping", "sorting", "ufuncs"]

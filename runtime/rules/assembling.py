@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..memory import NEW
 from ..ops import Kind
 from ..registry import composed, op, rule
 from .elementwise import astype
@@ -17,7 +18,7 @@ from .support import happens, literal
 
 _NONE = np._NoValue
 
-op(np.unwrap, "x, discont=None, axis=-1, *, period=6.283185307179586", Kind.opaque)
+op(np.unwrap, "x, discont=None, axis=-1, *, period=6.283185307179586", Kind.opaque, memory=NEW)
 rule(np.unwrap, x=lambda g: g)  # what is added is a whole number of periods
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NoRuleError
 from ..registry import composed
 from .elementwise import astype
 from .support import happens, literal
@@ -25,7 +24,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     """The mean, or the weighted sum over the sum of the weights."""
     if weights is None:
         mean = np.mean(a, axis=axis, **_kept(keepdims))
-        total: Any = mean.dtype.type(np.size(a) / np.size(mean))
+        total: Any = np.full_like(mean, np.size(a) / np.size(mean)) if returned else None
     else:
         if np.shape(weights) != np.shape(a):
             weights = _along(weights, np.shape(a), axis)
@@ -69,14 +68,16 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 @composed(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """Of each element the choice that `a` counts."""
-    if out is not None:
-        raise NoRuleError("np.choose with out= has no gradient rule in gradscribe: use what it returns")
     a, *rows = np.broadcast_arrays(a, *choices)
     if mode != "raise":
         a = np.clip(a, 0, len(rows) - 1) if mode == "clip" else np.remainder(a, len(rows))
     elif happens((a < 0) | (a >= len(rows))):
         raise ValueError("invalid entry in choice array")
-    return np.take_along_axis(np.stack(rows), a[None], 0)[0]
+    found = np.take_along_axis(np.stack(rows), a[None], 0)[0]
+    if out is None:
+        return found
+    np.copyto(out, found)
+    return out
 
 
 @composed(np.cov)
@@ -140,7 +141,11 @@ def polyval(p: Any, x: Any) -> Any:
     """A polynomial by Horner's scheme, the highest power first."""
     if not len(p):
         return np.zeros_like(x)
-    y = 0 * x + p[0]
+    first = p[0]
+    if isinstance(first, (int, float, complex)):  # in an array they are no weak numbers
+        exact = np.result_type(x, *[np.asarray(c).dtype if isinstance(c, (int, float, complex)) else c for c in p])
+        first = first if np.ndim(x) and exact == x.dtype else exact.type(first)
+    y = 0 * x + first
     for k in range(1, len(p)):
         y = y * x + p[k]
     return y

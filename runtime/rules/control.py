@@ -1,4 +1,4 @@
-"""Ops that NumPy has no function for: numbers of Python, sizes, and the guards of the compiler."""
+"""Ops that NumPy has no function for: sizes, and the guards of the compiler."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ops import Kind, shape_of
-from ..registry import op, rule, undifferentiable
+from ..registry import undifferentiable
 
-op(float, "x", Kind.linear, path="float", title="Float")  # math.sin gives a Python number, which is weak
-rule(float, x=lambda g: g)
-
-undifferentiable(shape_of, "x", Kind.creation, path="shape")
+_shape = undifferentiable(shape_of, "x", Kind.creation, path="shape")
 
 
 def size_of(x: Any, axis: int) -> int:
@@ -19,7 +16,7 @@ def size_of(x: Any, axis: int) -> int:
     return int(shape_of(x)[axis])
 
 
-undifferentiable(size_of, "x, axis", Kind.creation, path="size")
+_size = undifferentiable(size_of, "x, axis", Kind.creation, path="size")
 
 
 def count_of(x: Any) -> int:
@@ -27,7 +24,9 @@ def count_of(x: Any) -> int:
     return int(x.size)
 
 
-undifferentiable(count_of, "x", Kind.creation, path="count")
+_count = undifferentiable(count_of, "x", Kind.creation, path="count")
+
+SIZES = frozenset([_shape, _size, _count])  # these read no element, so that an array that is written over will do
 
 
 class GuardMissError(Exception):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import composed, op, primitive, rule, undifferentiable
 from .support import literal
@@ -18,14 +19,14 @@ for _fn, _signature in (
     (np.packbits, "x, /, axis=None, bitorder='big'"), (np.unpackbits, "x, /, axis=None, count=None, bitorder='big'"),
     (np.ravel_multi_index, "multi_index, dims, mode='raise', order='C'"),
 ):  # fmt: skip
-    undifferentiable(_fn, _signature, opaque)
-undifferentiable(np.diag_indices_from, "x", Kind.creation, n_out=None)
+    undifferentiable(_fn, _signature, opaque, memory=NEW)
+undifferentiable(np.diag_indices_from, "x", Kind.creation, n_out=None, memory=MAY)  # the same array for each axis
 for _triangle in (np.tril_indices_from, np.triu_indices_from):
     undifferentiable(_triangle, "x, k=0", Kind.creation, n_out=2)
-undifferentiable(np.ix_, "*xs", Kind.creation, n_out=None)
-undifferentiable(np.unravel_index, "indices, shape, order='C'", opaque, n_out=None)
+undifferentiable(np.ix_, "*xs", Kind.creation, n_out=None, memory=MAY)
+undifferentiable(np.unravel_index, "indices, shape, order='C'", opaque, n_out=None, memory=NEW)
 
-op(np.bincount, "x, weights=None, minlength=0", opaque)
+op(np.bincount, "x, weights=None, minlength=0", opaque, memory=NEW)
 rule(np.bincount, x=None, weights=lambda g, x: np.take(g, x))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import op, primitive, rule, undifferentiable
 
@@ -41,7 +42,7 @@ undifferentiable(np.indices, "dimensions, dtype=int, sparse=False", creation)
 
 for _triangle in (np.tril_indices, np.triu_indices):
     undifferentiable(_triangle, "n, k=0, m=None", creation, n_out=2)
-undifferentiable(np.diag_indices, "n, ndim=2", creation, n_out=None)
+undifferentiable(np.diag_indices, "n, ndim=2", creation, n_out=None, memory=MAY)  # the same array for each axis
 
 for _window in (np.bartlett, np.blackman, np.hamming, np.hanning):
     undifferentiable(_window, "M", creation)
@@ -54,15 +55,18 @@ rule(np.full, fill_value=lambda g: g)
 op(np.full_like, "x, fill_value, dtype=None, order='K', subok=True, shape=None", creation)
 rule(np.full_like, x=None, fill_value=lambda g: g)
 
-op(np.array, "x, dtype=None, *, copy=True, order='K', subok=False, ndmin=0", creation)
+op(
+    np.array, "x, dtype=None, *, copy=True, order='K', subok=False, ndmin=0", creation,
+    memory=lambda copy: NEW if copy is True else MAY,
+)  # fmt: skip
 rule(np.array, x=lambda g, x_shape, ndmin: np.reshape(g, x_shape) if ndmin > len(x_shape) else g)
 
 for _as in (np.asarray, np.asanyarray):
-    op(_as, "x, dtype=None, order=None, *, copy=None", Kind.shaping)
+    op(_as, "x, dtype=None, order=None, *, copy=None", Kind.shaping, memory=MAY)
     rule(_as, x=lambda g: g)
 
 for _laid in (np.ascontiguousarray, np.asfortranarray):
-    op(_laid, "x, dtype=None", Kind.shaping)
+    op(_laid, "x, dtype=None", Kind.shaping, memory=MAY)
     rule(_laid, x=lambda g, x_shape: g if x_shape else np.reshape(g, x_shape))  # a 0-d array becomes 1-d
 
 op(np.linspace, "start, stop, num=50, endpoint=True, *, dtype=None, axis=0", creation)

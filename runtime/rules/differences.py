@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..memory import MAY, NEW, Memory
 from ..ops import Kind
 from ..registry import op, primitive, rule, singular_at
 from .indexing import scatter
@@ -21,7 +22,10 @@ def pad_axis(x: Any, axis: int, before: int, after: int) -> Any:
     return np.pad(x, pairs)
 
 
-op(np.diff, "x, n=1, axis=-1, prepend=NoValue, append=NoValue", linear)
+op(  # of n = 0 NumPy gives back `x` itself
+    np.diff, "x, n=1, axis=-1, prepend=NoValue, append=NoValue", linear,
+    memory=lambda n: NEW if type(n) is int and n > 0 else Memory("may", ("x",)),
+)  # fmt: skip
 rule(
     np.diff,
     x=lambda g, n, axis, prepend, append, x_shape: undiff(g, n, axis, prepend, append, x_shape),
@@ -48,7 +52,7 @@ def _length(extra: Any, axis: int) -> Any:
     return np.shape(extra)[axis] if np.ndim(extra) else 1
 
 
-op(np.trapezoid, "y, x=None, dx=1.0, axis=-1", opaque)
+op(np.trapezoid, "y, x=None, dx=1.0, axis=-1", opaque, memory=NEW)
 rule(
     np.trapezoid,
     y=lambda g, x, dx, axis, y_shape: untrapezoid(g, x, dx, axis, y_shape),
@@ -89,7 +93,7 @@ def steps(x: Any, axis: int, ndim: int) -> Any:
     return np.reshape(np.diff(x), [1] * (axis % ndim) + [-1] + [1] * (ndim - axis % ndim - 1))
 
 
-op(np.interp, "x, xp, fp, left=None, right=None", opaque)
+op(np.interp, "x, xp, fp, left=None, right=None", opaque, memory=NEW)
 rule(
     np.interp,
     x=lambda g, x, xp, fp: np.where((x >= xp[0]) & (x < xp[-1]), g * slope(segment(x, xp), xp, fp), 0),
@@ -99,7 +103,7 @@ rule(
 singular_at(np.interp, x=lambda x, xp: (x == entry(xp, segment(x, xp))) | (x == entry(xp, segment(x, xp) + 1)))
 
 
-@primitive("x, k", linear)
+@primitive("x, k", linear, memory=MAY)
 def entry(x: Any, k: Any) -> Any:
     """The entries of a table at positions `k`; either may be a Tensor, which `x[k]` of an array would not notice."""
     return np.asarray(x)[k]

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..memory import MAY, NEW, VIEW, Memory, kind_of
 from ..ops import Kind
-from ..registry import infix, op, primitive, rule, singular_at, undifferentiable
+from ..registry import forms, infix, op, primitive, rule, singular_at, undifferentiable
 from .support import (
     angle_back,
     apart,
@@ -296,15 +297,28 @@ op(np.heaviside, "x, y", elementwise)
 rule(np.heaviside, x=lambda g: np.zeros_like(g), y=lambda g, x: np.where(x == 0, g, 0))
 singular_at(np.heaviside, x=lambda x: x == 0)
 
-op(np.nan_to_num, "x, copy=True, nan=0.0, posinf=None, neginf=None", elementwise)
+op(
+    np.nan_to_num, "x, copy=True, nan=0.0, posinf=None, neginf=None", elementwise,
+    memory=lambda copy: NEW if copy is True else Memory("may", ("x",)),
+)  # fmt: skip
 rule(np.nan_to_num, x=lambda g, x: np.where(np.isfinite(x), g, 0))
+
+
+@forms(np.nan_to_num)
+def _cleaned_in_place(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """What `copy=False` writes into its argument, as a write that Tensors see."""
+    if copy or not hasattr(x, "dtype") or x.dtype.kind not in "fc":
+        return NotImplemented
+    x[...] = np.nan_to_num(x, True, nan, posinf, neginf)
+    return x if x.ndim else x[()]
+
 
 # Complex numbers, in the plain transpose: the cotangent of a + ib is dL/da - i dL/db.
 
-op(np.real, "x", linear)
+op(np.real, "x", linear, memory=VIEW)
 rule(np.real, x=lambda g: g)
 
-op(np.imag, "x", linear)
+op(np.imag, "x", linear, memory=MAY)  # of real numbers zeros, which may not be written
 rule(np.imag, x=lambda g, x_dtype: imag_back(g, x_dtype))
 
 op(np.conjugate, "x", linear, title="Conj")
@@ -330,7 +344,10 @@ for _step in (np.floor, np.ceil, np.rint, np.trunc):
     rule(_step, x=lambda g: np.zeros_like(g))
 
 for _round in (np.round, np.around):
-    op(_round, "x, decimals=0, out=None", elementwise)
+    op(  # below NumPy 2.4 integers are given back as they are
+        _round, "x, decimals=0, out=None", elementwise,
+        memory=lambda x: NEW if kind_of(x) in "fc" else Memory("may", ("x",)),
+    )  # fmt: skip
     rule(_round, x=lambda g: np.zeros_like(g))
     singular_at(_round, x=lambda x, out, decimals: abs(x - out) * 10.0**decimals == 0.5)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.fft  # NumPy itself loads it late
 
+from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import op, primitive, rule, undifferentiable
 from .shaping import along, around
@@ -25,10 +26,10 @@ _MANY = "x, s=None, axes=None, norm=None"
 for _frequencies in (np.fft.fftfreq, np.fft.rfftfreq):
     undifferentiable(_frequencies, "n, d=1.0, device=None", Kind.creation)
 
-op(np.fft.fftshift, "x, axes=None", linear)
+op(np.fft.fftshift, "x, axes=None", linear, memory=NEW)
 rule(np.fft.fftshift, x=lambda g, axes: np.fft.ifftshift(g, axes))
 
-op(np.fft.ifftshift, "x, axes=None", linear)
+op(np.fft.ifftshift, "x, axes=None", linear, memory=NEW)
 rule(np.fft.ifftshift, x=lambda g, axes: np.fft.fftshift(g, axes))
 
 
@@ -62,16 +63,16 @@ def mirrored(x: Any, n: Any, axis: int) -> Any:
 
 # One axis.
 
-op(np.fft.fft, _ONE, linear)
+op(np.fft.fft, _ONE, linear, memory=NEW)
 rule(np.fft.fft, x=lambda g, x_shape, axis, norm: fitted(np.fft.fft(g, None, axis, norm), x_shape, (axis,)))
 
-op(np.fft.ifft, _ONE, linear)
+op(np.fft.ifft, _ONE, linear, memory=NEW)
 rule(np.fft.ifft, x=lambda g, x_shape, axis, norm: fitted(np.fft.ifft(g, None, axis, norm), x_shape, (axis,)))
 
-op(np.fft.rfft, _ONE, linear)
+op(np.fft.rfft, _ONE, linear, memory=NEW)
 rule(np.fft.rfft, x=lambda g, x_shape, n, axis, norm: halved(np.fft.fft, g, x_shape, n, axis, norm))
 
-op(np.fft.ihfft, _ONE, linear)
+op(np.fft.ihfft, _ONE, linear, memory=NEW)
 rule(np.fft.ihfft, x=lambda g, x_shape, n, axis, norm: halved(np.fft.ifft, g, x_shape, n, axis, norm))
 
 
@@ -81,10 +82,10 @@ def halved(whole: Any, g: Any, x_shape: Any, n: Any, axis: int, norm: Any) -> An
     return fitted(np.real(whole(g, n, axis, norm)), x_shape, (axis,))
 
 
-op(np.fft.irfft, _ONE, linear)
+op(np.fft.irfft, _ONE, linear, memory=NEW)
 rule(np.fft.irfft, x=lambda g, x_shape, axis, norm: both(np.fft.ihfft, g, x_shape, axis, norm))
 
-op(np.fft.hfft, _ONE, linear)
+op(np.fft.hfft, _ONE, linear, memory=NEW)
 rule(np.fft.hfft, x=lambda g, x_shape, axis, norm: both(np.fft.rfft, g, x_shape, axis, norm))
 
 
@@ -96,9 +97,9 @@ def both(half: Any, g: Any, x_shape: Any, axis: int, norm: Any) -> Any:
 # Several axes.
 
 for _forward, _inverse, _signature in ((np.fft.fft2, np.fft.ifft2, _TWO), (np.fft.fftn, np.fft.ifftn, _MANY)):
-    op(_forward, _signature, linear)
+    op(_forward, _signature, linear, memory=MAY)  # along no axes NumPy gives back `x` itself
     rule(_forward, x=lambda g, x_shape, s, axes, norm: whole_back(np.fft.fftn, g, x_shape, s, axes, norm))
-    op(_inverse, _signature, linear)
+    op(_inverse, _signature, linear, memory=MAY)
     rule(_inverse, x=lambda g, x_shape, s, axes, norm: whole_back(np.fft.ifftn, g, x_shape, s, axes, norm))
 
 
@@ -114,7 +115,7 @@ def whole_back(transform: Any, g: Any, x_shape: Any, s: Any, axes: Any, norm: An
 
 
 for _real, _signature in ((np.fft.rfft2, _TWO), (np.fft.rfftn, _MANY)):
-    op(_real, _signature, linear)
+    op(_real, _signature, linear, memory=NEW)
     rule(_real, x=lambda g, x_shape, s, axes, norm: real_back(g, x_shape, s, axes, norm))
 
 
@@ -127,7 +128,7 @@ def real_back(g: Any, x_shape: Any, s: Any, axes: Any, norm: Any) -> Any:
 
 
 for _points, _signature in ((np.fft.irfft2, _TWO), (np.fft.irfftn, _MANY)):
-    op(_points, _signature, linear)
+    op(_points, _signature, linear, memory=NEW)
     rule(_points, x=lambda g, x_shape, s, axes, norm: points_back(g, x_shape, s, axes, norm))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..memory import NEW, Memory
 from ..ops import Kind
 from ..registry import op, primitive, require, rule
 from .support import NUMPY
@@ -18,6 +19,12 @@ def is_basic(index: Any) -> bool:
     parts = index if isinstance(index, tuple) else (index,)
     basic = (int, np.integer, slice, type(None), type(Ellipsis))
     return all(isinstance(p, basic) and not isinstance(p, bool) for p in parts)
+
+
+def _gives_view(index: Any) -> bool:
+    """Whether an index is basic, with whole numbers of Python's that may be Values; of a 0-d array NumPy makes a copy."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(is_basic(p) or getattr(getattr(p, "type", None), "kind", "") == "python" for p in parts)
 
 
 def names_once(index: Any) -> bool:
@@ -56,7 +63,7 @@ def place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     return out
 
 
-@primitive("v, index, shape, dtype", Kind.linear, fresh=True)
+@primitive("v, index, shape, dtype", Kind.linear)
 def add_place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` added at `index`: as `place` but for -0.0, so that a loop's first trip is like its others."""
     out = np.zeros(shape, dtype)
@@ -142,7 +149,10 @@ def read_written(g: Any, index: Any, v_shape: Any) -> Any:
     return found if missing <= 0 else np.reshape(found, (1,) * missing + np.shape(found))
 
 
-op(operator.getitem, "x, index", Kind.shaping, path="operator.getitem", title="Index")
+op(
+    operator.getitem, "x, index", Kind.shaping, path="operator.getitem", title="Index",
+    memory=lambda index: Memory("view" if _gives_view(index) else "may", ("x",)),
+)  # fmt: skip
 rule(operator.getitem, x=read_back)
 
 rule(place, v=read_written)
@@ -153,7 +163,7 @@ rule(index_add_at, acc=lambda g: g, v=lambda g, index: g[index])
 rule(index_set, x=lambda g, index: index_set(g, index, 0.0), v=read_written)
 rule(read_last, x=lambda g, index, x_shape, x_dtype: place(g, index, x_shape, x_dtype))
 
-op(np.take, "x, indices, axis=None, *, mode='raise'", Kind.linear)
+op(np.take, "x, indices, axis=None, *, mode='raise'", Kind.linear, memory=NEW)
 rule(
     np.take,
     x=lambda g, indices, axis, mode, x_shape, x_dtype: untake(g, indices, axis, mode, x_shape, x_dtype),
@@ -173,7 +183,7 @@ def _within(indices: Any, n: Any, mode: str) -> Any:
     return indices if mode == "raise" else np.remainder(indices, n) if mode == "wrap" else np.clip(indices, 0, n - 1)
 
 
-@primitive("v, indices, axis, shape, dtype", Kind.linear, fresh=True)
+@primitive("v, indices, axis, shape, dtype", Kind.linear)
 def scatter_along(v: Any, indices: Any, axis: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` added at `indices` along one axis: what `np.take_along_axis` read, put back."""
     out = np.zeros(shape, dtype)
@@ -186,7 +196,7 @@ def scatter_along(v: Any, indices: Any, axis: Any, shape: Any, dtype: Any) -> An
 rule(scatter_along, v=lambda g, indices, axis: np.take_along_axis(g, indices, axis))
 
 _AXIS = "axis=-1" if NUMPY >= (2, 3) else "axis"
-op(np.take_along_axis, f"x, indices, {_AXIS}", Kind.linear)
+op(np.take_along_axis, f"x, indices, {_AXIS}", Kind.linear, memory=NEW)
 rule(
     np.take_along_axis,
     x=lambda g, indices, axis, x_shape, x_dtype: (
@@ -196,10 +206,10 @@ rule(
     ),
 )
 
-op(np.compress, "condition, x, axis=None", Kind.linear)
+op(np.compress, "condition, x, axis=None", Kind.linear, memory=NEW)
 rule(np.compress, x=lambda g, condition, axis, x_shape, x_dtype: uncompress(g, condition, axis, x_shape, x_dtype))
 
-op(np.extract, "condition, x", Kind.linear)
+op(np.extract, "condition, x", Kind.linear, memory=NEW)
 rule(np.extract, x=lambda g, condition, x_shape, x_dtype: uncompress(g, condition, None, x_shape, x_dtype))
 
 
@@ -209,7 +219,7 @@ def uncompress(g: Any, condition: Any, axis: Any, x_shape: Any, x_dtype: Any) ->
     return untake(g, chosen if hasattr(condition, "dtype") else chosen.tolist(), axis, "raise", x_shape, x_dtype)
 
 
-op(np.delete, "x, obj, axis=None", Kind.linear)
+op(np.delete, "x, obj, axis=None", Kind.linear, memory=NEW)
 rule(np.delete, x=lambda g, obj, axis, x_shape, x_dtype: undelete_back(g, obj, axis, x_shape, x_dtype))
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..hermitian import hermitian_part, takes_hermitian
+from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import forms, infix, op, primitive, rule, singular_at
 from .contraction import (
@@ -104,7 +106,10 @@ rule(
     y=lambda g, x, y_shape, axes: tensordot_y(g, x, len(y_shape), axes),
 )
 
-op(np.einsum, "subscripts, *xs, out=None, optimize=False, dtype=None, order='K', casting='safe'", bilinear)
+op(
+    np.einsum, "subscripts, *xs, out=None, optimize=False, dtype=None, order='K', casting='safe'", bilinear,
+    memory=lambda xs: NEW if len(xs) > 1 else MAY,  # of one array a transpose or a diagonal
+)  # fmt: skip
 rule(
     np.einsum,
     xs=lambda g, i, subscripts, xs, xs_shape, xs_dtype, optimize: einsum_back(
@@ -180,7 +185,7 @@ def flat_cross_back(g: Any, other: Any, size: int, back: int, axisc: int, first:
     return np.moveaxis(found[..., :size], -1, back)
 
 
-op(np.linalg.multi_dot, "[xs]", opaque)
+op(np.linalg.multi_dot, "[xs]", opaque, memory=NEW)
 rule(np.linalg.multi_dot, xs=lambda g, i, xs, xs_shape: chain_back(g, i, xs, xs_shape))
 
 
@@ -232,7 +237,7 @@ rule(np.linalg.matrix_transpose, x=lambda g: np.linalg.matrix_transpose(g))
 op(np.linalg.diagonal, "x, *, offset=0", Kind.shaping)
 rule(np.linalg.diagonal, x=lambda g, offset, x_shape, x_dtype: on_diagonal(g, offset, -2, -1, x_shape, x_dtype))
 
-op(np.linalg.trace, "x, *, offset=0, dtype=None", linear)
+op(np.linalg.trace, "x, *, offset=0, dtype=None", linear, memory=NEW)
 rule(
     np.linalg.trace,
     x=lambda g, offset, x_shape, x_dtype: on_diagonal(np.expand_dims(g, -1), offset, -2, -1, x_shape, x_dtype),
@@ -240,23 +245,26 @@ rule(
 
 # Inverses and determinants.
 
-op(np.linalg.inv, "x", opaque, may_raise=True)
+op(np.linalg.inv, "x", opaque, may_raise=True, memory=NEW)
 rule(np.linalg.inv, x=lambda g, out: -(flip(out) @ g @ flip(out)))
 
-op(np.linalg.pinv, "x, rcond=None, hermitian=False, *, rtol=NoValue", opaque, may_raise=True)
-rule(np.linalg.pinv, x=lambda g, x, out: pinv_back(conj(g), x, out))
+op(np.linalg.pinv, "x, rcond=None, hermitian=False, *, rtol=NoValue", opaque, may_raise=True, memory=NEW)
+rule(np.linalg.pinv, x=lambda g, x, out, hermitian: pinv_back(conj(g), x, out, hermitian))
+takes_hermitian(np.linalg.pinv, lambda x, rcond=None, hermitian=False, **words: bool(hermitian))
 singular_at(np.linalg.pinv, x=lambda x: np.linalg.matrix_rank(x)[..., None, None] < min(x.shape[-2:]))
 
 
-def pinv_back(g: Any, x: Any, out: Any) -> Any:
-    """Golub and Pereyra's derivative of the pseudo-inverse, transposed."""
+def pinv_back(g: Any, x: Any, out: Any, hermitian: Any) -> Any:
+    """Golub and Pereyra's derivative of the pseudo-inverse, transposed; of a Hermitian matrix its Hermitian part."""
+    x = hermitian_part(x) if hermitian else x
     left = adjoint(g) @ out @ adjoint(out)
     right = adjoint(out) @ out @ adjoint(g)
     inner = -(adjoint(out) @ g @ adjoint(out))
-    return conj(inner + left - x @ (out @ left) + right - (right @ out) @ x)
+    found = conj(inner + left - x @ (out @ left) + right - (right @ out) @ x)
+    return hermitian_part(found) if hermitian else found
 
 
-op(np.linalg.det, "x", opaque)
+op(np.linalg.det, "x", opaque, memory=NEW)
 rule(np.linalg.det, x=lambda g, x, out: det_back(g, x, out))
 
 
@@ -275,7 +283,7 @@ def cofactors(x: Any) -> Any:
     return np.stack([np.stack(row, axis=-1) for row in found], axis=-2)
 
 
-op(np.linalg.slogdet, "x", opaque, n_out=2)
+op(np.linalg.slogdet, "x", opaque, n_out=2, memory=NEW)
 rule(np.linalg.slogdet, x=lambda g, x, out: slogdet_back(g[0], g[1], x, out[0]))
 
 
@@ -289,7 +297,7 @@ def slogdet_back(g_sign: Any, g_log: Any, x: Any, sign: Any) -> Any:
     return np.expand_dims(g_log, (-2, -1)) * flip(np.linalg.inv(x))
 
 
-op(np.linalg.solve, "x, y", opaque, may_raise=True)
+op(np.linalg.solve, "x, y", opaque, may_raise=True, memory=NEW)
 rule(
     np.linalg.solve,
     x=lambda g, x, out, y_shape: solve_x(solve_y(g, x, len(y_shape)), out, len(y_shape)),
@@ -311,7 +319,8 @@ def solve_x(d_y: Any, out: Any, ndim: int) -> Any:
     return -(d_y @ flip(out))
 
 
-op(np.linalg.matrix_power, "x, n", opaque, may_raise=True)
+# Of a first power NumPy gives back the matrix itself.
+op(np.linalg.matrix_power, "x, n", opaque, may_raise=True, memory=lambda n: NEW if type(n) is int and n != 1 else MAY)
 rule(np.linalg.matrix_power, x=lambda g, x, n: power_back(g, x, n))
 
 

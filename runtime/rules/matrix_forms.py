@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NoRuleError
+from ..memory import NEW
 from ..ops import Kind
 from ..registry import composed, forms, op, rule, undifferentiable
 from .contraction import conj, flip
@@ -47,8 +48,16 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     )
 
 
-op(np.linalg.cond, "x, p=None", Kind.opaque, may_raise=True)
-rule(np.linalg.cond, x=lambda g, x, p, out: cond_back(np.expand_dims(g, (-2, -1)), x, p, np.expand_dims(out, (-2, -1))))
+op(np.linalg.cond, "x, p=None", Kind.opaque, may_raise=True, memory=NEW)
+rule(
+    np.linalg.cond,
+    x=lambda g, x, p, out: cond_back(np.expand_dims(_real(g), (-2, -1)), x, p, np.expand_dims(_real(out), (-2, -1))),
+)
+
+
+def _real(x: Any) -> Any:
+    """The number itself, of which NumPy 2.0 makes a complex one where the matrix is complex."""
+    return np.real(x) if x.dtype.kind == "c" else x
 
 
 def cond_back(g: Any, x: Any, p: Any, out: Any) -> Any:
@@ -102,4 +111,4 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return np.vecdot(np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1))
 
 
-undifferentiable(np.linalg.matrix_rank, "x, tol=None, hermitian=False, *, rtol=None", Kind.opaque)
+undifferentiable(np.linalg.matrix_rank, "x, tol=None, hermitian=False, *, rtol=None", Kind.opaque, memory=NEW)

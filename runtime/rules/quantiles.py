@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..memory import NEW
 from ..ops import Kind
-from ..registry import op, rule, singular_at
+from ..registry import forms, op, rule, singular_at
 from .indexing import scatter
 from .support import is_given, is_kept, normal_axes
 
@@ -18,18 +19,18 @@ _NAN_OPTIONS = "axis=None, out=None, overwrite_input=False, keepdims=NoValue"
 _METHODS = "axis=None, out=None, overwrite_input=False, method='linear', keepdims=False, *, weights=None"
 _NAN_METHODS = "axis=None, out=None, overwrite_input=False, method='linear', keepdims=NoValue, *, weights=None"
 
-op(np.median, f"x, {_OPTIONS}", opaque)
+op(np.median, f"x, {_OPTIONS}", opaque, memory=NEW)
 rule(np.median, x=lambda g, x, axis, keepdims: unranked(g, x, 0.5, axis, keepdims, "linear", None))
 singular_at(np.median, x=lambda x, axis: unsettled(x, 0.5, axis, "linear"))
 
-op(np.quantile, f"x, q, {_METHODS}", opaque)
+op(np.quantile, f"x, q, {_METHODS}", opaque, memory=NEW)
 rule(
     np.quantile,
     x=lambda g, x, q, axis, keepdims, method, weights: unranked(g, x, q, axis, keepdims, method, weights),
 )
 singular_at(np.quantile, x=lambda x, q, axis, method: unsettled(x, q, axis, method))
 
-op(np.percentile, f"x, q, {_METHODS}", opaque)
+op(np.percentile, f"x, q, {_METHODS}", opaque, memory=NEW)
 rule(
     np.percentile,
     x=lambda g, x, q, axis, keepdims, method, weights: unranked(
@@ -38,10 +39,10 @@ rule(
 )
 singular_at(np.percentile, x=lambda x, q, axis, method: unsettled(x, np.true_divide(q, 100), axis, method))
 
-op(np.nanmedian, f"x, {_NAN_OPTIONS}", opaque)
+op(np.nanmedian, f"x, {_NAN_OPTIONS}", opaque, memory=NEW)
 rule(np.nanmedian, x=lambda g, x, x_dtype, axis, keepdims: unranked_nan(g, x, x_dtype, 0.5, axis, keepdims, "linear", None))
 
-op(np.nanquantile, f"x, q, {_NAN_METHODS}", opaque)
+op(np.nanquantile, f"x, q, {_NAN_METHODS}", opaque, memory=NEW)
 rule(
     np.nanquantile,
     x=lambda g, x, x_dtype, q, axis, keepdims, method, weights: unranked_nan(
@@ -49,13 +50,30 @@ rule(
     ),
 )
 
-op(np.nanpercentile, f"x, q, {_NAN_METHODS}", opaque)
+op(np.nanpercentile, f"x, q, {_NAN_METHODS}", opaque, memory=NEW)
 rule(
     np.nanpercentile,
     x=lambda g, x, x_dtype, q, axis, keepdims, method, weights: unranked_nan(
         g, x, x_dtype, np.true_divide(q, 100), axis, keepdims, method, weights
     ),
 )
+
+
+def _kept(fn: Any, place: int) -> Any:
+    """A form of `fn` that leaves its argument as it is where `overwrite_input`, at `place`, would let NumPy scramble it."""
+
+    def form(*args: Any, **kwargs: Any) -> Any:
+        asked = args[place] if len(args) > place else kwargs.pop("overwrite_input", False)
+        return fn(*args[:place], *[False] * (len(args) > place), *args[place + 1 :], **kwargs) if asked else NotImplemented
+
+    return form
+
+
+_RANKED: dict[Any, int] = {
+    np.median: 3, np.nanmedian: 3, np.quantile: 4, np.percentile: 4, np.nanquantile: 4, np.nanpercentile: 4,
+}  # fmt: skip
+for _ranked, _place in _RANKED.items():
+    forms(_ranked)(_kept(_ranked, _place))
 
 
 def lines(x: Any, axis: Any) -> tuple[Any, list[int]]:

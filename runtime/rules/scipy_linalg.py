@@ -196,10 +196,12 @@ def _solve(
     if assume_a in ("upper triangular", "lower triangular"):
         return _solve_triangular(a, b, int(transposed), assume_a[0] == "l")
     if assume_a not in (None, "gen", "general"):  # of a symmetric matrix one triangle is read
-        own = np.tril(a) if lower else np.triu(a)
         rest = np.tril(a, -1) if lower else np.triu(a, 1)
         other = np.swapaxes(rest, -1, -2)
-        a = own + (other if assume_a in ("sym", "symmetric") else np.conj(other))
+        if assume_a in ("sym", "symmetric"):
+            a = (np.tril(a) if lower else np.triu(a)) + other
+        else:  # whose diagonal is real
+            a = rest + np.conj(other) + np.where(np.eye(np.shape(a)[-1], dtype=bool), np.real(a), 0)
     return np.linalg.solve(np.swapaxes(a, -1, -2) if transposed else a, b)
 
 

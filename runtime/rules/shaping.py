@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..memory import MAY, NEW, VIEW
 from ..ops import Kind
-from ..registry import op, primitive, rule
+from ..registry import forms, op, primitive, rule
 from .support import on_diagonal
 
 shaping, linear = Kind.shaping, Kind.linear
@@ -53,6 +55,27 @@ op(np.rollaxis, "x, axis, start=0", shaping)
 rule(np.rollaxis, x=lambda g, x_shape, axis, start: np.transpose(g, inverse(rolled(len(x_shape), axis, start))))
 
 
+# A complex number is its two parts, side by side in memory: a cotangent is that of the real part less i times the other's.
+
+
+@primitive("x", shaping, title="ViewAsReal", memory=VIEW)
+def view_as_real(x: Any) -> Any:
+    """The real and the imaginary parts of `x` in a new last axis, on the memory of `x`."""
+    return np.asarray(x)[..., None].view(np.asarray(x).real.dtype)
+
+
+rule(view_as_real, x=lambda g: g[..., 0] - 1j * g[..., 1])
+
+
+@primitive("x", shaping, title="ViewAsComplex", may_raise=True, memory=MAY)
+def view_as_complex(x: Any) -> Any:
+    """The complex numbers whose real and imaginary parts stand in the last axis, on the memory of `x` where it is contiguous."""
+    return np.ascontiguousarray(x, x.dtype.newbyteorder("=")).view(np.result_type(x, np.complex64))[..., 0]
+
+
+rule(view_as_complex, x=lambda g: np.stack([np.real(g), -np.imag(g)], axis=-1))
+
+
 def rolled(ndim: int, axis: int, start: int) -> tuple[int, ...]:
     """The permutation that `np.rollaxis` applies."""
     axis, start = axis % ndim, start + ndim if start < 0 else start
@@ -61,10 +84,10 @@ def rolled(ndim: int, axis: int, start: int) -> tuple[int, ...]:
     return tuple(order)
 
 
-op(np.reshape, "x, shape, order='C', *, copy=None", shaping)
+op(np.reshape, "x, shape, order='C', *, copy=None", shaping, memory=MAY)
 rule(np.reshape, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
 
-op(np.ravel, "x, order='C'", shaping)
+op(np.ravel, "x, order='C'", shaping, memory=MAY)
 rule(np.ravel, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
 
 op(np.expand_dims, "x, axis", shaping)
@@ -76,13 +99,22 @@ for _fn, _signature in (
     op(_fn, _signature, shaping)
     rule(_fn, x=lambda g, x_shape: np.reshape(g, x_shape))
 
+
+def _each(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of one array that takes several, too, and then gives as many."""
+    return lambda *arrays: NotImplemented if len(arrays) == 1 else tuple([fn(a) for a in arrays])
+
+
+for _fn in (np.atleast_1d, np.atleast_2d, np.atleast_3d):
+    forms(_fn)(_each(_fn))
+
 op(np.broadcast_to, "x, shape, subok=False", shaping)
 rule(np.broadcast_to, x=lambda g: g)
 
-op(np.broadcast_arrays, "*xs, subok=False", shaping, n_out=None)
+op(np.broadcast_arrays, "*xs, subok=False", shaping, n_out=None, memory=MAY)  # of numbers it makes arrays
 rule(np.broadcast_arrays, xs=lambda g, i: g[i])
 
-op(np.copy, "x, order='K', subok=False", linear, title="Clone")
+op(np.copy, "x, order='K', subok=False", linear, title="Clone", memory=NEW)
 rule(np.copy, x=lambda g: g)
 
 op(np.flip, "x, axis=None", shaping)
@@ -97,7 +129,7 @@ rule(np.flipud, x=lambda g: np.flipud(g))
 op(np.rot90, "x, k=1, axes=(0, 1)", shaping)
 rule(np.rot90, x=lambda g, k, axes: np.rot90(g, -k, axes))
 
-op(np.roll, "x, shift, axis=None", linear)
+op(np.roll, "x, shift, axis=None", linear, memory=NEW)
 rule(np.roll, x=lambda g, shift, axis: np.roll(g, tuple(-s for s in shift) if np.ndim(shift) else -shift, axis))
 
 # Joining: the cotangent of each array is a piece of g. (`i` is -1 where the sequence is one array.)
@@ -155,32 +187,35 @@ def deep(shape: Any) -> Any:
     return tuple(shape) if len(shape) > 2 else (*rows(shape), 1)
 
 
-op(np.concatenate, "[xs], axis=0, *, dtype=None, casting='same_kind'", linear)
+op(np.concatenate, "[xs], axis=0, *, dtype=None, casting='same_kind'", linear, memory=NEW)
 rule(np.concatenate, xs=lambda g, i, xs_shape, axis: piece(g, i, xs_shape, axis))
 
-op(np.append, "x, y, axis=None", linear)
+op(np.append, "x, y, axis=None", linear, memory=NEW)
 rule(
     np.append,
     x=lambda g, x_shape, y_shape, axis: piece(g, 0, (x_shape, y_shape), axis),
     y=lambda g, x_shape, y_shape, axis: piece(g, 1, (x_shape, y_shape), axis),
 )
 
-op(np.stack, "[xs], axis=0, *, dtype=None, casting='same_kind'", linear)
+op(np.stack, "[xs], axis=0, *, dtype=None, casting='same_kind'", linear, memory=NEW)
 rule(np.stack, xs=lambda g, i, axis: layer(g, i, axis))
 
-op(np.vstack, "[xs], *, dtype=None, casting='same_kind'", linear)
+op(np.vstack, "[xs], *, dtype=None, casting='same_kind'", linear, memory=NEW)
 rule(np.vstack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [rows(s) for s in xs_shape], 0))
 
-op(np.hstack, "[xs], *, dtype=None, casting='same_kind'", linear)
+op(np.hstack, "[xs], *, dtype=None, casting='same_kind'", linear, memory=NEW)
 rule(np.hstack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [line(s) for s in xs_shape], min(1, np.ndim(g) - 1)))
 
-op(np.dstack, "[xs]", linear)
+op(np.dstack, "[xs]", linear, memory=NEW)
 rule(np.dstack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [deep(s) for s in xs_shape], 2))
 
-op(np.column_stack, "[xs]", linear)
+op(np.column_stack, "[xs]", linear, memory=NEW)
 rule(np.column_stack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [columns(s) for s in xs_shape], 1))
 
-op(np.meshgrid, "*xs, copy=True, sparse=False, indexing='xy'", linear, n_out=None)
+op(
+    np.meshgrid, "*xs, copy=True, sparse=False, indexing='xy'", linear, n_out=None,
+    memory=lambda copy: NEW if copy is True else MAY,
+)  # fmt: skip
 rule(np.meshgrid, xs=lambda g, i, xs_shape, indexing: unmesh(g[i], i, xs_shape, indexing))
 
 
@@ -244,13 +279,13 @@ rule(np.dsplit, x=lambda g, indices_or_sections, x_shape, x_dtype: join(g, indic
 
 # Diagonals and triangles.
 
-op(np.tril, "x, k=0", linear)
+op(np.tril, "x, k=0", linear, memory=NEW)
 rule(np.tril, x=lambda g, k: np.tril(g, k))
 
-op(np.triu, "x, k=0", linear)
+op(np.triu, "x, k=0", linear, memory=NEW)
 rule(np.triu, x=lambda g, k: np.triu(g, k))
 
-op(np.diag, "x, k=0", linear)
+op(np.diag, "x, k=0", linear, memory=MAY)  # of a matrix a view, which may not be written
 rule(
     np.diag,
     x=lambda g, k, x_shape, x_dtype: (
@@ -258,7 +293,7 @@ rule(
     ),
 )
 
-op(np.diagflat, "x, k=0", linear)
+op(np.diagflat, "x, k=0", linear, memory=NEW)
 rule(np.diagflat, x=lambda g, k, x_shape: np.reshape(np.diagonal(g, k), x_shape))
 
 op(np.diagonal, "x, offset=0, axis1=0, axis2=1", shaping)
@@ -267,7 +302,7 @@ rule(
     x=lambda g, offset, axis1, axis2, x_shape, x_dtype: on_diagonal(g, offset, axis1, axis2, x_shape, x_dtype),
 )
 
-op(np.trace, "x, offset=0, axis1=0, axis2=1, dtype=None", linear)
+op(np.trace, "x, offset=0, axis1=0, axis2=1, dtype=None", linear, memory=NEW)
 rule(
     np.trace,
     x=lambda g, offset, axis1, axis2, x_shape, x_dtype: on_diagonal(
@@ -277,7 +312,7 @@ rule(
 
 # Repeating and padding.
 
-op(np.repeat, "x, repeats, axis=None", linear)
+op(np.repeat, "x, repeats, axis=None", linear, memory=NEW)
 rule(
     np.repeat,
     x=lambda g, repeats, axis, x_shape, x_dtype: gather_repeats(g, repeats, axis, x_shape, x_dtype),
@@ -304,7 +339,7 @@ def sum_repeats(g: Any, repeats: Any, axis: Any, shape: Any, dtype: Any) -> Any:
 
 rule(sum_repeats, g=lambda g, repeats, axis: np.repeat(g, repeats, axis))
 
-op(np.tile, "x, reps", linear)
+op(np.tile, "x, reps", linear, memory=NEW)
 rule(np.tile, x=lambda g, reps, x_shape: untile(g, reps if np.ndim(reps) else (reps,), x_shape))
 
 
@@ -318,7 +353,7 @@ def untile(g: Any, reps: Any, x_shape: Any) -> Any:
 
 
 _WORDS = "constant_values=0, end_values=0, stat_length=None, reflect_type='even'"
-op(np.pad, f"x, pad_width, mode='constant', {_WORDS}", linear)
+op(np.pad, f"x, pad_width, mode='constant', {_WORDS}", linear, memory=NEW)
 rule(
     np.pad,
     x=lambda g, pad_width, mode, reflect_type, x_shape, x_dtype: unpad(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..memory import NEW
 from ..ops import Kind
 from ..registry import op, rule, singular_at, undifferentiable
 
@@ -33,16 +34,16 @@ def has_equals(out: Any, axis: Any) -> Any:
     return np.any(np.diff(out, axis=-1 if axis is None else axis) == 0, axis=axis, keepdims=axis is not None)
 
 
-op(np.sort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque)
+op(np.sort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque, memory=NEW)
 rule(np.sort, x=lambda g, x, axis: unsort_back(g, x, axis))
 singular_at(np.sort, x=lambda out, axis: has_equals(out, axis))
 
-op(np.partition, "x, kth, axis=-1, kind='introselect', order=None", opaque)
+op(np.partition, "x, kth, axis=-1, kind='introselect', order=None", opaque, memory=NEW)
 rule(np.partition, x=lambda g, x, out, axis: unsort(g, x, out, axis))
 
-undifferentiable(np.argsort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque)
-undifferentiable(np.argpartition, "x, kth, axis=-1, kind='introselect', order=None", opaque)
-undifferentiable(np.searchsorted, "x, v, side='left', sorter=None", opaque)
-undifferentiable(np.nonzero, "x", opaque, n_out=None)
-undifferentiable(np.flatnonzero, "x", opaque)
-undifferentiable(np.argwhere, "x", opaque)
+undifferentiable(np.argsort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque, memory=NEW)
+undifferentiable(np.argpartition, "x, kth, axis=-1, kind='introselect', order=None", opaque, memory=NEW)
+undifferentiable(np.searchsorted, "x, v, side='left', sorter=None", opaque, memory=NEW)
+undifferentiable(np.nonzero, "x", opaque, n_out=None, memory=NEW)
+undifferentiable(np.flatnonzero, "x", opaque, memory=NEW)
+undifferentiable(np.argwhere, "x", opaque, memory=NEW)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.special
 from scipy import special
 
+from ..memory import NEW
 from ..ops import Kind
 from ..registry import op, primitive, rule, singular_at
 from .support import keep_axes
@@ -246,8 +247,8 @@ def weights(g: Any, x: Any, x_shape: tuple[int, ...], b: Any, out: Any, axis: An
     return share if b is None else share * b
 
 
-op(special.softmax, "x, axis=None", Kind.opaque, path="scipy.special.softmax")
+op(special.softmax, "x, axis=None", Kind.opaque, path="scipy.special.softmax", memory=NEW)
 rule(special.softmax, x=lambda g, out, axis: out * (g - np.sum(g * out, axis=axis, keepdims=True)))
 
-op(special.log_softmax, "x, axis=None", Kind.opaque, path="scipy.special.log_softmax")
+op(special.log_softmax, "x, axis=None", Kind.opaque, path="scipy.special.log_softmax", memory=NEW)
 rule(special.log_softmax, x=lambda g, out, axis: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True))

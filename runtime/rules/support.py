@@ -49,7 +49,7 @@ def reduced_count(x_shape: tuple[int, ...], axis: Any) -> Any:
     return count
 
 
-@primitive("v, offset, axis1, axis2, shape, dtype", Kind.linear, fresh=True)
+@primitive("v, offset, axis1, axis2, shape, dtype", Kind.linear)
 def place_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` written on a diagonal: what `np.diagonal` read, put back."""
     out = np.zeros(shape, dtype)
@@ -59,7 +59,7 @@ def place_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtyp
     return out
 
 
-@primitive("v, shape, dtype", Kind.linear, fresh=True)
+@primitive("v, shape, dtype", Kind.linear)
 def place_main_diagonal(v: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with two axes, and `v` on their diagonal."""
     out = np.zeros(shape, dtype)
@@ -100,7 +100,7 @@ def happens(condition: Any) -> bool:
 
 def widened(x: Any, out: Any) -> Any:
     """An operand in the dtype of the result, which a ufunc computes in: a small integer has half a float's digits."""
-    return x if getattr(x, "dtype", out.dtype) == out.dtype else x * out.dtype.type(1)
+    return x if not hasattr(x, "dtype") or x.dtype == out.dtype else x * out.dtype.type(1)
 
 
 def not_zero(v: Any) -> Any:
@@ -121,7 +121,16 @@ def power_y(g: Any, x: Any, y: Any, out: Any) -> Any:
     """The cotangent of the exponent of `x ** y`; zero where a power of zero is zero or one."""
     if type(x) in (int, float) and x > 0:
         return g * (out * math.log(x))
+    if is_complex(out):  # then so is the logarithm of a negative number
+        nonnegative = np.real(y) >= 0 if is_complex(y) else y >= 0
+        base = widened(x, out) if hasattr(x, "dtype") else x if is_complex(x) else x + 0j
+        return g * (out * np.log(np.where((x == 0) & nonnegative, 1, base)))
     return g * (out * np.log(np.where((x == 0) & (y >= 0), 1, widened(x, out))))
+
+
+def is_complex(value: Any) -> bool:
+    """Whether a number or array is complex, by its type."""
+    return isinstance(value, complex) if not hasattr(value, "dtype") else value.dtype.kind == "c"
 
 
 def phase(x: Any, x_dtype: Any) -> Any:

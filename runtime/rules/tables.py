@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ..memory import MAY
 from ..ops import Kind
 from ..registry import primitive, rule
 
 __all__ = ["added_rows", "rows"]
 
 
-@primitive("x, index", Kind.linear)
+@primitive("x, index", Kind.linear, memory=MAY)
 def rows(x: Any, index: Any) -> Any:
     """The rows of a matrix at whole numbers from zero on."""
     return x[index]

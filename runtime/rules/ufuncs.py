@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..memory import NEW
 from ..ops import Kind
 from ..registry import op, primitive, rule, undifferentiable
 from .contraction import conj, flip
@@ -102,7 +103,7 @@ for _extreme in (np.fmax, np.fmin):
 for _running in (np.maximum, np.minimum):
     op(
         _running.accumulate, _ACCUMULATE, opaque, path=f"np.{_running.__name__}.accumulate",
-        title=f"{_running.__name__.title()}Accumulate",
+        title=f"{_running.__name__.title()}Accumulate", memory=NEW,
     )  # fmt: skip
     rule(
         _running.accumulate,
@@ -120,7 +121,10 @@ def latest(x: Any, top: Any, axis: Any) -> Any:
 
 rule(latest, x=None, top=None)
 
-op(np.add.reduceat, "x, indices, axis=0, dtype=None, out=None", linear, path="np.add.reduceat", title="AddReduceat")
+op(
+    np.add.reduceat, "x, indices, axis=0, dtype=None, out=None", linear, path="np.add.reduceat", title="AddReduceat",
+    memory=NEW,
+)  # fmt: skip
 rule(
     np.add.reduceat,
     x=lambda g, indices, axis, x_shape, x_dtype: spread_pieces(g, indices, axis, x_shape, x_dtype),

@@ -141,9 +141,9 @@ def course(torch: Any, name: str, options: dict[str, Any], steps: int = 100) -> 
     return [losses, *as_arrays(ps)]
 
 
-def agree(ours: list[Any], theirs: list[Any]) -> None:
+def agree(ours: list[Any], theirs: list[Any], tolerance: float = 1e-10) -> None:
     for a, b in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
 @pytest.fixture
@@ -162,7 +162,9 @@ def pytorch() -> Iterator[Any]:
 @pytest.mark.parity
 @pytest.mark.parametrize(("name", "options"), CASES, ids=[f"{name}-{k}" for k, (name, _) in enumerate(CASES)])
 def test_a_hundred_steps_are_pytorchs(pytorch: Any, name: str, options: dict[str, Any]) -> None:
-    agree(course(gs, name, options), course(pytorch, name, options))
+    ours, theirs = course(gs, name, options), course(pytorch, name, options)
+    agree([ours[0][:10]], [theirs[0][:10]], 1e-13)
+    agree(ours, theirs, 1e-8)  # where steps bounce, a hundred of them make 2e-10 of the last bit of a matrix product
 
 
 @pytest.mark.parity

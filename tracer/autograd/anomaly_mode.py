@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,7 @@ class Anomaly:
             )
         else:
             told = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{trace.text()}"
-        warn_at_user(told, UserWarning)
+        _tell(told)
         while trace is not None and trace.parent is not None:
             parent, trace = trace.parent, _trace(trace.parent)
             told = (
@@ -79,7 +80,15 @@ class Anomaly:
                 if trace is None
                 else f"Traceback of forward call that induced the previous calculation:\n{trace.text()}"
             )
-            warn_at_user(f"Previous calculation was induced by {parent.name()}. {told}", UserWarning)
+            _tell(f"Previous calculation was induced by {parent.name()}. {told}")
+
+
+def _tell(told: str) -> None:
+    """Warn beside an error that is on its way: where warnings are errors, in its place nothing may come, so print it."""
+    try:
+        warn_at_user(told, UserWarning)
+    except UserWarning as warning:
+        print(f"UserWarning: {warning}", file=sys.stderr)
 
 
 def _trace(node: Any) -> Trace | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...runtime.errors import AutogradError
+from ...runtime.hermitian import noting_hermitian, symmetrising
 from ..backward import grad
 from ..exits import warn_at_user
 from ..operand import Operand, wrap
@@ -55,6 +56,7 @@ class Jacobians:
         self.eps, self.atol, self.rtol, self.nondet_tol, self.dtypes = eps, atol, rtol, nondet_tol, dtypes
         self.arguments = list(_arguments(inputs))
         self.tensors = [a.tensor for a in self.arguments]
+        self.symmetrised = False
 
     def call(self) -> tuple[Any, ...]:
         """The outputs of the function."""
@@ -70,7 +72,9 @@ class Jacobians:
 
     def parts(self) -> list[Part]:
         """The real functions to check: imaginary parts before real ones."""
-        outputs = self.call()
+        with noting_hermitian() as noted:
+            outputs = self.call()
+        self.symmetrised = bool(noted) and all(hermitian for _, hermitian in noted)
         self.kinds = [np.result_type(_value(o)).kind for o in outputs]
         self.outputs = differentiable(outputs)
         made: list[Part] = []
@@ -85,10 +89,11 @@ class Jacobians:
         """The derivative of each output as `step` (of length eps) is added to `array[index]`: a central difference."""
         before = np.array(array[index])
         try:
-            array[index] = before - step
-            below = [np.array(_value(o)) for o in self.call()]
-            array[index] = before + step
-            above = [np.array(_value(o)) for o in self.call()]
+            with symmetrising(self.symmetrised):  # as the gradients are of ops that take a matrix for Hermitian
+                array[index] = before - step
+                below = [np.array(_value(o)) for o in self.call()]
+                array[index] = before + step
+                above = [np.array(_value(o)) for o in self.call()]
         finally:
             array[index] = before
         for k, (a, b) in enumerate(zip(below, above, strict=True)):

@@ -119,10 +119,11 @@ class FunctionNode(CustomNode):
             if node is None:
                 continue
             if any(result is t for t in dirty):
+                self.leads_to(result._node, views.node_before(result))
                 storage.go_on(result, node)
             else:
                 result._node = node
-                views.forbid_writes(result, tensors, k, self.label)
+                views.forbid_writes(result, tensors, k, self.label.removesuffix("Backward"), several)
         self.ctx.non_differentiable = None
         stands = [(o, None, k) for pair in (outputs, made) for k, o in enumerate(pair) if nodes[k] is not None]
         stands += [(inputs[k], edge, -2 - k) for k, edge in self.places]
@@ -169,7 +170,7 @@ class FunctionNode(CustomNode):
             return output
         if any(output is t for t in tensors):
             return views.whole(output)
-        return output if output._node is None else alias(output)
+        return output if output._node is None or getattr(output._node, "lent", False) else alias(output)
 
 
 class Function(FunctionCtx):

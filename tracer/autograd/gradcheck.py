@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..backward import grad
-from ..custom import CustomNode
+from ..cotangents import UNDEFINED
 from ..engine import run_backward
-from ..graph import Pick
 from ..modes import LOCAL
 from ..operand import wrap
 from ..site import blame
@@ -231,16 +230,10 @@ class _Check(Jacobians):
                 )
 
     def undefined(self) -> None:
-        """A Function's backward that gets None for an output takes it as zeros.
-
-        Only a Function ever sees one: elsewhere this engine does not visit what has no gradient.
-        """
+        """A Function's backward that gets None for an output takes it as zeros, also behind other operations."""
         for left_out in [None, *range(len(self.outputs))] if len(self.outputs) > 1 else [None]:
             outputs = differentiable(self.call())
-            roots = [
-                (o._node, None if left_out in (None, k) and _takes_none(o._node) else _zeros(o._node))
-                for k, o in enumerate(outputs)
-            ]
+            roots = [(o._node, UNDEFINED if left_out in (None, k) else _zeros(o._node)) for k, o in enumerate(outputs)]
             wanted = {t._node: None for t in self.tensors}
             try:
                 found = run_backward(roots, wanted, retain_graph=False, create_graph=False)
@@ -295,11 +288,6 @@ def _drawn(rng: np.random.Generator, output: Any, apart: bool) -> Any:
         drawn = drawn + 1j * rng.uniform(-1, 1, wide)
     memory = drawn.astype(output.dtype)
     return wrap(memory[..., ::2] if apart and shape else memory).requires_grad_()
-
-
-def _takes_none(node: Any) -> bool:
-    maker = node.parent if type(node) is Pick else node
-    return isinstance(maker, CustomNode) and node.extra is None
 
 
 def _zeros(node: Any) -> Any:

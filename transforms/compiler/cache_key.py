@@ -24,7 +24,7 @@ __all__ = ["Page", "UnknownError", "cache_key"]
 
 _PACKAGE = __name__.partition(".")[0]
 _PLAIN = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis))
-_HOMES = frozenset(["numpy", "scipy", "math", "operator", "_operator", "builtins", _PACKAGE])
+_HOMES = frozenset(["numpy", "scipy", "math", "cmath", "statistics", "operator", "_operator", "builtins", _PACKAGE])
 
 
 class UnknownError(Exception):
@@ -166,7 +166,8 @@ class Page:
 
     def signature(self, signature: Signature) -> str:
         named = (signature.arguments_named, signature.positional, signature.extras, len(signature.writes))
-        return f"{named} {self.tree(signature.trees)} {self.tree(signature.result_tree)} {self.tree(signature.writes)}"
+        stores = "".join(signature.stores)
+        return f"{named}{stores} {self.tree(signature.trees)} {self.tree(signature.result_tree)} {self.tree(signature.writes)}"
 
     def tree(self, tree: Any) -> str:
         """An argument or a result: of what is no array the text has a description alone."""

@@ -145,7 +145,8 @@ class Compiled(Transform):
 
     def _raised(self, error: Exception, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An error of generated text: raised, or where eager would have written before it, what eager does."""
-        if entry.specialisation.signature.writes and _machinery().wrote_nothing(error, entry.specialisation):
+        changes = entry.specialisation.signature.writes or entry.stores
+        if changes and _machinery().wrote_nothing(error, entry.specialisation):
             return self._run_eagerly(args, kwargs)
         raise _machinery().located(error, entry.specialisation) from error.__cause__
 
@@ -221,7 +222,7 @@ class Compiled(Transform):
             why = f"could not be written as source ({made.error!r}); please report it"
             made = Failure(why, definition(self.function))
         if isinstance(made, Failure):
-            self._say(made, stays=True)
+            self._say(made, stays=not made.passing)
             return result
         if made.number_guards:
             self._number_misses[key] = self._number_misses.get(key, 0) + 1
@@ -243,7 +244,11 @@ class Compiled(Transform):
             return result
         text = (made.entry.specialisation.text, made.entry.specialisation.rebuild)
         known = self._texts.get(text)
-        entry = made.entry if known is None else _machinery().Entry(made.entry.plan, known, made.entry.extras)
+        entry = (
+            made.entry
+            if known is None
+            else _machinery().Entry(made.entry.plan, known, made.entry.extras, (), made.entry.stores)
+        )
         if known is None and len(self._texts) >= self.limit:
             families.refuse(key)
             self._say_full()
@@ -293,7 +298,7 @@ class Compiled(Transform):
         ran: list[list[int]] = []  # which path of a tree
         if self.verify is not True and not specialisation.paths:
             specialisation.unchecked -= 1
-            if inputs.digest() == specialisation.digest:
+            if inputs.digest() == specialisation.digest and entry.reads_as_at_first():
                 result = self._called(entry, args, kwargs)
                 if result is NotImplemented:
                     specialisation.unchecked += 1
@@ -303,9 +308,10 @@ class Compiled(Transform):
         if found is NotImplemented:  # a guard fails: this call is another's
             specialisation.unchecked += self.verify is not True and not specialisation.paths
             return found
-        if self.verify is not True and not specialisation.doubts(ran, inputs.digest()):
+        unasked = _machinery().writes_unasked(entry, ((args, kwargs), entry.left_outside()), (copies, outside))
+        if unasked is None and self.verify is not True and not specialisation.doubts(ran, inputs.digest()):
             return self._called(entry, args, kwargs)
-        before = inputs.again()
+        before, held, stood = inputs.again(), _machinery().snapshots(entry.stores), entry.left_outside()
         try:
             result = self._run_eagerly(args, kwargs)
         except Exception as error:
@@ -313,9 +319,12 @@ class Compiled(Transform):
                 self._mismatch(f"eager raised {error!r}, compiled gave {found!r}", entry, before)
             raise
         entry.hits += 1
-        problem = f"it raised {found!r}" if isinstance(found, Exception) else None
-        problem = problem or _machinery().difference(found, result, specialisation.eps)
-        problem = problem or _machinery().left_otherwise(entry, copies, outside, inputs)
+        problem = f"it raised {found!r}" if isinstance(found, Exception) else unasked
+        if problem is None:
+            found, values = entry.parted(found)
+            problem = _machinery().difference(found, result, specialisation.eps)
+            problem = problem or _machinery().left_otherwise(entry, copies, outside, inputs, stood)
+            problem = problem or _machinery().holds_otherwise(entry.stores, values, held, specialisation.eps)
         if problem is not None and specialisation.digest is None and self._varying.places:
             self._varying.fix()
             self._entries.clear()

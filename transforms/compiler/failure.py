@@ -20,6 +20,7 @@ class Failure(NamedTuple):
 
     reason: str
     site: Site | None
+    passing: bool = False  # whether it holds for this call alone: a test has put something in a library's place
 
     def __str__(self) -> str:
         return f"{self.site}: it {self.reason}" if self.site else f"it {self.reason}"

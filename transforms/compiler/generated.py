@@ -16,6 +16,7 @@ import numpy as np
 from ...runtime.ir import Call, Graph
 from ...runtime.regions import all_calls, is_region
 from . import cache
+from .originals import as_imported
 from .text.signature import Signature
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Specialisation:
 
     paths: tuple[Specialisation, ...] = ()  # of a tree
     key: str | None = None  # of the text in the cache
+    outside: int | None = None  # what tells the arrays outside apart that it was checked with
     unrolled: tuple[str, ...] = ()  # loops that were not kept, and why
 
     def __init__(
@@ -58,6 +60,8 @@ class Specialisation:
         sys.modules[module.__name__] = module  # where inspect looks for the loader
         weakref.finalize(self, _forget, module.__name__, self.filename, absolute).atexit = False
         self._define(text, vars(module))
+        for library in vars(module).keys() & {"np", "scipy", "math"}:
+            vars(module)[library] = as_imported(vars(module)[library])
         self.function: Callable[..., Any] = vars(module)[name]
 
     def _define(self, text: str, space: dict[str, Any]) -> None:

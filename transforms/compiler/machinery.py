@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from ...runtime.ir import Graph, Value
 from .capture.numbers import NeededError
+from .capture.stored import holds_otherwise, snapshots
 from .capture.varying import NumberNeededError
-from .capture.written import OverlapError, left_otherwise, wrote_nothing
+from .capture.written import OverlapError, left_otherwise, writes_unasked, wrote_nothing
 from .effects import prints
 from .guards.free_sizes import Families
 from .guards.misses import missed
@@ -19,8 +20,8 @@ from .tree import joined
 
 __all__ = [
     "Entry", "Families", "Inputs", "NeededError", "NumberNeededError", "OverlapError", "Unwritten", "captured", "difference",
-    "first_difference", "joined", "left_otherwise", "located", "missed", "passes_of", "prints",
-    "wrote_nothing",
+    "first_difference", "holds_otherwise", "joined", "left_otherwise", "located", "missed", "passes_of", "prints",
+    "snapshots", "writes_unasked", "wrote_nothing",
 ]  # fmt: skip
 
 

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
+import types
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...runtime.errors import AutogradError
+from ...runtime.errors import AutogradError, GradientLossError
 from ...runtime.ir import Call, Graph
 from ...tracer.graph import AccumulateGrad
 from ...tracer.modes import recording, transforming
 from ...tracer.operand import Operand
 from ...tracer.run import reached_from
 from ...tracer.site import Site
-from ..scope import Path
+from ..scope import Path, all_code
 from ..trees import flatten_row, unflatten
 from . import cache
 from .cache_key import cache_key
 from .capture.capture import Capture
 from .capture.containers import Containers
 from .capture.generators import copies_of, is_generator, modules_of, muted
+from .capture.instructions import refused
 from .capture.numbers import NeededError
 from .capture.outside import is_constant, own_code
 from .capture.sizes import Shape, Size
+from .capture.stored import Store, holds_otherwise, snapshots
 from .capture.varying import NumberNeededError
-from .capture.written import OverlapError, left_otherwise, reads_other_strides, returned
+from .capture.written import OverlapError, left_otherwise, reads_other_strides, returned, writes_unasked
 from .difference import NO_SIGNS, difference
 from .effects import guards_first, has_effects, stays
 from .failure import Failure, definition
 from .generated import Specialisation, coarsest, optimise
 from .guards.free_sizes import Families, Outline, outline_of
 from .guards.guards import ANY_INT, Plan
-from .guards.inputs import Inputs, untransformed
+from .guards.inputs import Inputs, untransformed, with_copies
 from .regions.reach import reaches_control_flow
 from .regions.unkept import Unkept
 from .text.docstrings import specialised_to
@@ -46,7 +49,7 @@ __all__ = ["Entry", "Inputs", "Specialisation", "Unwritten", "captured", "differ
 class Entry:
     """A signature and the specialisation that serves it."""
 
-    __slots__ = ("call", "check", "extras", "hits", "members", "plan", "specialisation")
+    __slots__ = ("call", "check", "extras", "hits", "members", "plan", "specialisation", "stores")
 
     def __init__(
         self,
@@ -54,17 +57,28 @@ class Entry:
         specialisation: Specialisation,
         extras: list[tuple[str, Path]],
         members: tuple[Entry, ...] = (),
+        stores: tuple[Store, ...] = (),
     ) -> None:
+        self.stores = stores  # where the last result of the text is stored, a tuple of values
         self.members = members  # of a tree: those of its paths
         self.plan = plan
         self.check = plan.check
         self.hits = 0
         self.specialisation = specialisation
         self.extras = extras
-        self.call = specialisation.function if not extras and specialisation.rebuild is None else self._call
+        self.call = self._call if extras or stores or specialisation.rebuild is not None else specialisation.function
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
-        return self._run(self.specialisation.function, args, kwargs)
+        result = self._run(self.specialisation.function, args, kwargs)
+        if self.stores and result is not NotImplemented:
+            result, values = result
+            for store, value in zip(self.stores, values, strict=True):
+                store.do(value)
+        return result
+
+    def parted(self, found: Any) -> tuple[Any, Any]:
+        """What the text gave: the result of the function, and the values that a call would store."""
+        return found if self.stores else (found, ())
 
     def _run(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], outside: Any = None
@@ -76,15 +90,18 @@ class Entry:
             return result
         return unflatten(self.specialisation.rebuild, result)
 
-    def outside(self, afterwards: bool = False) -> dict[str, Any]:
-        """What stands now where the function reads; copies of the arrays, where it writes and that is not over yet."""
-        now = {name: path.read() for name, path in self.extras}
-        if not afterwards:
-            graphs = [one.raw for one in getattr(self.specialisation, "given", [self.specialisation])]
-            now = copies_of(now | modules_of(*graphs))
-        if afterwards or not self.specialisation.signature.writes:
-            return now
-        return {name: v.copy(order="K") if isinstance(v, np.ndarray) else v for name, v in now.items()}
+    def outside(self) -> dict[str, Any]:
+        """Copies of what stands now where the function reads."""
+        graphs = [one.raw for one in getattr(self.specialisation, "given", [self.specialisation])]
+        return with_copies(copies_of(self.left_outside() | modules_of(*graphs)))
+
+    def reads_as_at_first(self) -> bool:
+        """Whether the arrays outside hold what they held when the text was checked first."""
+        return self.specialisation.outside in (None, bytes_of(self.left_outside()))
+
+    def left_outside(self) -> dict[str, Any]:
+        """What stands now where the function reads, as it is."""
+        return {name: path.read() for name, path in self.extras}
 
     def tried(
         self,
@@ -129,6 +146,8 @@ class Made(NamedTuple):
     inputs: Any = None  # the arguments themselves
     outside: Any = None  # what stood outside before the run
     kept: bool = False  # whether loops or branches were kept
+    held: Any = None  # what containers held before, into which the run has stored
+    stood: Any = None  # what stood outside before the run, itself
 
     @property
     def before(self) -> Inputs:
@@ -146,15 +165,21 @@ class Made(NamedTuple):
         return problem
 
     def _problem(self, expected: Any) -> str | None:
-        copies = self.before.copied() if self.entry.specialisation.signature.writes else self.copies
-        found = self.entry.tried(copies, None, self.outside)
+        copies, outside = self.before.copied(), with_copies(self.outside)
+        found = self.entry.tried(copies, None, outside)
         if isinstance(found, Exception):
             return f"the generated source raised {type(found).__name__}: {found}"
         if found is NotImplemented:
             return "a guard failed on the inputs of the capture"
-        return difference(found, expected, self.entry.specialisation.eps) or left_otherwise(
-            self.entry, copies, self.outside, self.inputs
+        entry, eps = self.entry, self.entry.specialisation.eps
+        problem = writes_unasked(entry, (self.copies, self.outside), (copies, outside))
+        found, values = entry.parted(found)
+        problem = (
+            problem
+            or difference(found, expected, eps)
+            or left_otherwise(entry, copies, outside, self.inputs, self.stood)
         )
+        return problem or holds_otherwise(entry.stores, values, self.held, eps)
 
 
 class Unwritten(NamedTuple):
@@ -174,11 +199,16 @@ def captured(
     and branches are kept, the run gives no result, and the function runs by itself once more; but with `keeps=False`
     all loops are unrolled.
     """
+    refusal = _refused(untransformed(function))
+    if refusal is not None:
+        return function(*inputs.args, **inputs.kwargs), refusal
     unrolled: tuple[str, ...] = ()
     if keeps and reaches_control_flow(untransformed(function)):
         first = Capture(varying, keeps=True)
         try:
             return _captured(function, inputs, optimised, varying, families, first)
+        except GradientLossError as error:
+            return _uncaptured(function, inputs, first, error)
         except Unkept as why:
             first.generators.take_back()
             if first.numbers.places:
@@ -187,7 +217,33 @@ def captured(
             unrolled = (*(first.regions.unrolled() if first.regions else ()), f"{where}it {why.reason}")
     capture = Capture(varying)
     capture.unrolled = unrolled
-    return _captured(function, inputs, optimised, varying, families, capture)
+    try:
+        return _captured(function, inputs, optimised, varying, families, capture)
+    except GradientLossError as error:
+        return _uncaptured(function, inputs, capture, error)
+
+
+def _uncaptured(function: Any, inputs: Inputs, capture: Capture, error: GradientLossError) -> tuple[Any, Failure]:
+    """The result of the function alone, where its capture would have lost a gradient; it raises itself if it would, too."""
+    if capture.changed:
+        raise error
+    capture.generators.take_back()
+    result = function(*inputs.args, **inputs.kwargs)
+    site = capture.failed.site if capture.failed is not None else definition(function)
+    why = "takes a number out of a traced value" if capture.failed is None else capture.failed.reason
+    return result, Failure(why, site)
+
+
+def _refused(function: Any) -> Failure | None:
+    """What a function does that no capture could notice, told before it runs."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is None:
+        return None
+    parts = all_code(code)
+    into: dict[str, Failure] = {}  # of attributes the capture decides, which knows whose they are
+    method = isinstance(function, types.MethodType)
+    found = (refused(part, part is code, method and part is code, code.co_freevars, into) for part in parts)
+    return next((why for why in found if why is not None), None)
 
 
 def _captured(
@@ -229,7 +285,11 @@ def _captured(
         except Unkept:
             capture.abandoned = True
             raise
+        except GradientLossError:
+            capture.abandoned = True  # the function runs once more, without the capture
+            raise
         except Exception as error:
+            capture.stored.raised = True
             if capture.numbers.places and capture.numbers.may_run_again():
                 capture.numbers.need(capture.numbers.places, "raises an error")
             if capture.kept:
@@ -259,21 +319,28 @@ def _captured(
             capture.settle()
             if not (capture.abandoned or capture.kept):
                 containers.give_back(lambda leaf: _given(capture, leaf, function))
+        count = len(flatten_row(raw)[0])
+        if capture.stored.found:
+            raw = (raw, tuple([value for _, value in capture.stored.found]))
         leaves, structure = flatten_row(raw)
         if any(type(leaf) is Shape for leaf in leaves):
             raw = unflatten(structure, [tuple(leaf) if type(leaf) is Shape else leaf for leaf in leaves])
             leaves, structure = flatten_row(raw)
-        outputs = [_output(capture, leaf) for leaf in leaves]
+        outputs = [_output(capture, leaf, "returns" if k < count else "stores") for k, leaf in enumerate(leaves)]
         if capture.kept and capture.regions is not None and any(map(capture.regions.is_loose, outputs)):
             capture.abandoned = True
             raise Unkept("gives a number that is Python's or NumPy's, as its loop goes")
+    capture.stored.before = snapshots(capture.stored.places)
     if capture.kept or again:
         capture.generators.take_back()
         result = function(*inputs.args, **inputs.kwargs)
     else:
         result = unflatten(structure, [_given(capture, leaf, function) for leaf in leaves])
+        if capture.stored.found:
+            result, values = result
+            capture.stored.finish(values)
     if capture.failed is not None:
-        return result, capture.failed
+        return result, capture.failed._replace(passing=capture.met_mock)
     if containers.changed():
         return result, Failure("changes a list or dict that is an argument", definition(function))
     if capture.postponed:
@@ -296,8 +363,14 @@ def _made(
         why = "writes into an array with gaps, and reads it again in another way than element by element"
         return Failure(why, definition(function))
     others = [call for call in capture.graph.calls if not call.op.effect and call.op.path != "guard"]
-    if writes and has_effects(capture.graph) and any(map(stays, others)):
-        return Failure("writes into an array, draws or prints, and calls what can raise", definition(function))
+    stores = capture.stored.places
+    if (writes or stores) and has_effects(capture.graph) and any(map(stays, others)):
+        what = "writes into an array" if writes else "stores the attributes of an object"
+        return Failure(f"{what}, draws or prints, and calls what can raise", definition(function))
+    if writes and any(map(capture.takes_the_place, capture.stored.found)):
+        return Failure(
+            "writes into an array, and stores another in the place of one that it reads", definition(function)
+        )
     graph = guards_first(Graph(capture.graph.inputs, capture.graph.calls, [*outputs, *news]))
     if isinstance(graph, Call):
         return Failure(
@@ -317,6 +390,7 @@ def _made(
         literal if written else tuple(range(len(outputs))),
     )  # fmt: skip
     signature.writes = writes
+    signature.stores = tuple([store.words for store in stores])
     name = function_name(function)
     varied = capture.numbers.outside or bool(capture.numbers.places)
     recorded, final, rebuild = graph.copy(), None, None if written else structure
@@ -340,24 +414,35 @@ def _made(
         specialisation.eps = NO_SIGNS
     arrays = {path: ANY_INT if type(value) is int else value for path, (_, value) in capture.arrays.items()}
     plan = Plan(
-        arguments, n, inputs.assumed(), capture.reads, arrays, capture.codes, definition(function), capture.written.before,
-        capture.identities.twins if capture.identities.compared else None,
+        arguments, n, inputs.assumed(), capture.stored.guarded(capture.reads), arrays, capture.codes, definition(function),
+        capture.written.before, capture.identities.twins if capture.identities.compared else None,
     )  # fmt: skip
     plan.compared = tuple(capture.compared)
     plan.free = inputs.free
-    entry = Entry(plan, specialisation, extras)
+    entry = Entry(plan, specialisation, extras, stores=stores)
     site = next((c.site for c in recorded.calls if c.op.path == "guard" and c.args[1] != "bool"), None)
+    outside = _outside(capture, graph, extras)
+    if not shared:
+        specialisation.outside = bytes_of(outside)
     return Made(
-        entry, copies, capture.has_number_guards, site, capture.reads, key, outline, shared, varied, inputs,
-        _outside(capture, graph, extras), capture.kept,
+        entry, copies, capture.has_number_guards, site, capture.reads, key, outline, shared, varied, inputs, outside,
+        capture.kept, capture.stored.before, {name: capture.arrays[path][1] for name, path in extras},
     )  # fmt: skip
 
 
 def _outside(capture: Capture, graph: Graph, extras: list[tuple[str, Path]]) -> dict[str, Any]:
-    """What stood where the function read before it ran; of generators, and those of modules, copies."""
-    before: dict[Any, Any] = {**capture.written.before, **capture.generators.before}
-    now = {name: path.read() for name, path in extras}
+    """What stood where the function read before it ran: copies of arrays, of generators, and of those of modules."""
+    before: dict[Any, Any] = {**capture.generators.before}
+    stood = {
+        path: value for path, (_, value) in capture.arrays.items()
+    }  # where the run has stored something else since
+    now = {name: capture.before[path] if path in capture.before else stood[path] for name, path in extras}
     return {k: before.get(id(v), v) for k, v in now.items()} | {name: before[name] for name in modules_of(graph)}
+
+
+def bytes_of(values: dict[str, Any]) -> int:
+    """A number that tells other arrays apart from these."""
+    return hash(tuple([v.tobytes() for v in values.values() if isinstance(v, np.ndarray)]))
 
 
 def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
@@ -367,26 +452,28 @@ def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
     return emit(graph, signature, name, docstring)
 
 
-def _output(capture: Capture, leaf: Any) -> Any:
-    """A result as it stands in the graph."""
+def _output(capture: Capture, leaf: Any, does: str) -> Any:
+    """A result, or what the function stores, as it stands in the graph."""
     if isinstance(leaf, Operand):
         place = capture.written.place_of(leaf)
         if place is not None and capture.written.bases[place]._ir is getattr(leaf, "_ir", None):
             return capture.written.inputs[place]  # the array itself
         if place is not None or capture.written.shows(leaf):
-            capture.fail("returns a view of an array that it writes into")
+            capture.fail(f"{does} a view of an array that it writes into")
         return capture.operand(leaf)
     if not is_constant(leaf) and type(leaf) is not Size:
-        capture.fail(f"returns a {type(leaf).__name__} that it did not compute from its arguments")
+        capture.fail(f"{does} a {type(leaf).__name__} that it did not compute from its arguments")
         return None
     return capture.operand(leaf)
 
 
 def _given(capture: Capture, leaf: Any, function: Any) -> Any:
     """A result of the captured run as the caller gets it; what follows from a leaf outside keeps its history, as in eager."""
-    plain = capture.failed is not None and not hasattr(type(function), "__gradscribe_transform__")
-    nodes = reached_from([leaf._node]) if plain and isinstance(leaf, Operand) and leaf.requires_grad else {}
-    if any(type(node) is AccumulateGrad and node.ir is None and not node.inner for node in nodes):
+    outside: list[AccumulateGrad] = []
+    if capture.failed is not None and isinstance(leaf, Operand) and leaf.requires_grad:
+        reached_from([leaf._node], outside)
+    transformed = hasattr(type(function), "__gradscribe_transform__")  # it gives Tensors where some stood there before
+    if any(node.ir is None and not (transformed and node.seq > capture.began) for node in outside):
         return leaf
     return unwrapped(capture.plain(returned(capture.written, leaf)))
 

@@ -190,7 +190,7 @@ def joined(entry: Entry, entries: Sequence[Entry], trees: dict[frozenset[Special
 
 def _in_tree(members: list[Entry], trees: dict[frozenset[Specialisation], Tree]) -> Entry | None:
     paths = frozenset(entry.specialisation for entry in members)
-    if len(paths) < len(members) or not all(map(_is_plain, paths)):
+    if len(paths) < len(members) or not all(map(_is_plain, paths)) or any(entry.stores for entry in members):
         return None
     plan = joined_plan([entry.plan for entry in members])
     if plan is None:

@@ -27,9 +27,11 @@ class _Asked(GradFunction):
     frame: Arguments
     found: dict[Any, Any]
 
-    def _backward(self, value: Any, frame: Arguments, keep_graph: bool) -> dict[Any, Any]:
+    def _backward(
+        self, value: Any, frame: Arguments, keep_graph: bool, reached: dict[Any, None] | None
+    ) -> dict[Any, Any]:
         self.value, self.frame = value, frame
-        self.found = super()._backward(value, frame, keep_graph)
+        self.found = super()._backward(value, frame, keep_graph, reached)
         return self.found
 
 

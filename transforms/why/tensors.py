@@ -33,7 +33,7 @@ def why_of_tensor(tensor: Any, watch: Watch | None) -> Why:
     if watch is not None and watch.producer(tensor) is None:
         watch = None
     with watching(None):
-        if tensor._node is None:
+        if tensor._node is None or getattr(tensor._node, "lent", False):
             return Why(name, [_without_graph(tensor, name, watch, recorded)])
         if type(tensor._node) is AccumulateGrad:
             return _leaf(tensor, name, watch)
@@ -61,6 +61,11 @@ def _without_graph(tensor: Any, name: str, watch: Watch | None, recorded: bool) 
     if seen is not None and seen.made.startswith("in "):
         mode = seen.made.removeprefix("in ").removesuffix(" mode")
         op, reason = mode, f"it was made in gs.{mode}(), where nothing is recorded."
+    elif tensor._node is not None:
+        op, reason = (
+            "view",
+            "it is a view that was made before its base required grad, and no part of the graph of that.",
+        )
     elif tensor.is_inference():
         op, reason = "inference_mode", "it was made in gs.inference_mode(), and can take part in no graph."
     elif recorded:

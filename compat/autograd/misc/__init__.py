@@ -1,8 +1,9 @@
-"""autograd.misc: flattening of trees, optimisers, fixed points."""
+"""autograd.misc: flattening of trees, optimisers, fixed points, functions of one graph."""
 
 from __future__ import annotations
 
 from . import optimizers
 from .flatten import flatten
+from .tracers import const_graph
 
-__all__ = ["flatten", "optimizers"]
+__all__ = ["const_graph", "flatten", "optimizers"]

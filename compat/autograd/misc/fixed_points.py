@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from ....transforms.fixed_point import fixed_point as find
+from ....transforms.fixed_point import found_by
 from ....transforms.scope import as_it_runs
 
 __all__ = ["fixed_point"]
 
 
 def fixed_point(
-    f: Callable[[Any], Callable[[Any], Any]], a: Any, x0: Any, distance: Callable[[Any, Any], Any] | None = None,
-    tol: float = 1e-6,
-) -> Any:  # fmt: skip
-    """The x with x = f(a)(x), from `x0` on; its gradient is with respect to `a`.
+    f: Callable[[Any], Callable[[Any], Any]], a: Any, x0: Any, distance: Callable[[Any, Any], Any], tol: float
+) -> Any:
+    """The x with x = f(a)(x), from `x0` on, as soon as `distance` of two that follow each other is at most `tol`.
 
-    `distance` is taken for autograd's sake: the iteration ends where the largest change of a number is below `tol`.
+    Its gradient is with respect to `a`: the cotangent is iterated alike.
     """
-    return find(lambda x, a: as_it_runs(as_it_runs(f)(a))(x), x0, a, tol=tol)
+    step = lambda x, a: as_it_runs(as_it_runs(f)(a))(x)
+    return found_by(step, x0, (a,), tol, sys.maxsize, lambda new, old: as_it_runs(distance)(new, old))

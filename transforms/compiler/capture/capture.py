@@ -14,14 +14,17 @@ from ....runtime.ops import shape_of
 from ....runtime.registry import require
 from ....runtime.rules.control import size_of
 from ....runtime.user_ops import home_of, is_users
+from ....tracer.graph import next_sequence
 from ....tracer.modes import LOCAL
 from ....tracer.operand import Operand, wrap
 from ....tracer.site import Site, calls_to, user_site
-from ...scope import ABSENT, Path, Scope, all_code
-from ..control.functions import convert_code
+from ...hooks import needs_of
+from ...scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_function, watched
+from ..control.functions import convert_code, has_control_flow
 from ..control.operators import CELL, CONTROL
 from ..effects import is_behind_effects
 from ..failure import Failure, definition, read_at, reading
+from ..guards.inputs import copied
 from ..regions.hooks import Regions
 from ..regions.unkept import Unkept
 from ..text.naming import assigned_names
@@ -29,11 +32,12 @@ from .exits import guard_sizes, left, sized_by_value
 from .generators import GENERATOR, Generators, is_generator
 from .identities import Identities
 from .instances import AS_THEY_ARE, Instances
-from .instructions import compares_objects, only_for_super, refused
+from .instructions import compares_objects, only_for_super, refused, stored_attributes
 from .messages import Messages
 from .numbers import Numbers
-from .outside import is_constant, is_plain_data, is_user_error, why_not
+from .outside import is_constant, is_mock, is_plain_data, is_user_error, why_not
 from .sizes import Compared, Shape, Size
+from .stored import Store, Stored, is_storable
 from .varying import is_float
 from .written import Written
 
@@ -47,6 +51,7 @@ class Capture:
     """The recorder that operations and exits report to, and the witness that decides what reads become."""
 
     def __init__(self, varying: Collection[Any] = (), keeps: bool = False) -> None:
+        self.began = next_sequence()
         self.regions = Regions(self) if keeps else None  # where loops and branches stay what they are
         self.varying = varying  # where numbers are read that change from call to call
         self.unrolled: tuple[str, ...] = ()  # the loops that an attempt to keep them could not, and why
@@ -59,7 +64,9 @@ class Capture:
         self.compared: dict[Compared, None] = {}  # where the code decided by a size
         self.reads: dict[Path, Any] = {}  # what was read and must be found again: the guards of the scope
         self.arrays: dict[Path, tuple[Value, Any]] = {}  # arrays read from outside: inputs
+        self.before: dict[Path, Any] = {}  # copies of them, from before anything could have written into them
         self.has_number_guards = False
+        self.met_mock = False  # whether something stood in a library's place that is none of its own
         self._catching: set[types.CodeType] = set()  # code that catches exceptions, or leaves a `with` by them
         self.decided: dict[Site | None, int] = {}  # how often the code decided by a value, at each place
         self._entered: types.FunctionType | None = None  # the last function that became part of it
@@ -70,6 +77,7 @@ class Capture:
         self._tensors: dict[Path, Any] = {}
         self.abandoned = False  # whether the run is to be forgotten, with what it wrote
         self.written = Written(self)
+        self.stored = Stored(self)
         self._instances = Instances(self)
         self.generators = Generators(self)
         self.messages = Messages(self)
@@ -80,6 +88,11 @@ class Capture:
     def kept(self) -> bool:
         """Whether a loop or a branch was kept, so that this run gives no result."""
         return self.regions is not None and self.regions.kept
+
+    @property
+    def changed(self) -> bool:
+        """Whether the run has done something to the user's objects, or said something, that a second run would do again."""
+        return self._instances.changed or any(call.op.path == "print" for call in self.graph.calls)
 
     @property
     def outside(self) -> list[Any]:
@@ -103,6 +116,12 @@ class Capture:
             site = site or (None if path is None else read_at(path, self.codes))
             self.failed = Failure(reason, site or self.site() or definition(self._entered))
             self.messages.print_now()
+            self.stored.do_now()
+
+    @property
+    def catching(self) -> bool:
+        """Whether code that runs may go on after an error."""
+        return bool(self._catching)
 
     def site(self) -> Site | None:
         """Where in the user's code the run stands."""
@@ -265,9 +284,12 @@ class Capture:
         self._entered = function
         for code in all_code(function.__code__):
             self.codes.add(code)
+            self.stored.codes.add(code)
             if self.failed is not None:
                 continue
-            self.failed = refused(code, code is function.__code__, code in self.contexts)
+            outside = function.__code__.co_freevars
+            self.failed = refused(code, code is function.__code__, code in self.contexts, outside, self.stored.into)
+            self.stored.names |= stored_attributes(code)
             if self.failed is not None and self.regions is not None and self.regions.strict:
                 raise Unkept(self.failed.reason, self.failed.site)
             if compares_objects(code):
@@ -297,11 +319,12 @@ class Capture:
 
     def converted(self, function: types.FunctionType) -> tuple[types.CodeType, dict[str, types.CellType]]:
         """The code that runs for a function, its loops and branches as calls where those may be kept; and what it calls."""
-        if self.regions is None:
+        if self.regions is None and not (needs_of(function.__code__).calls and not has_control_flow(function.__code__)):
             return function.__code__, {}
         code = convert_code(function, calls=True)
         if code is None:
-            self.regions.stays(function.__code__)
+            if self.regions is not None:
+                self.regions.stays(function.__code__)
             return function.__code__, {}
         self.codes.update(all_code(code))
         return code, {CONTROL: CELL}
@@ -329,6 +352,7 @@ class Capture:
             tensor._caller = value
             LOCAL.arguments = (*LOCAL.arguments, tensor)
             self.arrays[path] = (tensor._ir, value)
+            self.before[path] = copied(value)
             self._tensors[path] = tensor
             if self.written.overlap(value):
                 self.fail(f"reads `{path.words}`, which shares memory with an array that it has written into")
@@ -346,17 +370,49 @@ class Capture:
         if path[0] == "cell" and path[2] == "__class__" and all(map(only_for_super, self.codes)):
             self.reads[path] = value
             return value
+        sink = self.stored.filled(value, path)
+        if sink is not None:
+            return sink
+        self.met_mock |= is_mock(value) or (type(path[1]) is types.ModuleType and is_put_in(value))
         seen = self._instances.seen(value, path)
         if seen is not value or (isinstance(value, AS_THEY_ARE) and self.reads.get(path, ABSENT) is value):
             return seen
-        reason = why_not(value, path.name)
+        stored_into = path.name in self.stored.into
+        if stored_into and not isinstance(value, (type, types.ModuleType)) and not is_storable(value):
+            self.fail(*self.stored.into[path.name][:2])
+        if is_user_function(value):  # whose code may be the first to store them
+            self.stored.names.update(*map(stored_attributes, all_code(value.__code__)))
+        reason = why_not(value, path.name, self.stored.through_names)
         if reason is not None:
             self.fail(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
         elif path[0] != "attribute" or path[1] is not builtins:
             self.reads[path] = value
         if is_plain_data(value) or is_user_error(value):
             self.of_class(value)
-        return self.scope.stand_in(value, path)
+        seen = self.scope.stand_in(value, path)
+        return self.stored.attributed(value, seen, path.name) if stored_into and is_storable(value) else seen
+
+    def owner(self, method: types.MethodType) -> Any:
+        """What stands for the object of a bound method, which may store its attributes."""
+        made = self.instance(method.__self__)
+        if watched(made) is not ABSENT:
+            self.contexts.add(method.__func__.__code__)
+        return made
+
+    def takes_the_place(self, found: tuple[Store, Any]) -> bool:
+        """Whether a store puts something else in the place of an array that the code has read."""
+        store, value = found
+        path = Path(("attribute", store.holder, store.key))
+        return path in self.arrays and self._tensors.get(path) is not value
+
+    def stands(self, value: Any) -> bool:
+        """Whether a value stands for an object or a container of the user's."""
+        return self._instances.stands(value)
+
+    def of_library(self, module: types.ModuleType, name: str, value: Any) -> None:
+        """The code reads what a library has under a name: it must stand there still."""
+        if self.failed is None and vars(module).get(name, ABSENT) is value:
+            self.reads[Path(("library", module, name), words=f"{module.__name__}.{name}")] = value
 
     def generator(self, value: Any, path: Path | None) -> Any:
         """What stands for a generator of random numbers: an input."""
@@ -391,4 +447,5 @@ class Capture:
     def settle(self) -> None:
         """The user's code is done."""
         self.messages.end()
+        self.stored.settle()
         self._instances.settle()

@@ -107,7 +107,8 @@ def muted(function: Any, generators: dict[str, Any]) -> Any:
         return function
     space = {**function.__globals__, "print": silent}
     if "np.random" in own:
-        space["np"] = _Shadow(np, random=_Shadow(np.random, **_methods(own["np.random"])))
+        numpy = space["np"]
+        space["np"] = _Shadow(numpy, random=_Shadow(numpy.random, **_methods(own["np.random"])))
     if "random" in own:
         space["random"] = own["random"]
     made = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, function.__closure__)

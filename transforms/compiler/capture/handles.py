@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ....tracer.exits import leave
 from ....tracer.operand import Operand
 from ...scope import is_user_function, member
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OURS", "handle_of"]
 
+_EXITS = {"__float__": "float", "__complex__": "complex", "__array__": "array"}
 OURS = frozenset(
     ["__new__", "__init__", "__post_init__", "__setattr__", "__delattr__", "__reduce__", "__reduce_ex__", "__getstate__",
      "__setstate__", "__subclasshook__", "__set_name__", "__sizeof__", "__dir__", "__class_getitem__", "__copy__",
@@ -31,8 +33,10 @@ def handle_of(instances: Instances, obj: Any) -> Any:
     def store(self: Any, name: str, value: Any) -> None:
         if self is not handle:
             return cls.__setattr__(self, name, value)  # type: ignore[no-any-return]
-        instances.capture.fail(f"stores the attribute `{name}`")
         found = member(cls, name)
+        if instances.stores(obj, name, found, value):
+            return None
+        instances.capture.fail(f"stores the attribute `{name}`")
         if isinstance(found, property) and is_user_function(found.fset):
             instances.capture.scope.rebuild(found.fset)(self, value)
         elif type(member(cls, "__setattr__")) is types.FunctionType:
@@ -55,6 +59,8 @@ def handle_of(instances: Instances, obj: Any) -> Any:
             if self is not handle:
                 return getattr(cls, name)(self, *args, **kwargs)
             result = instances._special(obj, name)(*args, **kwargs)
+            if name in _EXITS and isinstance(result, Operand):  # C code takes a plain number
+                return leave(result, _EXITS[name])
             return bool(result) if name == "__bool__" and isinstance(result, Operand) else result
 
         return call

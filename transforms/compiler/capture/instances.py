@@ -16,12 +16,16 @@ from copy import copy as _copied
 from typing import TYPE_CHECKING, Any
 
 from ....tracer.operand import Operand
+from ....tracer.survivors import note
+from ...casting import is_cache
 from ...namespaces import type_of
 from ...scope import ABSENT, Path, is_partial, is_user_class, is_user_function, member, watched
 from .classes import Classes
 from .definitions import Definitions
 from .handles import OURS, handle_of
 from .outside import is_constant, why_not
+from .stored import Store
+from .varying import is_float
 
 if TYPE_CHECKING:
     from .capture import Capture
@@ -60,6 +64,7 @@ class Instances:
         self.classes = Classes(capture)
         self.over = False
         self._elements = 0
+        self._seen: set[Path] = set()  # attributes of objects that were read
         self._handles: dict[int, tuple[Any, Any, dict[str, Any]]] = {}  # the object, its handle, what it had at first
         self._real: dict[int, Any] = {}  # of the handle: the object
         self._words: dict[int, str] = {}
@@ -166,7 +171,7 @@ class Instances:
         """The user's object that a handle, a copy or an input stands for."""
         if id(value) in self._real:
             return self._real[id(value)]
-        value = self.capture.generators.plain(value)
+        value = self.capture.stored.plain(self.capture.generators.plain(value))
         if isinstance(value, Operand):
             caller = getattr(value, "_caller", None)
             return caller if caller is not None else value if value._node is not None else value._value
@@ -202,6 +207,7 @@ class Instances:
             if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
                 continue
             self.capture.fail(f"changes `{path.words}`, a {type(container).__name__} that it did not make", path=path)
+            note(container)
             if isinstance(container, dict):
                 plain = {k: self.plain(v) for k, v in copy.items()}
                 container.clear()
@@ -213,6 +219,7 @@ class Instances:
             if tuple(names) != elements:
                 self.capture.fail(f"changes `{path.words}`, a set that it did not make", path=path)
         for obj, name in self.stored:
+            note(obj, name)
             if isinstance(member(type(obj), name), types.MemberDescriptorType):
                 setattr(obj, name, self.plain(getattr(obj, name)))
         for obj, handle, had in self._handles.values():
@@ -220,12 +227,31 @@ class Instances:
             for name, value in list(own.items()):
                 if had.get(name, ABSENT) is not value:
                     self.capture.fail(f"stores the attribute `{name}`")
+                    note(obj, name)
                     if (plain := self.plain(value)) is not value:
                         own[name] = plain
             slots = any(vars(owner).get("__slots__") for owner in type(obj).__mro__)
             if hasattr(obj, "__dict__") and not slots and not isinstance(obj, types.SimpleNamespace):
                 with contextlib.suppress(TypeError):  # of another layout: it goes on standing for the object
                     object.__setattr__(handle, "__class__", type(obj))
+
+    def stores(self, obj: Any, name: str, found: Any, value: Any) -> bool:
+        """Note that the code stores an attribute, if it is a plain one that it has not read, or read as an array or a number.
+
+        Those are inputs, numbers from the second call on. `found` is what the class has under the name.
+        """
+        capture = self.capture
+        path = Path(("attribute", obj, name))
+        now = getattr(obj, name, None)
+        number = type(now) is int or is_float(now)  # what changes from call to call becomes an input, as others do
+        read = path in self._seen and not number and path not in capture.arrays
+        plain = found is ABSENT or isinstance(found, types.MemberDescriptorType) or not hasattr(type(found), "__set__")
+        if self.over or capture.failed is not None or read or not plain:
+            return False
+        if member(type(obj), "__setattr__") is not object.__setattr__:
+            return False
+        capture.stored.note(Store("attribute", obj, name, f"`{self._words[id(obj)]}.{name}`"), value)
+        return True
 
     # instances
     def handle(self, obj: Any, words: str = "self") -> Any:
@@ -260,6 +286,10 @@ class Instances:
             return self._special(obj, name)
         words = f"{self._words[id(obj)]}.{name}"
         path = Path(("attribute", obj, name), words=words)
+        stored = self.capture.stored.value(obj, name)
+        if stored is not ABSENT and self.capture.failed is None:
+            return stored
+        self._seen.add(path)
         own = getattr(obj, "__dict__", {})
         if isinstance(found, property):
             return self._computed(obj, found, Path(("attribute", cls, name), words=words), name)
@@ -306,6 +336,8 @@ class Instances:
     def _bound(self, obj: Any, function: Any, path: Path) -> Any:
         self._followed(function, path)
         self.capture.reads[path] = function
+        if type(function) is types.FunctionType:
+            self.capture.contexts.add(function.__code__)  # it may store attributes of the handle, which notices them
         return types.MethodType(self.capture.scope.stand_in(function), self.handle(obj))
 
     def _followed(self, function: Any, path: Path) -> None:
@@ -324,6 +356,7 @@ class Instances:
         value = self._bound(obj, found.func, Path(("attribute", found, "func"), words=name))()
         own = vars(obj)
         own[name] = self._handles[id(obj)][2][name] = self.plain(value)
+        note(obj, name)
         self.capture.postponed = True
         return value
 
@@ -336,9 +369,12 @@ class Instances:
         return self._bound(obj, found, Path(("attribute", cls, name), words=f"{self._words[id(obj)]}.{name}"))
 
     def _unfollowed(self, obj: Any, name: str, reason: str) -> Any:
-        if not self.over:
-            self.capture.fail(reason)
-        return getattr(obj, name)
+        if self.over:
+            return getattr(obj, name)
+        self.capture.fail(reason)  # first: what the code has stored until now is stored then
+        value = getattr(obj, name)
+        cached = isinstance(value, types.MethodType) and is_cache(value.__func__)
+        return self.capture.scope.stand_in(value) if cached else value  # a cache holds nothing traced
 
 
 class _Super:

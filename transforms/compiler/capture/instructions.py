@@ -5,12 +5,13 @@ from __future__ import annotations
 import dis
 import functools
 import types
+from collections.abc import Container
 from typing import Any
 
 from ....tracer.site import Site
 from ..failure import Failure
 
-__all__ = ["compares_objects", "only_for_super", "refused"]
+__all__ = ["compares_objects", "only_filled", "only_for_super", "reads_of_others", "refused", "stored_attributes"]
 
 _STORES = {
     "STORE_GLOBAL": "writes the global `{}`", "DELETE_GLOBAL": "deletes the global `{}`",
@@ -27,8 +28,14 @@ def instructions(code: types.CodeType) -> tuple[dis.Instruction, ...]:
     return tuple(dis.get_instructions(code))
 
 
-def refused(code: types.CodeType, own: bool, method: bool) -> Failure | None:
-    """What a capture could not notice; `own` tells the function from those in it, `method` that it may store into `self`."""
+def refused(
+    code: types.CodeType, own: bool, method: bool, outside: tuple[str, ...] = (), into: dict[str, Failure] | None = None
+) -> Failure | None:
+    """What a capture could not notice; `own` tells the function from those in it, `method` that it may store into `self`.
+
+    `into` gets the names of the variables and attributes from outside whose attributes are stored, and what to say of it: the
+    capture looks at what they are when they are read. `outside` are the free variables of the function.
+    """
     found = instructions(code)
     for k, i in enumerate(found):
         words = _STORES.get(i.opname)
@@ -36,8 +43,16 @@ def refused(code: types.CodeType, own: bool, method: bool) -> Failure | None:
             words = words or "uses `{}`"
         if i.opname == "LOAD_ATTR" and i.argval in _PARTS:
             words = "reads `{}`"
+        if i.opname == "LOAD_ATTR" and i.argval == "__class__" and _asks_a_value(code, found[k - 1]):
+            words = "reads `{}`, which is that of a Tensor where a value is traced; type(x) is known"
         if i.opname == "STORE_ATTR" and method and _into(found, k) == code.co_varnames[0]:
             words = None
+        if i.opname == "STORE_ATTR" and words is not None and into is not None:
+            holder = _holder(found, k, outside, code.co_varnames[0] if method else None)
+            if holder is not None:
+                line = i.positions.lineno if i.positions and i.positions.lineno else code.co_firstlineno
+                into.setdefault(holder, Failure(words.format(i.argval), Site(code, i.offset, line)))
+                words = None
         if i.opname == "STORE_DEREF" and own and i.argval in code.co_freevars:
             words = "writes the enclosing variable `{}`"
         if words is not None:
@@ -46,14 +61,80 @@ def refused(code: types.CodeType, own: bool, method: bool) -> Failure | None:
     return None
 
 
+def _asks_a_value(code: types.CodeType, loaded: dis.Instruction) -> bool:
+    """Whether the class of a local value is asked for, which may be a number, and not that of `self`."""
+    local = loaded.opname.startswith("LOAD_FAST") and loaded.argval != (code.co_varnames or ("",))[0]
+    return local and code.co_filename != "<string>"
+
+
 def _into(found: tuple[dis.Instruction, ...], k: int) -> Any:
-    """The variable whose attribute instruction `k` stores: what was loaded last, or before `self.n += 1` began."""
+    """The variable whose attribute instruction `k` stores."""
+    loaded = found[_loaded(found, k)].argval
+    return loaded[-1] if isinstance(loaded, tuple) and loaded else loaded
+
+
+def _loaded(found: tuple[dis.Instruction, ...], k: int) -> int:
+    """Where what instruction `k` stores into was loaded: just before it, or before `self.n += 1` began."""
     if found[k - 1].opname == "SWAP":
         name = found[k].argval
         reads = (j for j in range(k - 1, 1, -1) if found[j].argval == name and found[j - 1].opname == "COPY")
         k = next(reads, 1) - 1
-    loaded = found[k - 1].argval
-    return loaded[-1] if isinstance(loaded, tuple) and loaded else loaded
+    return k - 1
+
+
+def _holder(found: tuple[dis.Instruction, ...], k: int, outside: tuple[str, ...], first: str | None) -> str | None:
+    """The name by which what instruction `k` stores into was read, of things from outside: `f`, `c` of `self.b.c`."""
+    last = j = _loaded(found, k)
+    while j > 0 and found[j].opname == "LOAD_ATTR":
+        j -= 1
+    root = found[j]
+    if root.opname == "LOAD_GLOBAL" or (root.opname == "LOAD_DEREF" and root.argval in outside):
+        return str(found[last].argval)
+    if j < last and root.opname.startswith("LOAD_FAST") and root.argval == first:
+        return str(found[last].argval)
+    return None
+
+
+@functools.lru_cache(256)
+def stored_attributes(code: types.CodeType) -> frozenset[str]:
+    """The names of the attributes that code stores."""
+    return frozenset(i.argval for i in instructions(code) if i.opname == "STORE_ATTR")
+
+
+def reads_of_others(code: types.CodeType, name: str, into: Container[str]) -> bool:
+    """Whether code reads an attribute of anything but what stands under the names `into`."""
+    found = instructions(code)
+    for k, i in enumerate(found):
+        if i.argval == name and i.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
+            before = found[k - 1] if found[k - 1].opname != "COPY" else found[k - 2]
+            if before.argval not in into:
+                return True
+    return False
+
+
+_LISTS = ("append", "extend", "insert", "appendleft")
+
+
+@functools.lru_cache(256)
+def only_filled(code: types.CodeType, name: str) -> tuple[bool, bool]:
+    """Whether code does nothing with what stands under a name but `n.append(v)`, `n[k] = v` and the like; and whether it does.
+
+    The name is that of a global, of an enclosing variable, or of an attribute.
+    """
+    found, fills = instructions(code), False
+    for k, i in enumerate(found):
+        if i.argval != name or i.opname not in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_ATTR", "LOAD_METHOD"):
+            continue
+        after = found[k + 1 : k + 3]
+        called = after and after[0].opname in ("LOAD_ATTR", "LOAD_METHOD") and after[0].argval in _LISTS
+        simple = len(after) == 2 and after[0].opname in ("LOAD_CONST", "LOAD_GLOBAL", "LOAD_DEREF") + _LOCALS
+        if not called and not (simple and after[1].opname == "STORE_SUBSCR"):
+            return False, True
+        fills = True
+    return True, fills
+
+
+_LOCALS = ("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK", "LOAD_SMALL_INT")
 
 
 def compares_objects(code: types.CodeType) -> bool:

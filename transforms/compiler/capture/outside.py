@@ -6,6 +6,7 @@ import builtins
 import dataclasses
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,13 @@ from ...namespaces import makes_generators, may_draw
 from ...scipy_names import is_known
 from ...scope import is_user_class, is_user_function
 
-__all__ = ["generated", "is_constant", "is_plain_data", "is_user_error", "own_code", "why_not"]
+__all__ = ["generated", "is_constant", "is_mock", "is_plain_data", "is_user_error", "own_code", "why_not"]
 
 _HOUSE = __name__.partition(".")[0] + "."
 _EXACT = frozenset([bool, int, float, complex, str, bytes, type(None), type(Ellipsis), Count])
 _PURE_MODULES = frozenset(
     ["math", "cmath", "functools", "itertools", "operator", "collections", "dataclasses", "typing", "types", "enum",
-     "contextlib", "numbers", "fractions", "abc", "copy", "string", "re", "bisect", "heapq", "textwrap"]
+     "contextlib", "numbers", "fractions", "statistics", "abc", "copy", "string", "re", "bisect", "heapq", "textwrap"]
 )  # fmt: skip
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
@@ -60,6 +61,11 @@ def is_constant(value: Any) -> bool:
     )
 
 
+def is_mock(value: Any) -> bool:
+    """Whether a value is one of unittest's stand-ins, which a test takes away again."""
+    return type(value).__module__ == "unittest.mock"
+
+
 def is_plain_data(value: Any) -> bool:
     """Whether a value is a dataclass or a named tuple."""
     return isinstance(value, type) and (
@@ -79,8 +85,11 @@ def _is_block_of_ours(value: Any) -> bool:
     return str(cls.__module__).startswith(_HOUSE) and hasattr(cls, "__enter__")
 
 
-def why_not(value: Any, name: str) -> str | None:
-    """Why a value that stands under `name` cannot be part of a capture; None where it can."""
+def why_not(value: Any, name: str, stored: Callable[[str], bool] = lambda name: False) -> str | None:
+    """Why a value that stands under `name` cannot be part of a capture; None where it can.
+
+    `stored` tells of attributes of functions whether the code stores them, and so has each read of them noticed.
+    """
     if _is_block_of_ours(value):
         return None
     if isinstance(value, types.MethodType) and value.__func__ is Function.apply.__func__:  # type: ignore[attr-defined]
@@ -95,7 +104,10 @@ def why_not(value: Any, name: str) -> str | None:
             return None
         return f"uses the module `{top}`, which reaches outside the function"
     if is_user_function(value):
-        if not all(name == "__wrapped__" or is_constant(found) for name, found in vars(value).items()):
+        own = [
+            found for attribute, found in vars(value).items() if attribute != "__wrapped__" and not stored(attribute)
+        ]
+        if not all(map(is_constant, own)):
             return f"calls `{name}`, a function with attributes of its own"
         return None
     if isinstance(value, (types.BuiltinFunctionType, type)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,12 @@ from ..effects import has_effects
 from ..text.reuse import ufunc_of
 from .generators import left_another_state, modules_of
 
-__all__ = ["OverlapError", "Written", "left_otherwise", "reads_other_strides", "returned", "wrote_nothing"]
+__all__ = [
+    "OverlapError", "Written", "left_otherwise", "reads_other_strides", "returned", "writes_unasked", "wrote_nothing",
+]  # fmt: skip
 
+
+Arrays = tuple[tuple[Sequence[Any], dict[str, Any]], dict[str, Any]]  # arguments, and what stands outside by its name
 
 _BY_ELEMENT = frozenset(["index_set", "getitem", "size_of", "shape_of", "count_of"])
 
@@ -111,22 +116,49 @@ def returned(written: Written, leaf: Any) -> Any:
         return replay(view._replace(base=wrap(view.base._caller)))
 
 
+def writes_unasked(entry: Any, before: Arrays, after: Arrays) -> str | None:
+    """Which array a text changed that its signature does not say it writes into.
+
+    `before` and `after` are the arguments, and what stands outside the function, as they were and as the text left them.
+    """
+    signature, raw = entry.specialisation.signature, entry.specialisation.raw
+    given = list(zip(signature.arguments_named, signature.trees, _in_order(before), _in_order(after), strict=True))
+    inputs = (
+        raw.inputs[len(raw.inputs) - len(signature.extras) :] if signature.writes else [None] * len(signature.extras)
+    )
+    given += [(name, v, before[1][name], after[1][name]) for name, v in zip(signature.extras, inputs, strict=True)]
+    for name, tree, old, new in given:
+        for leaf, was, now in zip(*[flatten_row(one)[0] for one in (tree, old, new)], strict=True):
+            asked = any(leaf is v for v in signature.writes)
+            if type(was) is np.ndarray and not asked and difference(now, was) is not None:
+                return f"it writes into `{name}`, which it was not known to do"
+    return None
+
+
+def _in_order(given: Arrays) -> list[Any]:
+    (args, kwargs), _ = given
+    return [*args, *kwargs.values()]
+
+
 def left_otherwise(
-    entry: Any, copies: tuple[list[Any], dict[str, Any]], outside: dict[str, Any], inputs: Any
+    entry: Any, copies: tuple[list[Any], dict[str, Any]], outside: dict[str, Any], inputs: Any, stood: dict[str, Any]
 ) -> str | None:
-    """How generators, and arrays that the text wrote, differ from what eager left, `inputs` and what stands outside now."""
+    """How generators, and arrays that the text wrote, differ from what eager left: `inputs`, and what stood outside before."""
     graphs = [one.raw for one in getattr(entry.specialisation, "given", [entry.specialisation])]
     if any(map(has_effects, graphs)):
-        now = entry.outside(afterwards=True) | modules_of(*graphs)
+        now = stood | modules_of(*graphs)
         left = flatten_row([copies[0], list(copies[1].values()), [outside[name] for name in now]])[0]
         if any(map(left_another_state, left, flatten_row([inputs.values, list(now.values())])[0])):
             return "it leaves a generator of random numbers in another state"
-    if not entry.specialisation.signature.writes:
-        return None
-    found = [_arrays([*copies[0], *copies[1].values()]), _arrays(list(outside.values()))]
-    expected = [_arrays(inputs.values), _arrays(list(entry.outside(afterwards=True).values()))]
-    problem = difference(found, expected, entry.specialisation.eps)
+    found = (*_arrays([*copies[0], *copies[1].values()]), *_arrays(list(outside.values())))
+    expected = (*_arrays(inputs.values), *_arrays(list(stood.values())))
+    # a copy may have other strides
+    problem = difference(_packed(found), _packed(expected), entry.specialisation.eps)
     return problem and f"of the arrays that it writes into, {problem}"
+
+
+def _packed(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([np.array(a, order="C") for a in arrays])
 
 
 def wrote_nothing(error: Exception, specialisation: Any) -> bool:

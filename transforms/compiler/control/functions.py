@@ -83,6 +83,7 @@ def conversion(code: types.CodeType, calls: bool = False) -> Conversion:
 @functools.lru_cache(maxsize=1024)
 def _conversion(code: types.CodeType, _filename: str) -> Conversion:
     from .convert import Fresh, Keep, convert_tree, lines_of_helpers  # gast is slow to load, and needed only here
+    from .matches import ask_by_isinstance
     from .source import NoSource, code_of, tree_of
 
     asks = _names(code) & _OF_FRAMES
@@ -92,6 +93,7 @@ def _conversion(code: types.CodeType, _filename: str) -> Conversion:
         keep: dict[tuple[int, int], str] = {}
         while True:
             tree = tree_of(code)
+            ask_by_isinstance(tree)
             helpers: set[str] = set()
             lines = lines_of_helpers(tree)
             try:

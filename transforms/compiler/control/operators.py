@@ -248,11 +248,17 @@ def call(f: Any) -> Any:
     """What a call of `f` runs: f, unless a region is being traced."""
     regions = _regions()
     if regions is None:
-        return f
+        return callee(f)
     seen = regions.call(f)
     if seen is not NotImplemented:
         return seen
     return _of_builtin(f, regions)
+
+
+def callee(f: Any) -> Any:
+    """What a call of `f` runs in the scope that holds now."""
+    recorder = LOCAL.recorder
+    return f if recorder is None else recorder.scope.callee(f)
 
 
 _BUILTINS = {
@@ -265,12 +271,12 @@ def _of_builtin(f: Any, regions: Any) -> Any:
     """A builtin that regions may give another meaning, with Python's own where they do not."""
     name = _BUILTINS.get(id(f))
     if name is None:
-        return f
+        return callee(f)
     ask = getattr(regions, name)
 
     def ours(*args: Any, **options: Any) -> Any:
         seen = ask(*args, **options)
-        return f(*args, **options) if seen is NotImplemented else seen
+        return callee(f)(*args, **options) if seen is NotImplemented else seen
 
     return ours
 

@@ -27,17 +27,19 @@ class NoSource(Exception):
     """Why there is no tree of a function."""
 
 
-def tree_of(code: types.CodeType) -> Any:
+def tree_of(code: types.CodeType, asserts: bool = False) -> Any:
     """The gast node (FunctionDef or Lambda) of a code object, with the lines of its file and without decorators.
 
-    Raises NoSource where there is no source, or where it compiles to something else: the file has changed since.
+    Raises NoSource where there is no source, or where it compiles to something else: the file has changed since. With
+    `asserts`, code whose assertions pytest has rewritten is taken for its source.
     """
     for plain in _candidates(code):
         tree = gast.ast_to_gast(plain)
         if isinstance(tree, gast.FunctionDef):
             tree.decorator_list, tree.type_params = [], []
         try:
-            same = _alike(code_of(tree, code, ()), code)
+            made = code_of(tree, code, ())
+            same = _alike(made, code) or (asserts and _differs_by_asserts(made, code))
         except SyntaxError:  # its closure is not what it seems
             continue
         if same:
@@ -94,7 +96,11 @@ def _candidates(code: types.CodeType) -> Iterator[Any]:
 def _trees(code: types.CodeType) -> Iterator[ast.AST]:
     """The source of a function as `inspect` cuts it out, and that of its whole file."""
     try:
-        lines, start = inspect.getsourcelines(code)
+        start = code.co_firstlineno
+        lines = linecache.getlines(code.co_filename)  # quicker than by way of the module, which inspect looks for
+        lines = inspect.getblock(lines[start - 1 :]) if start <= len(lines) else []
+        if not lines:
+            lines, start = inspect.getsourcelines(code)
     except (OSError, TypeError, IndentationError, SyntaxError, RecursionError):
         raise NoSource("it has no source") from None
     text, shift = "".join(lines), start - 1
@@ -139,6 +145,24 @@ def _alike(made: types.CodeType, real: types.CodeType) -> bool:
         elif x[::2] != y[::2] or type(x[1]) is not type(y[1]) or repr(x[1]) != repr(y[1]):
             return False
     return True
+
+
+def _differs_by_asserts(made: types.CodeType, real: types.CodeType) -> bool:
+    """Whether pytest has put its own statements into a function, in place of assertions, and all else is the same."""
+    if not any("@pytest_ar" in c.co_names for c in (real, *_inner(real))):
+        return False
+    counts = ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_freevars")
+    if any(getattr(made, part) != getattr(real, part) for part in counts):
+        return False
+    names = {n for c in (made, *_inner(made)) for n in (*c.co_varnames, *c.co_names)}
+    return names <= {n for c in (real, *_inner(real)) for n in (*c.co_varnames, *c.co_names)} | {"AssertionError"}
+
+
+def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield const
+            yield from _inner(const)
 
 
 # Which of these stand in a call depends on what its module imports. RESUME has the line where a definition begins.

@@ -232,6 +232,11 @@ class Plan:
 
     def _read(self, path: Path, expect: Any) -> None:
         kind, holder, name = path
+        if kind == "library":
+            now, expected = self._now(path), self._constant(expect)
+            read = f"{self._constant(path)}.read()"
+            self._assume("library", words_for(path), "the library's own", read, f"{now} is {expected}", path)
+            return
         code = isinstance(holder, types.FunctionType) and name.startswith("__")
         now = self._now(path)
         expected = self._constant(expect)
@@ -254,7 +259,7 @@ class Plan:
             return f"{self._constant(holder)}.get({name!r})"
         if kind == "cell":
             return f"{self._constant(holder)}.cell_contents"
-        if kind == "attribute" and name.isidentifier():
+        if kind in ("attribute", "library") and name.isidentifier():
             return f"{self._constant(holder)}.{name}"
         if kind == "item":
             return f"{self._constant(holder)}[{self._constant(name)}]"

@@ -19,7 +19,7 @@ from ..failure import Failure, definition
 from ..text.signature import parameter_names
 from .guards import ANY_INT, signature_key
 
-__all__ = ["RUNTIME", "Inputs", "untransformed"]
+__all__ = ["RUNTIME", "Inputs", "copied", "untransformed", "with_copies"]
 
 RUNTIME = (float, complex, np.floating, np.complexfloating)
 
@@ -92,9 +92,7 @@ class Inputs:
 
     def copied(self) -> tuple[list[Any], dict[str, Any]]:
         """The arguments again, arrays copied with the strides and overlaps that they have."""
-        copies = iter(_copies([v for v in self.leaves if type(v) is np.ndarray]))
-        leaves = [next(copies) if type(v) is np.ndarray else v for v in self.leaves]
-        leaves = list(copies_of(dict(enumerate(leaves))).values())
+        leaves = list(copies_of(with_copies(dict(enumerate(self.leaves)))).values())
         values = list(unflatten(self.structure, leaves))
         n = len(self.args)
         return values[:n], dict(zip(self.kwargs, values[n:], strict=True))
@@ -137,6 +135,17 @@ def untransformed(function: Any) -> Any:
     while hasattr(type(function), "__gradscribe_transform__"):
         function = function.function
     return function
+
+
+def with_copies(values: dict[Any, Any]) -> dict[Any, Any]:
+    """The same values, arrays copied with the strides and overlaps that they have."""
+    copies = iter(_copies([v for v in values.values() if type(v) is np.ndarray]))
+    return {k: next(copies) if type(v) is np.ndarray else v for k, v in values.items()}
+
+
+def copied(array: Any) -> Any:
+    """A copy of one array, with the strides that it has."""
+    return _copies([array])[0]
 
 
 def _copies(arrays: list[Any]) -> list[Any]:

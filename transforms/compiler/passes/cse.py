@@ -6,7 +6,8 @@ from typing import Any
 
 from ....runtime.ir import Call, Graph
 from ..effects import is_effect
-from .rewrite import Region, is_number, key_of, may_be_view, rewrite, seen_from_outside
+from ..memory import makes_new_memory
+from .rewrite import Region, is_number, key_of, rewrite, seen_from_outside
 
 __all__ = ["common_subexpressions"]
 
@@ -22,7 +23,7 @@ def common_subexpressions(graph: Graph) -> Graph:
         key = (call.op, *[key_of(a) for a in call.args])
         first = known.setdefault(key, call)
         if first is not call and any(v in outside and not is_number(v) for v in call.outs):
-            if may_be_view(call) or any(v in outside for v in first.outs):
+            if not makes_new_memory(call) or any(v in outside for v in first.outs):
                 return None
             outside.update(first.outs)  # what others only read becomes the caller's
         if first.quiet and not call.quiet:  # this one may warn, which the user is to see

@@ -13,6 +13,8 @@ from typing import Any
 
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
 from ....runtime.regions import COND, SCAN, is_region, regions_of
+from ....runtime.rules.control import SIZES
+from ..memory import is_view
 from .rewrite import is_elementwise, key_of, seen_from_outside
 from .scans import Carry, Item, Scan, like
 
@@ -20,9 +22,6 @@ __all__ = ["residuals"]
 
 _NOT = object()
 MOST = 3  # calls in place of one stack
-_VIEWS = frozenset(["np.transpose", "np.swapaxes", "np.moveaxis", "np.expand_dims", "np.squeeze", "np.broadcast_to"])
-_BASIC = (int, slice, type(None), type(...))  # indices that give views
-_SIZES = frozenset(["shape", "size", "count"])
 
 
 def residuals(graph: Graph) -> Graph:
@@ -117,7 +116,7 @@ class _Pair:
                 given = self.outer(item.given)
                 return self.reverse.reads(given, v) if isinstance(given, Value) else given
         call = self.maker.get(v)
-        if call is None or not _is_cheap(call) or (but is not None and but.param in self.shown and not _is_view(call)):
+        if call is None or not _is_cheap(call) or (but is not None and but.param in self.shown and not is_view(call)):
             return _NOT
         found = {w: self.find(w, again, but) for w in call.reads}
         if len(again) == MOST or any(w is _NOT for w in found.values()):
@@ -159,7 +158,7 @@ class _Pair:
                 break
             v = same[0]
         sizes = [call for call in self.reverse.calls if item.param in call.reads]
-        if any(call.op.path not in _SIZES for call in sizes):
+        if any(call.op not in SIZES for call in sizes):
             return _NOT
         self.reverse.calls = [call for call in self.reverse.calls if call not in sizes]
         self.reverse.replace({call.outs[0]: _size(call, form[2]) for call in sizes})
@@ -172,7 +171,7 @@ def _is_measured(graph: Graph, v: Value) -> bool:
         return False
     for call in [call for call in graph.calls if v in call.reads]:
         if not is_region(call):
-            if call.op.path not in _SIZES:
+            if call.op not in SIZES:
                 return False
             continue
         given_on = call.args[2] if call.op is COND else call.args[3]
@@ -194,13 +193,5 @@ def _size(call: Call, shape: tuple[int, ...]) -> Any:
 
 def _is_cheap(call: Call) -> bool:
     """Whether a call makes a view, a number of Python or a sign, and so does not raise where it has not before."""
-    counted = call.op.title in ("Add", "Sub", "Mul") or call.op.path in _SIZES
-    return _is_view(call) or call.op.title == "Neg" or (counted and call.outs[0].type.kind == "python")
-
-
-def _is_view(call: Call) -> bool:
-    """Whether a call makes a view of what it reads, or a number of it."""
-    if call.op.path != "operator.getitem":
-        return call.op.path in _VIEWS
-    parts = call.args[1] if type(call.args[1]) is tuple else (call.args[1],)
-    return all(v.type.kind == "python" if isinstance(v, Value) else isinstance(v, _BASIC) for v in parts)
+    counted = call.op.title in ("Add", "Sub", "Mul") or call.op in SIZES
+    return is_view(call) or call.op.title == "Neg" or (counted and call.outs[0].type.kind == "python")

@@ -9,9 +9,9 @@ import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
 from ....runtime.regions import Branch, Loop, is_region
-from ....runtime.user_ops import is_users
+from ..memory import shares_with
 
-__all__ = ["Region", "is_elementwise", "is_number", "key_of", "may_be_view", "rewrite", "seen_from_outside"]
+__all__ = ["Region", "is_elementwise", "is_number", "key_of", "rewrite", "seen_from_outside"]
 
 
 class Region(Graph):
@@ -100,29 +100,12 @@ def seen_from_outside(graph: Graph, outputs: Any = None) -> set[Value]:
     found: set[Value] = set(values_in(graph.outputs if outputs is None else outputs))
     for call in reversed(graph.calls):
         passed = [v for v in call.outs if v in found]
-        if passed and may_be_view(call):
+        if passed:
             lists = any(v.element is not None for v in passed)
-            found.update(v for v in call.reads if not is_number(v) and (lists or not is_number(v.element)))
+            found.update(v for v in shares_with(call) if not is_number(v) and (lists or not is_number(v.element)))
     return found
 
 
 def is_number(v: Value | None) -> bool:
     """Whether a value is a number, which has no memory that another could be a view of."""
     return v is not None and v.type.kind in ("python", "scalar") and v.type.dtype != object
-
-
-def may_be_view(call: Call) -> bool:
-    """Whether a result may lie in the memory of an argument."""
-    op = call.op
-    return (
-        is_region(call)
-        or is_users(op)
-        or not (
-            isinstance(op.fn, np.ufunc)
-            or op.may_raise  # numpy.linalg
-            or op.infix is not None
-            or op.fresh
-            or op.path == "np.where"
-            or op.kind.value in ("reduction", "creation", "bilinear")
-        )
-    )

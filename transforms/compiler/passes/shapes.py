@@ -8,13 +8,11 @@ from ....runtime.ir import Call, Graph, Value, values_in
 from ....runtime.ops import Kind
 from ....runtime.regions import SCAN
 from ....runtime.registry import require
-from ....runtime.rules.control import count_of
+from ....runtime.rules.control import SIZES, count_of
 from ..text.naming import name_values
 from .rewrite import is_elementwise, rewrite
 
 __all__ = ["shapes"]
-
-_READING = frozenset(["shape", "size", "count"])
 
 
 def shapes(graph: Graph) -> Graph:
@@ -22,7 +20,7 @@ def shapes(graph: Graph) -> Graph:
     maker: dict[Value, Call] = {}
     sizes: dict[Value, tuple[Value, frozenset[int]]] = {}  # a product of sizes -> of which value, which axes
 
-    if not any(call.op.path in _READING for call in graph.calls):
+    if not any(call.op in SIZES for call in graph.calls):
         return graph
     named = set(name_values(graph, dict.fromkeys(graph.inputs, "")))
     starts = _starts(graph)
@@ -44,7 +42,7 @@ def shapes(graph: Graph) -> Graph:
         for out in call.outs:
             maker[out] = call
         out = call.outs[0]
-        if call.op.path in _READING and isinstance(call.args[0], Value):
+        if call.op in SIZES and isinstance(call.args[0], Value):
             v = root(call.args[0])
             if call.op.path == "size":
                 sizes[out] = (v, frozenset([int(call.args[1])]))
@@ -64,9 +62,7 @@ def shapes(graph: Graph) -> Graph:
 
 def _starts(graph: Graph) -> dict[Value, Value]:
     """Of loops of which nobody asks more than shapes: for what they leave, what it starts from, which has the same."""
-    asked = {v for call in graph.calls if call.op.path not in _READING for v in call.reads} | set(
-        values_in(graph.outputs)
-    )
+    asked = {v for call in graph.calls if call.op not in SIZES for v in call.reads} | set(values_in(graph.outputs))
     found: dict[Value, Value] = {}
     for call in graph.calls:
         if call.op is SCAN and asked.isdisjoint(call.outs):

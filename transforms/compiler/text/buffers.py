@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.ops import Kind
 from ....runtime.regions import COND, SCAN
+from ..memory import makes_new_memory
 from ..passes.scans import Carry, Scan
-from .reuse import is_apart, is_fresh, last_writers
+from .reuse import is_apart, last_writers
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -38,12 +40,15 @@ def is_own(emitter: Emitter, v: Any, reader: Call | None = None) -> bool:
     if v not in emitter.maker:
         return v in emitter.own
     maker = emitter.maker[v]
-    if not emitter.steady and maker.op.path in _IN_C_ORDER:
+    if not emitter.steady and _is_filled(maker):
         return True
     return _gives_own(maker, v, lambda u: is_own(emitter, u), emitter.steady)
 
 
-_IN_C_ORDER = frozenset(["np.zeros", "np.ones", "np.full"])
+def _is_filled(call: Call) -> bool:
+    """Whether a call makes an array of a shape and numbers, which lies in C order whatever was given."""
+    of_arrays = any(v.type.kind == "array" for v in call.reads)
+    return call.op.kind is Kind.creation and makes_new_memory(call) and not of_arrays
 
 
 def _kept_own(scan: Scan, begins: Callable[[Value], bool], steady: bool) -> set[Value]:
@@ -98,7 +103,7 @@ def _gives_own(maker: Call, v: Value, given: Callable[[Value], bool], steady: bo
         scan = Scan(maker)
         return k < len(scan.carry) and scan.carry[k].param in _kept_own(scan, given, steady)
     if steady:
-        return is_fresh(maker)
+        return makes_new_memory(maker)
     first = maker.args[0] if maker.args else None
     adds = maker.op.infix == "+" or maker.op.consuming is not None
     return adds and isinstance(first, Value) and first.type == v.type and given(first)

@@ -16,7 +16,15 @@ _WIDTH = 78  # of a docstring's first line, which stands behind four blanks and 
 
 
 def specialised_to(signature: Signature, graph: Graph) -> str:
-    """The docstring: what the text is specialised to, parameters of one kind together."""
+    """The docstring: what the text is specialised to, parameters of one kind together, and what is stored after the call."""
+    docstring = _specialised_to(signature, graph)
+    if signature.stores:
+        said = _listed("The last result is stored after the call: ", list(signature.stores))
+        docstring = docstring.rstrip() + "\n\n    " + "\n    ".join(textwrap.wrap(said, 84)) + "\n    "
+    return docstring
+
+
+def _specialised_to(signature: Signature, graph: Graph) -> str:
     kinds: dict[str, list[str]] = {}
     for name, tree in zip(signature.arguments_named, signature.trees, strict=True):
         kinds.setdefault(describe(tree), []).append(name)

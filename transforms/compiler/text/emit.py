@@ -10,6 +10,8 @@ import numpy as np
 
 from ....runtime.ir import Call, Graph, Value, values_in
 from ....runtime.regions import SCAN, is_region
+from ....runtime.rules.control import SIZES
+from ..memory import makes_new_memory
 from ..passes.dead_code import dead_code
 from .blocks import assign, mentions
 from .boundary import arguments_of, result_of, unpacking_of
@@ -25,7 +27,7 @@ from .order import Order
 from .printer import note, to_source
 from .region import changed, is_deferred, is_read_once, put_on_stacks, variables_for
 from .release import released
-from .reuse import is_fresh, last_writers, reads_first, reused
+from .reuse import last_writers, reads_first, reused
 from .sections import in_sections
 from .signature import Signature
 from .signs import with_sign
@@ -41,10 +43,10 @@ from .widths import width, width_around
 __all__ = ["Emitter", "emit", "printed"]
 
 _IMPORTS = {
-    "math": "import math\n", "random": "import random\n", "np": "import numpy as np\n",
+    "cmath": "import cmath\n", "math": "import math\n", "random": "import random\n",
+    "statistics": "import statistics\n", "np": "import numpy as np\n",
     "scipy.linalg": "import scipy.linalg\n", "scipy.special": "import scipy.special\n",
 }  # fmt: skip
-_FRESH = frozenset(["elementwise", "bilinear", "reduction", "creation"])
 
 
 def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
@@ -61,7 +63,7 @@ def printed(tree: Any) -> str:
         if isinstance(node, gast.Attribute) and isinstance(node.value, gast.Name)
     }
     imports = [line for root, line in _IMPORTS.items() if root in used]
-    own = len(used & {"math", "random"})  # of the standard library
+    own = len(used & {"cmath", "math", "random", "statistics"})  # of the standard library
     if own and len(imports) > own:
         imports.insert(own, "\n")
     imports += imports_of_users(used)
@@ -261,7 +263,7 @@ class Emitter:
 
     def folds(self, call: Call, out: Value, tree: Any) -> bool:
         """Whether a value is written inside the one expression that uses it."""
-        if call.op.path in ("shape", "size", "count"):
+        if call.op in SIZES:
             return True  # x.shape costs nothing and says what it is
         if out in self.outputs and self.uses[out] == 2 and call.op.n_out == 1:
             return is_deferred(self, call, tree)
@@ -371,7 +373,7 @@ class Emitter:
             return v in self.own
         if not maker.op.inline and call.outs[0].type != v.type:
             return False  # a copy would lie in memory in another order
-        return maker.op.inline or maker.op.kind.value in _FRESH or is_fresh(maker)
+        return makes_new_memory(maker)
 
     def is_last(self, v: Value, call: Call) -> bool:
         """Whether a call is the last to read an array, in the graph and in the text, and nothing shares its memory."""

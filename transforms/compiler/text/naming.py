@@ -18,7 +18,8 @@ from ....tracer.site import Site
 
 __all__ = ["Cotangents", "Names", "function_name", "line_text", "name_values", "parse_code", "span_of"]
 
-_RESERVED = frozenset([*dir(builtins), *keyword.kwlist, *keyword.softkwlist, "np", "scipy", "_"])
+_MODULES = ("np", "scipy", "math", "cmath", "statistics")  # that generated text imports
+_RESERVED = frozenset([*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *_MODULES, "_"])
 
 # What generated text may call: literals, guards, and the bodies of our own ops.
 _WRITTEN = frozenset(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection
 
 from ....runtime.ir import Call, Graph, Value, map_values, values_in
-from ..passes.rewrite import may_be_view
+from ..memory import makes_new_memory
 
 __all__ = ["recomputed"]
 
@@ -72,7 +72,7 @@ def _recipes(graph: Graph, loop: list[Call], large: Collection[Call]) -> dict[Va
 
     def is_kept(v: Value) -> bool:
         others = [call for call in readers[v] if call not in inside]
-        return v in outputs or any(call.quiet or may_be_view(call) for call in others)
+        return v in outputs or any(call.quiet or not makes_new_memory(call) for call in others)
 
     def collect(v: Value, recipe: dict[Call, None]) -> bool:
         """Whether a value is there in any case, or follows from such with the calls of `recipe`."""

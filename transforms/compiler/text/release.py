@@ -10,7 +10,7 @@ import gast
 
 from ....runtime.ir import Call, Value
 from ....runtime.regions import is_region
-from ..passes.rewrite import may_be_view
+from ..memory import makes_new_memory, shares_with
 from .blocks import Block
 from .forks import Fork
 from .layout import WIDTH
@@ -90,10 +90,10 @@ class _Memory:
                 elif is_region(call):
                     held = frozenset([v]) if v.type.kind == "array" else frozenset[Value]()
                     self.of[v] = held.union(*[self.of.get(r, ()) for r in call.reads])
-                elif may_be_view(call) and call.op.path != "np.copy":
-                    self.of[v] = frozenset().union(*[self.of.get(r, ()) for r in call.reads])
-                else:
+                elif makes_new_memory(call):
                     self.of[v] = frozenset([v]) if v.type.kind == "array" else frozenset()
+                else:
+                    self.of[v] = frozenset().union(*[self.of.get(r, ()) for r in shares_with(call)])
         self.roots: dict[str, set[Value]] = {}
         for v, values in self.of.items():
             name = self.called(v)

@@ -11,10 +11,11 @@ import numpy as np
 from ....runtime.ir import Call, Graph, Value, values_in
 from ....runtime.ops import Op
 from ....runtime.regions import SCAN, is_region
-from ....runtime.user_ops import is_users
+from ....runtime.rules.control import SIZES
+from ..memory import makes_new_memory, shares_with
 from ..passes.rewrite import key_of
 
-__all__ = ["is_apart", "is_dense", "is_fresh", "last_writers", "reads_first", "reused", "ufunc_of"]
+__all__ = ["is_apart", "is_dense", "last_writers", "reads_first", "reused", "ufunc_of"]
 
 LARGE = 1 << 16  # bytes; below, a new array costs less than the keyword `out=`
 
@@ -31,12 +32,11 @@ def reused(graph: Graph, given: Collection[Value] = (), own: Collection[Value] =
     last: dict[Value, Call] = {}
     shown = set(values_in(graph.outputs))  # and what others may be views of
     for call in graph.calls:
-        if call.op.path in _OF_SHAPES:
+        if call.op in SIZES:
             continue
-        for v in values_in(call.args[1:]) if call.op.path == "store" else call.reads:
-            last[v] = call
-            if not makes_new_memory(call):
-                shown.add(v)
+        stored = list(values_in(call.args[1:])) if call.op.path == "store" else None
+        last.update(dict.fromkeys(call.reads if stored is None else stored, call))
+        shown.update(shares_with(call) if stored is None else stored)
     maker = {v: call for call in graph.calls for v in call.outs}
     results = set(values_in(graph.outputs))
     found: dict[Call, Value] = {}
@@ -46,7 +46,7 @@ def reused(graph: Graph, given: Collection[Value] = (), own: Collection[Value] =
             continue
         (out,) = call.outs
         for v in call.reads:
-            fresh = is_fresh(maker[v]) if v in maker else v in own or (v in given and out.over is v)
+            fresh = makes_new_memory(maker[v]) if v in maker else v in own or (v in given and out.over is v)
             dead = fresh and v not in shown and last[v] is call
             added = v in own and out in results and bool(call.backward) and call.op.infix == "+"
             worth = added or out.over is v or math.prod(v.type.shape) * v.type.dtype.itemsize >= LARGE
@@ -93,7 +93,7 @@ def last_writers(graph: Graph) -> dict[Value, Call]:
 
 def is_apart(call: Call) -> bool:
     """Whether the results of a call stay what they are when its arguments are written over."""
-    return _is_number_of(call) or call.op.path in _OF_SHAPES or makes_new_memory(call)
+    return _is_number_of(call) or makes_new_memory(call)
 
 
 def _is_number_of(call: Call) -> bool:
@@ -107,25 +107,6 @@ def ufunc_of(op: Op) -> np.ufunc | None:
     if op.infix is not None and op.infix != "**":
         fn = getattr(np, op.path.removeprefix("np."), None)
     return fn if isinstance(fn, np.ufunc) and fn.signature is None else None
-
-
-def makes_new_memory(call: Call) -> bool:
-    """Whether the results of a call share memory with nothing else."""
-    op = call.op
-    if ufunc_of(op) is not None:
-        return True
-    may_be_view = op.inline or op.path in _MAY_BE_VIEWS or is_users(op)
-    return not may_be_view and op.kind.value in ("elementwise", "bilinear", "reduction")
-
-
-_MAY_BE_VIEWS = frozenset(["np.einsum", "np.nan_to_num"])
-_OF_SHAPES = frozenset(["shape", "size", "count"])
-_FILLED = frozenset(["np.zeros", "np.ones", "np.full", "np.empty", "np.zeros_like", "np.ones_like", "np.full_like"])
-
-
-def is_fresh(call: Call) -> bool:
-    """Whether what a call gives lies in memory of its own."""
-    return makes_new_memory(call) or call.op.path in _FILLED or call.op.fresh
 
 
 def is_dense(v: Value) -> bool:

@@ -12,10 +12,12 @@ import gast
 import numpy as np
 
 from ....runtime.ir import Call, Graph, Type, Value, values_in
+from ....runtime.memory import NEW
 from ....runtime.ops import Kind, Op
 from ....runtime.registry import require
 from ..effects import stays
-from ..passes.rewrite import may_be_view, rewrite
+from ..memory import shares_with
+from ..passes.rewrite import rewrite
 from .inlining import name_tree
 from .signature import Signature
 from .signs import with_sign
@@ -31,7 +33,7 @@ def _store_into(x: Any, index: Any, value: Any) -> None:
     x[index] = value
 
 
-STORE = Op(_store_into, "x, index, value", Kind.opaque, path="store", may_raise=True, effect=True)
+STORE = Op(_store_into, "x, index, value", Kind.opaque, path="store", may_raise=True, effect=True, memory=NEW)
 _IN_PLACE = (gast.Add, gast.Sub, gast.Mult, gast.Div)
 
 
@@ -154,7 +156,7 @@ def _apart(calls: list[Call], stores: list[Call], written: set[Value]) -> list[C
     """Several writes, each of a value that no earlier one of them changes."""
     shown = set(written)
     for call in calls:
-        if may_be_view(call) and call.op.path != "np.copy" and not shown.isdisjoint(call.reads):
+        if not shown.isdisjoint(shares_with(call)):
             shown.update(call.outs)
     made: list[Call] = []
     copies: list[Call] = []

@@ -11,6 +11,7 @@ import math
 from typing import Any, NamedTuple
 
 from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.rules.control import SIZES
 from .recompute import recomputed
 from .reuse import ufunc_of
 
@@ -21,7 +22,6 @@ LENGTH = 1 << 15  # elements of a tile
 LANES = 64  # elements that the widest loop of a ufunc takes at once
 LONG = 6  # calls of a chain that pays for its loop
 
-_OF_SHAPES = frozenset(["shape", "size", "count"])
 _CHOICES = frozenset(["np.where"])
 
 
@@ -90,7 +90,7 @@ def _shapes_of_inputs(graph: Graph) -> Graph:
     of: dict[Value, Value] = {}
     calls = []
     for call in graph.calls:
-        if call.op.path in _OF_SHAPES and call.args[0] in of:
+        if call.op in SIZES and call.args[0] in of:
             call = call.with_args((of[call.args[0]], *call.args[1:]))
         elif _is_large(call):
             (out,) = call.outs

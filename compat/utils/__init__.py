@@ -1,0 +1,7 @@
+"""PyTorch's `torch.utils`, as far as it is here: `gs.utils.checkpoint`."""
+
+from __future__ import annotations
+
+from ...tracer import checkpoint
+
+__all__ = ["checkpoint"]

@@ -1,0 +1,244 @@
+"""What outlives its transform: traced values that user code stored become plain numbers and arrays when it ends.
+
+The hooks of the scope note where code stores something that it may not have made itself: an item, an attribute, a variable
+of an enclosing function, a global. What a library kept stays a Tensor, but of an era that is over (`is_ended`).
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from ..runtime.errors import GradientLossError
+from .exits import is_ended
+from .losses import running
+from .modes import LOCAL, Era
+from .operand import Operand, levels_of
+from .site import blame
+
+__all__ = ["note", "note_appended", "remembered"]
+
+_ALL = object()  # every place of a holder
+_REMEMBERED = 10_000  # entries of dicts that were stored under traced keys; the oldest are forgotten
+_memos: dict[tuple[int, Any], Any] = {}
+
+
+def note(holder: Any, key: Any = _ALL) -> None:
+    """Remember that something was stored in `holder` under `key`: an item, or the attribute of an object."""
+    era = running()
+    if era is None:
+        return
+    entry = era.stored.get(id(holder))
+    if entry is None:
+        entry = era.stored[id(holder)] = [holder, set()]
+    if entry[1] is _ALL:
+        return
+    if key is _ALL or type(entry[1]) is int or isinstance(key, (Operand, slice)):
+        entry[1] = _ALL
+        return
+    try:
+        entry[1].add(key)
+    except TypeError:  # no key that can be remembered
+        entry[1] = _ALL
+
+
+def note_appended(holder: Any, start: int) -> None:
+    """Remember that a list grows from `start` on."""
+    era = running()
+    if era is None:
+        return
+    entry = era.stored.get(id(holder))
+    if entry is None:
+        era.stored[id(holder)] = [holder, start]
+    elif type(entry[1]) is int:
+        entry[1] = min(entry[1], start)
+    else:
+        entry[1] = _ALL
+
+
+def remembered(holder: Any, key: Operand, value: Any) -> Any:
+    """Return what a dict has under a traced key, unless an earlier transform stored it there as a function of its key.
+
+    That is a cache of the user's own: the number is right and has no gradient. Raises GradientLossError.
+    """
+    if key._node is not None and LOCAL.grad and not isinstance(value, Operand):
+        found = _memos.get((id(holder), _bare(key._value)))
+        if found is value:
+            raise blame(
+                GradientLossError(
+                    "a dict that serves as a cache was asked for a value that an earlier call had stored, under a key that "
+                    "depends on what is differentiated: the gradient would be lost. Use functools.cache, which is passed by "
+                    "where an argument is traced, or clear the dict before each call."
+                )
+            )
+    return value
+
+
+def _bare(value: Any) -> Any:
+    return value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+
+
+def _settle(era: Era, error: BaseException | None) -> None:
+    """Put plain values where code of the ended transform has stored traced ones."""
+    seen: set[int] = set()
+    stored, era.stored = era.stored, {}
+    for holder, keys in stored.values():
+        _settle_holder(holder, keys, seen)
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        error.args = plain(error.args, seen)
+        _settle_attributes(error, _ALL, seen)
+        error = error.__cause__ or error.__context__
+
+
+setattr(type(LOCAL), "settle", staticmethod(_settle))  # noqa: B010
+
+
+def _settle_holder(holder: Any, keys: Any, seen: set[int]) -> None:
+    kind = type(holder)
+    if isinstance(holder, types.CellType):
+        try:
+            holder.cell_contents = plain(holder.cell_contents, seen)
+        except ValueError:  # not bound, or no longer
+            return
+    elif isinstance(holder, list):
+        places = range(keys, len(holder)) if type(keys) is int else range(len(holder)) if keys is _ALL else keys
+        for k in places:
+            if type(k) is int and -len(holder) <= k < len(holder) and (new := plain(holder[k], seen)) is not holder[k]:
+                holder[k] = new
+    elif isinstance(holder, dict):
+        if keys is _ALL:
+            plain(holder, seen)
+            return
+        for k in keys:
+            if k in holder and (new := plain(holder[k], seen)) is not holder[k]:
+                holder[k] = new
+    elif kind in (set, deque) or isinstance(holder, (set, deque, np.ndarray)):
+        plain(holder, seen)
+    else:
+        _settle_attributes(holder, keys, seen)
+
+
+def _settle_attributes(holder: Any, keys: Any, seen: set[int]) -> None:
+    """Settle the attributes of an object, or of a class; a name that is no attribute of its own (a property) means all."""
+    own = getattr(holder, "__dict__", None)
+    slots = [s for c in type(holder).__mro__ for s in _slots_of(c)]
+    if keys is _ALL or type(keys) is int or (own is not None and any(k not in own and k not in slots for k in keys)):
+        keys = [*(own or ()), *slots]
+    for name in keys:
+        if own is not None and name in own:
+            new = plain(own[name], seen)
+            if new is not own[name]:
+                if isinstance(own, dict):
+                    own[name] = new
+                else:
+                    type.__setattr__(holder, name, new)  # of a class
+        elif name in slots and hasattr(holder, name):
+            now = getattr(holder, name)
+            if (new := plain(now, seen)) is not now:
+                object.__setattr__(holder, name, new)
+
+
+def _slots_of(cls: type) -> tuple[str, ...]:
+    found = cls.__dict__.get("__slots__", ())
+    names = (found,) if isinstance(found, str) else tuple(found)
+    stem = cls.__name__.lstrip("_")
+    return tuple([f"_{stem}{n}" if n.startswith("__") and not n.endswith("__") else n for n in names])
+
+
+_LEAVES = frozenset([float, int, bool, complex, str, bytes, type(None), np.float64, np.ndarray])
+
+
+def plain(value: Any, seen: set[int]) -> Any:
+    """Return a value without Tensors of ended transforms: containers and objects are changed in place, tuples replaced."""
+    if isinstance(value, Operand):
+        return _number(value)
+    kind = type(value)
+    if (kind in _LEAVES and not (kind is np.ndarray and value.dtype == object)) or id(value) in seen:
+        return value
+    if isinstance(value, tuple):
+        parts = [plain(v, seen) for v in value]
+        if all(a is b for a, b in zip(parts, value, strict=True)):
+            return value
+        return kind._make(parts) if hasattr(kind, "_make") else kind(parts)
+    if isinstance(value, frozenset):
+        return kind(plain(v, seen) for v in value) if any(isinstance(v, Operand) for v in value) else value
+    seen.add(id(value))
+    if isinstance(value, (list, deque)):
+        for k in range(len(value)):
+            if (new := plain(value[k], seen)) is not value[k]:
+                value[k] = new
+    elif isinstance(value, dict):
+        _settle_dict(value, seen)
+    elif isinstance(value, set):
+        if any(isinstance(v, (Operand, tuple)) for v in value):
+            found = [plain(v, seen) for v in value]
+            value.clear()
+            value.update(found)
+    elif isinstance(value, np.ndarray):
+        for place, v in np.ndenumerate(value):
+            if (new := plain(v, seen)) is not v:
+                value[place] = new
+    elif isinstance(value, types.FunctionType):
+        _settle_function(value, seen)
+    elif isinstance(value, types.MethodType):
+        plain(value.__self__, seen)
+    elif isinstance(value, functools.partial):
+        before = (value.func, value.args, value.keywords)
+        now = [plain(p, seen) for p in before]
+        if any(a is not b for a, b in zip(now, before, strict=True)):
+            value.__setstate__((*now, value.__dict__))  # type: ignore[attr-defined]
+    elif _is_data(value):
+        if isinstance(value, BaseException):
+            value.args = plain(value.args, seen)
+        _settle_attributes(value, _ALL, seen)
+    return value
+
+
+def _settle_function(function: types.FunctionType, seen: set[int]) -> None:
+    """Settle what a function that was stored has in its closure and its defaults."""
+    for cell in function.__closure__ or ():
+        _settle_holder(cell, _ALL, seen)
+    if function.__defaults__:
+        function.__defaults__ = plain(function.__defaults__, seen)
+    if function.__kwdefaults__:
+        plain(function.__kwdefaults__, seen)
+    plain(function.__dict__, seen)
+
+
+def _settle_dict(value: dict[Any, Any], seen: set[int]) -> None:
+    """Settle keys and values; what was a function of its key is remembered as such."""
+    if not any(isinstance(k, (Operand, tuple)) for k in list(value)):
+        for k, v in list(value.items()):
+            if (new := plain(v, seen)) is not v:
+                value[k] = new
+        return
+    pairs = list(value.items())
+    value.clear()
+    for k, v in pairs:
+        key, new = plain(k, seen), plain(v, seen)
+        value[key] = new
+        if isinstance(k, Operand) and isinstance(v, Operand):
+            _memos[id(value), key] = new
+            while len(_memos) > _REMEMBERED:
+                _memos.pop(next(iter(_memos)))
+
+
+def _is_data(value: Any) -> bool:
+    """Return whether a value is an object that may hold what the user's code stored: no class, module or function."""
+    if isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
+        return False
+    return hasattr(value, "__dict__") or any(_slots_of(c) for c in type(value).__mro__)
+
+
+def _number(tensor: Any) -> Any:
+    """Return the array or number of a Tensor that a transform made; a Tensor of the user's own graph stays one."""
+    node = tensor._node
+    if levels_of(tensor) or (node is not None and not is_ended(node)):
+        return tensor  # one that stands for many examples is refused wherever it is used
+    caller = getattr(tensor, "_caller", None)
+    return tensor._value if caller is None else _number(caller) if isinstance(caller, Operand) else caller
