@@ -60,7 +60,7 @@ def leave(tensor: Operand, how: str, spec: str = "") -> Any:
         recorder.leave(tensor, "float" if how == "step" else how, spec)
     if LOCAL.watch is not None and how in _OUT:
         LOCAL.watch.leaves(tensor, how)
-    if node is not None and not LOCAL.depth:
+    if node is not None and not LOCAL.depth and not _is_followed(node):
         if how in _NUMBERS or how == "step":
             warn_at_user(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: the number "

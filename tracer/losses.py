@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import os
 import sys
 import types
 from typing import Any
 
-from ..runtime.errors import GradientLossError
+from ..runtime.errors import AutogradError, GradientLossError, NoRuleError
 from .modes import LOCAL, RUNNING, Era
-from .site import add_line, is_ours, user_site
+from .site import add_line, is_ours, library_of, user_site
 
-__all__ = ["WATCHING", "asks_for_a_library", "loss", "running", "watching"]
+__all__ = ["WATCHING", "asks_for_a_library", "loss", "refuse_to_swallow", "running", "telling", "watching"]
 
 
 def loss(how: str, asked: bool = True) -> Exception:
@@ -45,6 +45,47 @@ def running() -> Era | None:
     if era is not None:
         return era
     return RUNNING[-1] if RUNNING else None
+
+
+def refuse_to_swallow(error: BaseException | None) -> None:
+    """Raise where code goes on after an error that NumPy's number would not have met: `time.sleep(t)` takes no Tensor."""
+    era = running()
+    if era is None or not isinstance(error, Exception):
+        return
+    if type(error) in (AutogradError, GradientLossError, NoRuleError):
+        era.loss = error
+        raise error
+    if isinstance(error, (TypeError, ValueError, AttributeError)) and LOCAL.grad and "Tensor" in str(error):
+        way = "Where no gradient is wanted, say so: gs.stop_gradient(x), x.detach(), or `with gs.no_grad():`."
+        found = GradientLossError(
+            f"The code goes on after an error that it would not have met without gradscribe, and a gradient would be lost:\n{error}\n{way}"
+        )
+        place = _user_line()
+        if place is not None:
+            add_line(found, *place)
+        era.loss = found
+        raise found from error
+
+
+class _Suppressing:
+    """A `contextlib.suppress`, which tells of what it suppresses."""
+
+    def __init__(self, manager: Any) -> None:
+        self.manager = manager
+
+    def __enter__(self) -> Any:
+        return self.manager.__enter__()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
+        if self.manager.__exit__(kind, error, trace):
+            refuse_to_swallow(error)
+            return True
+        return False
+
+
+def telling(manager: Any) -> Any:
+    """Return the context manager that a `with` enters: of `suppress`, one that tells."""
+    return _Suppressing(manager) if type(manager) is contextlib.suppress else manager
 
 
 WATCHING = "__gradscribe_watching__"  # of functions that have no rule, and are only watched
@@ -85,17 +126,13 @@ _WAYS = {
     "pickle": "Return the value (has_aux=True) and store it outside of the transform, where it is a plain array. ",
     "statistics": "Use NumPy's functions: np.mean, np.std, np.median ... ",
 }
-_STANDARD = os.path.dirname(os.__file__) + os.sep
-_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-
-
 def _library() -> tuple[str, str]:
     """Return who takes the value, and the way out for it."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         if not is_ours(name):
-            found = _library_of(name)
+            found = library_of(name)
             if found is None:
                 break
             words = f"`{frame.f_code.co_qualname}` of {found}"
@@ -104,25 +141,12 @@ def _library() -> tuple[str, str]:
     return "", "Compute with NumPy's functions, or those of `math`, which keep it. "
 
 
-def _library_of(filename: str) -> str | None:
-    """Return the top-level module that a file of Python's own or an installed library belongs to; None of the user's."""
-    if filename.startswith("<frozen"):
-        return "Python"
-    for folder in _INSTALLED:
-        _, found, rest = filename.partition(folder)
-        if found:
-            return rest.split(os.sep)[0].removesuffix(".py")
-    if filename.startswith(_STANDARD):
-        return filename[len(_STANDARD) :].split(os.sep)[0].removesuffix(".py")
-    return None
-
-
 def _user_line() -> tuple[str, int] | None:
     """Return the innermost line that is neither ours nor a library's; of a user's installed package, its line."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not is_ours(name) and _library_of(name) is None:
+        if not is_ours(name) and library_of(name) is None:
             return name, frame.f_lineno
         frame = frame.f_back
     site = user_site()
@@ -134,4 +158,4 @@ def asks_for_a_library() -> bool:
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and is_ours(frame.f_code.co_filename):
         frame = frame.f_back
-    return frame is not None and _library_of(frame.f_code.co_filename) is not None
+    return frame is not None and library_of(frame.f_code.co_filename) is not None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.errors import AutogradError
-from .site import blame
+from .modes import LOCAL
+from .site import blame, user_asks
 
 __all__ = [
     "Operand", "alias", "cover", "follow", "install", "install_batched", "is_inference", "is_volatile", "levels_of",
@@ -15,13 +16,25 @@ __all__ = [
 _new = object.__new__
 
 
+_class = vars(object)["__class__"]
+
+
+def _class_of(tensor: Any) -> Any:
+    """The class of a Tensor as code sees it that asks: of the user's, inside a transform, that of the value."""
+    return type(tensor._value) if LOCAL.depth and user_asks() else _class.__get__(tensor)
+
+
 class Operand:
-    """The value of a Tensor (array, NumPy scalar, or Python number: what NumPy gets) and its node."""
+    """The value of a Tensor (array, NumPy scalar, or Python number: what NumPy gets) and its node.
+
+    Inside a transform the user's code is told, where it asks for the class (`isinstance`, `match`), that of the value.
+    """
 
     __slots__ = ("_node", "_value")
 
     _value: Any
     _node: Any
+    __class__ = property(_class_of, _class.__set__)  # type: ignore[assignment]
 
     if TYPE_CHECKING:  # what a Tensor has beside these stands in tensor.py, above
 

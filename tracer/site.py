@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import abc
+import functools
 import os
 import sys
 import types
+import typing
 from typing import Any, NamedTuple
 
 from ..runtime.errors import NoRuleError
 
-__all__ = ["Site", "add_line", "blame", "calls_to", "is_ours", "prune", "saved_at", "user_site", "user_stack"]
+__all__ = ["LEFT_ALONE", "Site", "add_line", "blame", "calls_to", "is_ours", "library_of", "prune", "saved_at", "user_asks", "user_site", "user_stack"]
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _HOUSES = tuple(ROOT + part + os.sep for part in ("runtime", "tracer", "transforms", "explorer", "learn", "compat"))
@@ -53,6 +56,45 @@ def user_site() -> Site | None:
         if not is_ours(filename) and not is_library(filename):
             return Site(frame.f_code, frame.f_lasti, frame.f_lineno)
         frame = frame.f_back
+    return None
+
+
+LEFT_ALONE = frozenset(
+    ["pandas", "sklearn", "matplotlib", "torch", "jax", "jaxlib", "tensorflow", "sympy", "numba", "dask", "xarray", "joblib",
+     "cupy", "h5py", "PIL", "IPython", "pytest", "_pytest", "hypothesis", "mpmath", "polars", "pyarrow", "autograd", "tqdm"]
+)  # fmt: skip  # libraries whose code no hooks are put into
+_PYTHONS = sys.stdlib_module_names | {"Python", "numpy", "scipy", "optree"}
+_ASKING = frozenset([abc.__file__, typing.__file__, "<frozen abc>", "<frozen _collections_abc>"])  # on somebody's behalf
+
+
+def user_asks() -> bool:
+    """Whether what runs, before the first frame of ours, is code of the user's: none of ours or of an installed library."""
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename in _ASKING:
+        frame = frame.f_back
+    return frame is not None and _is_users(frame.f_code.co_filename)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_users(filename: str) -> bool:
+    library = library_of(filename)
+    return not is_ours(filename) and (library is None or not (library in _PYTHONS or library in LEFT_ALONE))
+
+
+_STANDARD = os.path.dirname(os.__file__) + os.sep
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+
+def library_of(filename: str) -> str | None:
+    """Return the top-level module that a file of Python's own or an installed library belongs to; None of the user's."""
+    if filename.startswith("<frozen"):
+        return "Python"
+    for folder in _INSTALLED:
+        _, found, rest = filename.partition(folder)
+        if found:
+            return rest.split(os.sep)[0].removesuffix(".py")
+    if filename.startswith(_STANDARD):
+        return filename[len(_STANDARD) :].split(os.sep)[0].removesuffix(".py")
     return None
 
 

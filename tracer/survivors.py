@@ -7,6 +7,7 @@ of an enclosing function, a global. What a library kept stays a Tensor, but of a
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections import deque
 from typing import Any
@@ -20,11 +21,14 @@ from .modes import LOCAL, Era
 from .operand import Operand, levels_of
 from .site import blame
 
-__all__ = ["note", "note_appended", "remembered"]
+__all__ = ["note", "note_appended", "note_held", "remembered"]
 
 _ALL = object()  # every place of a holder
+_UNSEEN = object()  # the same, and no hook tells what is read there
 _REMEMBERED = 10_000  # entries of dicts that were stored under traced keys; the oldest are forgotten
 _memos: dict[tuple[int, Any], Any] = {}
+_LIBRARIES = sys.stdlib_module_names - {"__main__"} | {"numpy", "scipy", __name__.partition(".")[0]}
+_HOUSE = tuple(f"{__name__.partition('.')[0]}.{part}." for part in ("runtime", "tracer", "transforms"))
 
 
 def note(holder: Any, key: Any = _ALL) -> None:
@@ -35,9 +39,9 @@ def note(holder: Any, key: Any = _ALL) -> None:
     entry = era.stored.get(id(holder))
     if entry is None:
         entry = era.stored[id(holder)] = [holder, set()]
-    if entry[1] is _ALL:
+    if entry[1] is _ALL or entry[1] is _UNSEEN:
         return
-    if key is _ALL or type(entry[1]) is int or isinstance(key, (Operand, slice)):
+    if key is _ALL or type(entry[1]) is int or isinstance(key, (Operand, slice, tuple)):
         entry[1] = _ALL
         return
     try:
@@ -58,6 +62,24 @@ def note_appended(holder: Any, start: int) -> None:
         entry[1] = min(entry[1], start)
     else:
         entry[1] = _ALL
+
+
+def note_held(value: Any, unseen: bool = False) -> None:
+    """Remember that code got hold of a thing from outside, into which it may store anything.
+
+    `unseen` says that the code has no source, so that no hook tells what it reads there later.
+    """
+    if isinstance(value, types.BuiltinFunctionType):
+        value = value.__self__  # `push = log.append`
+    if isinstance(value, types.MethodType):
+        value = value.__self__
+    if isinstance(value, (types.ModuleType, Operand, np.ufunc)) or _is_leaf(value):
+        return
+    if isinstance(value, (type, types.FunctionType)) and str(value.__module__).partition(".")[0] in _LIBRARIES:
+        return
+    note(value)
+    if unseen and isinstance(value, dict) and (era := running()) is not None:
+        era.stored[id(value)][1] = _UNSEEN
 
 
 def remembered(holder: Any, key: Operand, value: Any) -> Any:
@@ -87,12 +109,28 @@ def _settle(era: Era, error: BaseException | None) -> None:
     seen: set[int] = set()
     stored, era.stored = era.stored, {}
     for holder, keys in stored.values():
-        _settle_holder(holder, keys, seen)
+        if keys is _UNSEEN:
+            _refuse_cache(era, holder)
+        _settle_holder(holder, _ALL if keys is _UNSEEN else keys, seen)
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         error.args = plain(error.args, seen)
         _settle_attributes(error, _ALL, seen)
         error = error.__cause__ or error.__context__
+
+
+def _refuse_cache(era: Era, holder: dict[Any, Any]) -> None:
+    """Take out of a dict what depends on its key, and let the transform say so."""
+    pairs = list(holder.items())
+    kept = [(k, v) for k, v in pairs if not (isinstance(k, Operand) and isinstance(v, Operand))]
+    if len(kept) < len(pairs):
+        holder.clear()
+        holder.update(kept)
+        era.loss = GradientLossError(
+            "Code without source stores under a key that is differentiated what depends on it, in a dict from outside: as a "
+            "cache it would lose the gradient at the next call. Use functools.cache, which is passed by where an argument "
+            "is traced, or put the code into a file."
+        )
 
 
 setattr(type(LOCAL), "settle", staticmethod(_settle))  # noqa: B010
@@ -153,12 +191,18 @@ def _slots_of(cls: type) -> tuple[str, ...]:
 _LEAVES = frozenset([float, int, bool, complex, str, bytes, type(None), np.float64, np.ndarray])
 
 
+def _is_leaf(value: Any) -> bool:
+    """Whether a value holds no others."""
+    kind = type(value)
+    return kind in _LEAVES and not (kind is np.ndarray and value.dtype == object)
+
+
 def plain(value: Any, seen: set[int]) -> Any:
     """Return a value without Tensors of ended transforms: containers and objects are changed in place, tuples replaced."""
     if isinstance(value, Operand):
         return _number(value)
     kind = type(value)
-    if (kind in _LEAVES and not (kind is np.ndarray and value.dtype == object)) or id(value) in seen:
+    if _is_leaf(value) or id(value) in seen:
         return value
     if isinstance(value, tuple):
         parts = [plain(v, seen) for v in value]
@@ -200,7 +244,9 @@ def plain(value: Any, seen: set[int]) -> Any:
 
 
 def _settle_function(function: types.FunctionType, seen: set[int]) -> None:
-    """Settle what a function that was stored has in its closure and its defaults."""
+    """Settle what a function that was stored has in its closure and its defaults; ours have no values of the user's."""
+    if str(function.__globals__.get("__name__")).startswith(_HOUSE):
+        return
     for cell in function.__closure__ or ():
         _settle_holder(cell, _ALL, seen)
     if function.__defaults__:
@@ -231,6 +277,8 @@ def _settle_dict(value: dict[Any, Any], seen: set[int]) -> None:
 def _is_data(value: Any) -> bool:
     """Return whether a value is an object that may hold what the user's code stored: no class, module or function."""
     if isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
+        return False
+    if str(type(value).__module__).startswith(_HOUSE):
         return False
     return hasattr(value, "__dict__") or any(_slots_of(c) for c in type(value).__mro__)
 

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 from .compiler.control.operators import CONTROL
 
-__all__ = ["CALLED", "GLOBALS", "HOOKS", "OPERATORS", "SPECIAL", "all_code", "needs_of", "renamed", "rewritten"]
+__all__ = ["CALLED", "GLOBALS", "HOOKS", "OPERATORS", "SPECIAL", "all_code", "catches", "needs_of", "renamed", "rewritten"]
 
 CALLED = "()"  # behind a name: what a call of it runs
 GLOBALS = "__gradscribe_globals__"  # the name by which rewritten code reaches the module's real globals
 HOOKS = (
     "__gs_read__", "__gs_method__", "__gs_call__", "__gs_item__", "__gs_put__", "__gs_grow__",
-    "__gs_operator__", "__gs_iterate__", "__gs_enter__",
+    "__gs_operator__", "__gs_iterate__", "__gs_enter__", "__gs_caught__",
 )  # fmt: skip
 OPERATORS: dict[str, tuple[Callable[..., Any], str, str]] = {  # by the name of the node: what it does, and by which methods
     "Add": (operator.add, "__add__", "__radd__"), "Sub": (operator.sub, "__sub__", "__rsub__"),
@@ -92,7 +92,7 @@ class _Use(NamedTuple):
 
 _PASSING = frozenset(["CACHE", "EXTENDED_ARG", "PRECALL", "NOP", "RESUME"])
 _TELLING = frozenset(["PUSH_NULL", "STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE", "STORE_GLOBAL", "DELETE_GLOBAL",
-                      "MATCH_CLASS", "LOAD_SUPER_ATTR"])  # fmt: skip
+                      "MATCH_CLASS", "LOAD_SUPER_ATTR", "PUSH_EXC_INFO"])  # fmt: skip
 _IN_PLACE = 13  # the first of the operators that BINARY_OP does in place
 _METHOD_FLAG = sys.version_info >= (3, 12)  # of LOAD_ATTR; before, LOAD_METHOD
 _NULL_AFTER = sys.version_info >= (3, 13)  # a call's NULL comes behind what is called, and not before
@@ -130,6 +130,12 @@ def _uses(code: types.CodeType) -> tuple[list[_Use], bool, bool]:
             found.append(_Use(chain, called or (_NULL_AFTER and member and after == "PUSH_NULL"), last))
             chain, chain_ended = (), member
     return found, tree, calls
+
+
+@functools.lru_cache(maxsize=4096)
+def catches(code: types.CodeType) -> bool:
+    """Return whether code may go on after an error: it has a handler, or leaves a `with`."""
+    return bool(code.co_exceptiontable) and any(i.opname == "PUSH_EXC_INFO" for i in dis.get_instructions(code))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -222,6 +228,7 @@ def _rewriter() -> Callable[..., Any]:
         def __init__(self, code: types.CodeType, modules: frozenset[tuple[str, ...]], operators: bool) -> None:
             self.operators = operators
             parts = all_code(code)
+            self.names = {n for c in parts for n in c.co_names}
             self.bound = {n for c in parts for n in (*c.co_varnames, *c.co_cellvars, *c.co_freevars)}
             self.modules = modules
             stem = code.co_qualname.rpartition(".")[0].rpartition(".")[2]
@@ -316,7 +323,7 @@ def _rewriter() -> Callable[..., Any]:
 
         def visit_withitem(self, node: Any) -> Any:
             node.context_expr = self.visit(node.context_expr)
-            if self.operators:
+            if self.operators or "suppress" in self.names:
                 node.context_expr = self._hook("__gs_enter__", [node.context_expr], node.context_expr)
             if node.optional_vars is not None:
                 node.optional_vars = self._target(node.optional_vars)
@@ -339,6 +346,12 @@ def _rewriter() -> Callable[..., Any]:
                 node.slice = key
             else:
                 return self.visit(node)
+            return node
+
+        def visit_ExceptHandler(self, node: Any) -> Any:
+            node.type = node.type and self.visit(node.type)
+            caught = gast.copy_location(gast.Expr(value=self._hook("__gs_caught__", [], node)), node)
+            node.body = [caught, *[self.visit(s) for s in node.body]]
             return node
 
         # what may run special methods

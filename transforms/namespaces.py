@@ -15,7 +15,7 @@ import numpy as np
 
 from ..runtime.registry import compositions, ops, require
 from ..runtime.rules.elementwise import astype
-from ..tracer.dispatch import apply, has_tensor, stack_nested
+from ..tracer.dispatch import apply, has_tensor, stack_nested, unwrap
 from ..tracer.losses import watching
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand, wrap
@@ -43,13 +43,27 @@ def _array(obj: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int 
             np.array(obj._value, dtype)  # NumPy's own errors
         words = {k: v for k, v in options.items() if k == "order" and v is not None}
         made = apply(require(np.copy), (obj,), words) if copy or _is_scalar(obj) else obj
-    elif has_tensor(obj):
+    elif isinstance(obj, (list, tuple)) and has_tensor(obj):
+        if dtype is not None and np.dtype(dtype) == object:
+            return _of_objects(obj)
         made = stack_nested(obj)
     else:
         return _literal(np.array, obj, dtype, copy=copy, ndmin=ndmin, **options)
     if ndmin > np.ndim(made):
         made = np.reshape(made, (*(1,) * (ndmin - np.ndim(made)), *np.shape(made)))
     return made if dtype is None or made.dtype == np.dtype(dtype) else astype(made, np.dtype(dtype))
+
+
+def _of_objects(rows: Any) -> Any:
+    """An array of objects, of nested lists of numbers and what not."""
+    shape = np.array(unwrap(rows), dtype=object).shape
+    made = np.empty(shape, dtype=object)
+    for place in np.ndindex(*shape):
+        element = rows
+        for k in place:
+            element = element[k]
+        made[place] = element
+    return made
 
 
 def _is_scalar(obj: Operand) -> bool:

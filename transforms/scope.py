@@ -8,6 +8,7 @@ is read becomes: an input, a guard, or the end of the capture.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import dis
 import functools
 import sys
@@ -16,15 +17,18 @@ import types
 import typing
 import weakref
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..runtime.registry import lookup
 from ..tracer.dispatch import has_tensor, unwrap
+from ..tracer.losses import refuse_to_swallow, telling
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand
-from ..tracer.survivors import note, note_appended, remembered
+from ..tracer.site import LEFT_ALONE
+from ..tracer.survivors import note, note_appended, note_held, remembered
 from ..tracer.tensor import Tensor as tensor_class
 from .array_makers import JOINERS, vectorized
 from .casting import CASTS, HIGHER, STORING, is_cache, past_cache, storing, takes_numbers, taking_numbers
@@ -57,10 +61,6 @@ _NAMESPACES = frozenset(
      "pickle", "marshal", "struct", "array", "ctypes", "decimal", "fractions", "collections", "csv", "heapq", "bisect", "logging"]
 )  # fmt: skip
 # Of others than the user, however installed: their code is left alone, and what it takes out of a Tensor raises.
-_LEFT_ALONE = frozenset(
-    ["pandas", "sklearn", "matplotlib", "torch", "jax", "jaxlib", "tensorflow", "sympy", "numba", "dask", "xarray", "joblib",
-     "cupy", "h5py", "PIL", "IPython", "pytest", "_pytest", "hypothesis", "mpmath", "polars", "pyarrow", "autograd", "tqdm"]
-)  # fmt: skip
 ABSENT = object()  # what stands nowhere
 
 
@@ -125,6 +125,7 @@ class Witness(Protocol):
     """Who decides, while capturing, what a value read from outside becomes."""
 
     codes: set[types.CodeType]  # the user's, and what became of it
+    failed: Any  # why the capture is over, if it is
     contexts: set[types.CodeType]  # methods of Functions, which may store attributes of their `ctx`
 
     def instance(self, value: Any) -> Any: ...
@@ -216,10 +217,16 @@ class _Globals(dict[str, Any]):
         if called:
             return self.owner.callee(seen)
         if value is builtins.globals or value is builtins.__import__:
-            return (lambda: self.real) if value is builtins.globals else self["__builtins__"]["__import__"]
+            return self._all if value is builtins.globals else self["__builtins__"]["__import__"]
         if value is builtins.eval or value is builtins.exec:
             return functools.partial(_run_text, value, self.real)
         return seen
+
+
+    def _all(self) -> dict[str, Any]:
+        """What `globals()` gives, into which the code may store."""
+        note(self.real)
+        return self.real
 
 
 def _import(
@@ -313,7 +320,7 @@ class Scope:
             if _hashable(value) and value in STORING:
                 return storing(value)
             holder = getattr(value, "__self__", None)
-            if isinstance(holder, (list, dict, set, deque)) and value.__name__ in _MUTATORS:
+            if isinstance(holder, _CONTAINERS) and value.__name__ in _MUTATORS:
                 note(holder)
                 return value
         if polynomials().follows(kind):
@@ -417,13 +424,12 @@ class Scope:
         """`function` over this scope: plain functions, methods, partials and callable objects of the user."""
         known = self._known.get(id(function))
         if known is not None:
-            ref, code, defaults, keywords, name, doc, own, stored = known
+            ref, code, defaults, keywords, name, doc, own, stored, held = known
             if (
                 ref() is function and function.__code__ is code and function.__defaults__ is defaults
                 and keywords is function.__kwdefaults__ is None and function.__name__ is name and function.__doc__ is doc
             ):  # fmt: skip
-                for cell in stored:
-                    note(cell)
+                self._note(stored, held)
                 return own
         if type(function) is types.MethodType and is_user_function(function.__func__):
             owner = function.__self__ if self.witness is None else self.witness.owner(function)
@@ -448,17 +454,30 @@ class Scope:
             return op_of_the_user(function)
         known = self._functions.get(function)
         if known is not None and _alike(known[0], _made_of(function)):
-            for cell in known[2]:
-                note(cell)
+            self._note(*known[2:])
             return known[1]
         if self.witness is not None:
             self.witness.enter(function)
+            if self.witness.failed is not None:  # from here on it runs as in eager mode
+                return _eager.rebuild(function)
         return self._rebuild(function)
+
+    @staticmethod
+    def _note(stored: list[types.CellType], held: list[Any]) -> None:
+        """Remember what a function may store into: variables of enclosing functions, and anything where it has no source."""
+        for cell in stored:
+            note(cell)
+        for value in held:
+            note_held(value, unseen=True)
 
     def _hooked(
         self, function: types.FunctionType, real: dict[str, Any]
-    ) -> tuple[types.CodeType, dict[str, types.CellType]]:
-        """The code that runs for a function, which asks for what it calls; in eager mode with the hooks, where it needs them."""
+    ) -> tuple[types.CodeType, dict[str, types.CellType], list[Any]]:
+        """The code that runs for a function, which asks for what it calls; in eager mode with the hooks, where it needs them.
+
+        And what it may store into unseen, where it has no source.
+        """
+        held: list[Any] = []
         code = function.__code__
         needs = needs_of(code)
         cells: dict[str, types.CellType] = {}
@@ -473,12 +492,14 @@ class Scope:
             made = rewritten(code, modules, has_operators(real))
             if made is not None:
                 code, cells = made, CELLS
+            else:  # without source nothing tells what it stores, and where
+                held = [values[c] for c in needs.chains if len(c) == 1] + list(_contents_of(function.__closure__))
         called = frozenset([c for c in needs.called if self._is_told_by_calls(c, values[c], real)])
         if called:
             code = renamed(code, called)
             if self.witness is not None:
                 self.witness.codes.update(all_code(code))
-        return code, cells
+        return code, cells, held
 
     def _is_told_by_calls(self, chain: tuple[str, ...], value: Any, real: dict[str, Any]) -> bool:
         """Whether what a call of a name runs is another thing than what its name stands for."""
@@ -498,8 +519,9 @@ class Scope:
             real = real.real
         if self.witness is not None and "STORE_GLOBAL" not in special:
             code, operators = self.witness.converted(function)
+        held: list[Any] = []
         if code is function.__code__:
-            code, operators = self._hooked(function, real)
+            code, operators, held = self._hooked(function, real)
         if "STORE_GLOBAL" in special and not operators:
             through = through_module(function)
             if through is None:  # no source: it runs over its own globals
@@ -535,10 +557,10 @@ class Scope:
         own.__doc__ = function.__doc__
         own.__dict__ = function.__dict__  # shared, so that attributes of the function stay one
         stored = [cells[n] for n in _stores_outside(function.__code__) if n in cells]
-        for cell in stored:
-            note(cell)
+        held = [value for value in held if value is not ABSENT]
+        self._note(stored, held)
         if not fresh or self.witness is not None:  # what stands in a cell may change from call to call
-            self._functions[function] = (_made_of(function), own, stored)
+            self._functions[function] = (_made_of(function), own, stored, held)
             if self.witness is None:
                 identity, known = id(function), self._known
                 ref = weakref.ref(function, lambda _: known.pop(identity, None))
@@ -549,7 +571,7 @@ class Scope:
                     function.__name__,
                     function.__doc__,
                 )
-                known[identity] = (ref, *made, own, stored)
+                known[identity] = (ref, *made, own, stored, held)
         return own
 
     def _default(self, place: Any, k: Any, name: str) -> Any:
@@ -607,7 +629,7 @@ def _stores_outside(code: types.CodeType) -> tuple[str, ...]:
 
 def is_left_alone(name: str | None) -> bool:
     """Whether the code of a module is a library's that no hooks should be put into."""
-    return (name or "").partition(".")[0] in _LEFT_ALONE
+    return (name or "").partition(".")[0] in LEFT_ALONE
 
 
 def is_user_callable(value: Any) -> bool:
@@ -628,12 +650,19 @@ def _value_of(chain: tuple[str, ...], real: dict[str, Any]) -> Any:
     return value
 
 
+def _contents_of(closure: tuple[types.CellType, ...] | None) -> Iterator[Any]:
+    """What stands in the variables of a closure, as far as they are bound."""
+    for cell in closure or ():
+        with contextlib.suppress(ValueError):
+            yield cell.cell_contents
+
+
 def _prefix_has_code(chain: tuple[str, ...], real: dict[str, Any]) -> bool:
     """Whether attributes are read of an object, behind the names of modules, that may be code of the user's."""
     for k in range(1, len(chain)):
         value = _value_of(chain[:k], real)
         if not isinstance(value, types.ModuleType):
-            return value is not ABSENT and _has_code(value)
+            return value is not ABSENT and (_has_code(value) or value in _CONTAINERS)
     return False
 
 
@@ -735,8 +764,10 @@ _AS_THEY_ARE = frozenset([float, int, bool, complex, str, bytes, type(None), np.
 _COMPUTED: dict[tuple[type, str], tuple[Any, Any]] = {}  # what a class has there; how it is read, None: as Python does
 _UNKNOWN = (object(), None)
 _MUTATORS = frozenset(
-    ["append", "extend", "insert", "appendleft", "extendleft", "add", "update", "setdefault", "__setitem__", "push"]
-)
+    ["append", "extend", "insert", "appendleft", "extendleft", "add", "update", "setdefault", "__setitem__", "push", "put",
+     "put_nowait"]
+)  # fmt: skip
+_CONTAINERS = (list, dict, set, deque)
 
 
 def _read(obj: Any, name: str) -> Any:
@@ -744,7 +775,7 @@ def _read(obj: Any, name: str) -> Any:
     cls = type(obj)
     if cls is tensor_class:
         return type(obj._value) if name == "__class__" else getattr(obj, name)
-    if name in _MUTATORS and isinstance(obj, (list, dict, set, deque)):
+    if name in _MUTATORS and isinstance(obj, _CONTAINERS):
         note(obj)
     found, compute = _COMPUTED.get((cls, name), _UNKNOWN)
     if (cls.__dict__.get(name) if compute is None else member(cls, name)) is not found:
@@ -800,8 +831,15 @@ def _method(obj: Any, name: str) -> Any:
         return getattr(obj, name)
     if name == "sort" and isinstance(obj, list):
         return HIGHER[sorted](obj.sort, _eager.callee)
-    if name in _MUTATORS and isinstance(obj, (list, dict, set, deque)):
-        return _storing(obj, name)
+    if name in _MUTATORS:
+        if isinstance(obj, type) and issubclass(obj, _CONTAINERS):
+            return functools.partial(_stored_by_class, _call(getattr(obj, name)))
+        if cls is super and isinstance(obj.__self__, _CONTAINERS):
+            note(obj.__self__)
+        elif isinstance(obj, _CONTAINERS):
+            return _storing(obj, name)
+        elif not is_user_class(cls):
+            note_held(obj)
     if cls is dict and name in ("get", "pop"):
         return functools.partial(_looked_up, obj, name)
     return _call(_read(obj, name))
@@ -814,6 +852,12 @@ def _storing(holder: Any, name: str) -> Any:
     else:
         note(holder)
     return getattr(holder, name)
+
+
+def _stored_by_class(method: Any, holder: Any, *args: Any) -> Any:
+    """`list.append(holder, value)`, and its like."""
+    note(holder)
+    return method(holder, *args)
 
 
 def _looked_up(holder: dict[Any, Any], name: str, *args: Any) -> Any:
@@ -847,10 +891,11 @@ def _put(holder: Any, key: Any = ABSENT) -> Any:
     cls = type(holder)
     if cls is tensor_class or (cls is np.ndarray and holder.dtype != object):
         return holder
+    kept = vars(holder)["_scoped"][0] if cls is ScopedModule else holder
     if key is ABSENT or cls is np.ndarray:
-        note(holder)
+        note(kept)
     else:
-        note(holder, key)
+        note(kept, key)
     if cls is not list and cls is not dict and _stores_by_code(cls, key):
         return _Storing(holder)
     return holder
@@ -989,19 +1034,25 @@ class _Entered:
         return self.exit(*error)
 
 
+def _caught() -> None:
+    """The code handles an error."""
+    refuse_to_swallow(sys.exc_info()[1])
+
+
 def _enter(manager: Any) -> Any:
     """What a `with` enters."""
+    manager = telling(manager)
     return manager if _special(manager, "__enter__") is None else _Entered(manager)
 
 
 def _grow(holder: Any, value: Any) -> Any:
     """What is added in place to `holder`, which the code may not have made."""
-    if isinstance(holder, (list, dict, set, deque)):
+    if isinstance(holder, _CONTAINERS):
         note(holder)
     return value
 
 
-_HOOKS = (_read, _method, _call, _item, _put, _grow, _operator, _iterate, _enter)
+_HOOKS = (_read, _method, _call, _item, _put, _grow, _operator, _iterate, _enter, _caught)
 CELLS = {
     n: types.CellType(hook) for n, hook in zip(HOOKS, _HOOKS, strict=True)
 }  # what stands in rewritten code's free variables

@@ -38,7 +38,7 @@ from .guards.free_sizes import Families, Outline, outline_of
 from .guards.guards import ANY_INT, Plan
 from .guards.inputs import Inputs, untransformed, with_copies
 from .regions.reach import reaches_control_flow
-from .regions.unkept import Unkept
+from .regions.unkept import GivenUp, Unkept
 from .text.docstrings import specialised_to
 from .text.naming import Names, function_name
 from .text.signature import Signature, dataclasses_in, printable
@@ -207,7 +207,7 @@ def captured(
         first = Capture(varying, keeps=True)
         try:
             return _captured(function, inputs, optimised, varying, families, first)
-        except GradientLossError as error:
+        except (GivenUp, GradientLossError) as error:
             return _uncaptured(function, inputs, first, error)
         except Unkept as why:
             first.generators.take_back()
@@ -219,12 +219,14 @@ def captured(
     capture.unrolled = unrolled
     try:
         return _captured(function, inputs, optimised, varying, families, capture)
-    except GradientLossError as error:
+    except (GivenUp, GradientLossError) as error:
         return _uncaptured(function, inputs, capture, error)
+    finally:
+        capture.close()
 
 
-def _uncaptured(function: Any, inputs: Inputs, capture: Capture, error: GradientLossError) -> tuple[Any, Failure]:
-    """The result of the function alone, where its capture would have lost a gradient; it raises itself if it would, too."""
+def _uncaptured(function: Any, inputs: Inputs, capture: Capture, error: BaseException) -> tuple[Any, Failure]:
+    """The result of the function alone, where its capture was given up, or lost a gradient: it raises itself if it does, too."""
     if capture.changed:
         raise error
     capture.generators.take_back()
@@ -285,7 +287,7 @@ def _captured(
         except Unkept:
             capture.abandoned = True
             raise
-        except GradientLossError:
+        except (GivenUp, GradientLossError):
             capture.abandoned = True  # the function runs once more, without the capture
             raise
         except Exception as error:

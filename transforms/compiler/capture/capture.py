@@ -18,7 +18,8 @@ from ....tracer.graph import next_sequence
 from ....tracer.modes import LOCAL
 from ....tracer.operand import Operand, wrap
 from ....tracer.site import Site, calls_to, user_site
-from ...hooks import needs_of
+from ....tracer.survivors import note_held
+from ...hooks import catches, needs_of
 from ...scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_function, watched
 from ..control.functions import convert_code, has_control_flow
 from ..control.operators import CELL, CONTROL
@@ -26,7 +27,7 @@ from ..effects import is_behind_effects
 from ..failure import Failure, definition, read_at, reading
 from ..guards.inputs import copied
 from ..regions.hooks import Regions
-from ..regions.unkept import Unkept
+from ..regions.unkept import GivenUp, Unkept
 from ..text.naming import assigned_names
 from .exits import guard_sizes, left, sized_by_value
 from .generators import GENERATOR, Generators, is_generator
@@ -76,6 +77,7 @@ class Capture:
         self.contexts: set[types.CodeType] = set()
         self._tensors: dict[Path, Any] = {}
         self.abandoned = False  # whether the run is to be forgotten, with what it wrote
+        self.over = False  # what is rebuilt over its scope may live on, in a closure that the code has stored
         self.written = Written(self)
         self.stored = Stored(self)
         self._instances = Instances(self)
@@ -307,7 +309,7 @@ class Capture:
             self.reads[Path(("attribute", function, "__kwdefaults__"))] = (
                 None if function.__kwdefaults__ is None else dict(function.__kwdefaults__)
             )
-        if function.__code__.co_exceptiontable:
+        if catches(function.__code__):
             self._catching.add(function.__code__)
         for name in _NAMING:
             if any(name in code.co_names for code in self.codes):
@@ -331,6 +333,8 @@ class Capture:
 
     def see(self, value: Any, path: Path) -> Any:
         """What the code gets for a value read at `path`."""
+        if self.over:
+            return value
         known = self._tensors.get(path)
         if known is not None:
             if known._caller is value:
@@ -342,7 +346,10 @@ class Capture:
             if path[0] == "cell" and path[2] == "__class__":
                 return value
             seen = self._instances.seen(value, path)
-            return self.scope.stand_in(value, path) if seen is value else seen
+            if seen is not value:
+                return seen
+            note_held(value)
+            return self.scope.stand_in(value, path)
         kind = type(value)
         if kind is np.ndarray and value.dtype.kind in "biufc" and value.dtype.isnative:
             twin = self.identities.known(value, path)
@@ -384,7 +391,10 @@ class Capture:
             self.stored.names.update(*map(stored_attributes, all_code(value.__code__)))
         reason = why_not(value, path.name, self.stored.through_names)
         if reason is not None:
+            note_held(value)
             self.fail(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
+            if not (self.changed or self.stored.found or self._in_backward):
+                raise GivenUp
         elif path[0] != "attribute" or path[1] is not builtins:
             self.reads[path] = value
         if is_plain_data(value) or is_user_error(value):
@@ -443,6 +453,12 @@ class Capture:
     def of_class(self, cls: type) -> None:
         """A class of plain data takes part: what it defines must stay."""
         self._instances.of_class(cls)
+
+    def close(self) -> None:
+        """Nothing traced is needed any more."""
+        self.over = True
+        self._tensors.clear()
+        self.given = []
 
     def settle(self) -> None:
         """The user's code is done."""

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from ....tracer.operand import Operand
 from ....tracer.survivors import note
-from ...casting import is_cache
 from ...namespaces import type_of
 from ...scope import ABSENT, Path, is_partial, is_user_class, is_user_function, member, watched
 from .classes import Classes
@@ -89,8 +88,10 @@ class Instances:
             self.capture.reads[path] = value
             names = self.capture.reads[Path(("keys", value, ""), words=path.words, parent=path)] = tuple(value)
             self._sets.append((value, names, path))
+            note(value)
             return value
         if isinstance(value, type) and is_user_class(value):
+            note(value)
             mirror = self.classes.seen(value, path)
             return value if mirror is None else mirror
         if isinstance(value, enum.Enum) and self.classes.enumeration(kind):
@@ -230,6 +231,8 @@ class Instances:
                     note(obj, name)
                     if (plain := self.plain(value)) is not value:
                         own[name] = plain
+            if self.capture.failed is not None:
+                note(obj)
             slots = any(vars(owner).get("__slots__") for owner in type(obj).__mro__)
             if hasattr(obj, "__dict__") and not slots and not isinstance(obj, types.SimpleNamespace):
                 with contextlib.suppress(TypeError):  # of another layout: it goes on standing for the object
@@ -372,9 +375,7 @@ class Instances:
         if self.over:
             return getattr(obj, name)
         self.capture.fail(reason)  # first: what the code has stored until now is stored then
-        value = getattr(obj, name)
-        cached = isinstance(value, types.MethodType) and is_cache(value.__func__)
-        return self.capture.scope.stand_in(value) if cached else value  # a cache holds nothing traced
+        return self.capture.scope.stand_in(getattr(obj, name))
 
 
 class _Super:

@@ -8,6 +8,7 @@ from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....tracer.operand import Operand
+from ....tracer.survivors import note
 from ...scope import ABSENT, Path, is_user_function
 from ..difference import difference
 from ..failure import Failure
@@ -36,7 +37,11 @@ class Store(NamedTuple):
     words: str
 
     def do(self, value: Any) -> None:
-        """Store a value there."""
+        """Store a value there; what is traced in it is settled when the outermost transform ends."""
+        if self.kind == "attribute" or (self.kind == "item" and not isinstance(self.key, slice)):
+            note(self.holder, self.key)
+        else:
+            note(self.holder)
         if self.kind == "attribute":
             setattr(self.holder, self.key, value)
         elif self.kind == "item":

@@ -84,6 +84,7 @@ def conversion(code: types.CodeType, calls: bool = False) -> Conversion:
 def _conversion(code: types.CodeType, _filename: str) -> Conversion:
     from .convert import Fresh, Keep, convert_tree, lines_of_helpers  # gast is slow to load, and needed only here
     from .matches import ask_by_isinstance
+    from .nodes import tell_of_caught
     from .source import NoSource, code_of, tree_of
 
     asks = _names(code) & _OF_FRAMES
@@ -103,6 +104,7 @@ def _conversion(code: types.CodeType, _filename: str) -> Conversion:
                 place, reason = found.args
                 assert place not in keep
                 keep[place] = reason
+        tell_of_caught(tree)
         made = code_of(tree, code)
     except NoSource as error:
         return Conversion(None, str(error))

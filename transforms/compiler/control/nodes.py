@@ -19,6 +19,7 @@ __all__ = [
     "load",
     "operator_call",
     "store",
+    "tell_of_caught",
     "thunk",
     "tuple_of",
 ]
@@ -65,6 +66,16 @@ def operator_call(name: str, args: list[Any], place: Any, **keywords: Any) -> An
         node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
     named = [at(gast.keyword(arg=k, value=constant(v, place)), place) for k, v in keywords.items()]
     return at(gast.Call(func=func, args=args, keywords=named), place)
+
+
+def tell_of_caught(tree: Any) -> None:
+    """Let each handler of errors say first that it has caught one, and `suppress` that it has."""
+    suppresses = any("suppress" in (getattr(n, "id", ""), getattr(n, "attr", "")) for n in gast.walk(tree))
+    for node in list(gast.walk(tree)):
+        if isinstance(node, gast.withitem) and suppresses:
+            node.context_expr = operator_call("entered", [node.context_expr], node.context_expr)
+        if isinstance(node, gast.ExceptHandler):
+            node.body.insert(0, at(gast.Expr(value=operator_call("caught", [], node)), node))
 
 
 def _parameters(names: Iterable[str], place: Any) -> Any:

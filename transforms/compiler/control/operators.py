@@ -5,10 +5,12 @@ from __future__ import annotations
 import builtins
 import contextlib
 import operator
+import sys
 import types
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
+from ....tracer.losses import refuse_to_swallow, telling
 from ....tracer.modes import LOCAL
 
 __all__ = ["CELL", "CONTROL", "Regions", "Undefined", "operators"]
@@ -286,9 +288,14 @@ _IN_PLACE = {
     "imatmul": "@=", "iand": "&=", "ior": "|=", "ixor": "^=", "ilshift": "<<=", "irshift": ">>=",
 }  # fmt: skip
 
+def caught() -> None:
+    """A handler begins: the code has caught an error, which must not be one that plain NumPy would not have met."""
+    refuse_to_swallow(sys.exc_info()[1])
+
+
 operators = types.SimpleNamespace(
     while_=while_, for_=for_, if_=if_, ifexp=ifexp, and_=and_, or_=or_, not_=not_, chain=chain, assert_=assert_,
     listcomp=listcomp, truth=truth, trips=trips, undef=undef, name=name, delete=delete, bound=bound, append=append,
-    call=call, **{name: _in_place(getattr(operator, name), sign) for name, sign in _IN_PLACE.items()},
+    call=call, caught=caught, entered=telling, **{name: _in_place(getattr(operator, name), sign) for name, sign in _IN_PLACE.items()},
 )  # fmt: skip
 CELL = types.CellType(operators)  # what stands in the free variable CONTROL

@@ -1,10 +1,10 @@
-"""What ends the attempt to keep a loop or a branch: it is unrolled, or guarded, as in any other capture."""
+"""What ends an attempt: to keep a loop or a branch, which is then unrolled, or guarded; and to capture a call at all."""
 
 from __future__ import annotations
 
 from ....tracer.site import Site
 
-__all__ = ["Retyped", "Unkept"]
+__all__ = ["GivenUp", "Retyped", "Unkept"]
 
 
 class Unkept(BaseException):
@@ -23,3 +23,7 @@ class Retyped(Unkept):
         super().__init__(reason)
         self.ir = ir
         self.sample = sample
+
+
+class GivenUp(BaseException):
+    """The code reaches where no capture sees, and has changed nothing yet: the function runs in eager mode instead."""
