@@ -238,3 +238,11 @@ def test_errors() -> None:
     ):
         with pytest.raises(error, match=re.escape(words)):
             gs.jvp(lambda x: x, primals, tangents)
+
+
+def test_a_plain_number_is_a_tangent_of_a_float32_number() -> None:
+    for compiled in (False, True):
+        f = lambda t: gs.jvp(lambda s: s * t, (t,), (1.0,))[1]
+        run = gs.compile(f) if compiled else f
+        assert repr(run(np.float32(0.4))) == "np.float32(0.4)"
+        assert repr(gs.grad(run)(np.float32(0.4))) == "np.float32(1.0)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import types
+import warnings
 from collections import deque
 from typing import Any
 
@@ -727,3 +728,26 @@ def test_threads_store_each_once() -> None:
     for thread in threads:
         thread.join()
     assert len(HISTORY) == 4 * 20 * len(XS)
+
+
+def test_stores_before_and_behind_what_ends_a_capture_stay_in_their_order() -> None:
+    seen: list[Any] = []
+    count = 0
+
+    def step(a: Any) -> Any:
+        nonlocal count
+        count += 1
+        return a * (1.0 + 0.1 * count)
+
+    def f(x: Any) -> Any:
+        seen.append(np.sum(x).item())
+        y = step(x)
+        seen.append(float(np.sum(y)) * 2.0)
+        return np.sum(y)
+
+    compiled = gs.compile(f)
+    for k in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.EagerWarning)
+            compiled(np.ones(2))
+        assert seen[2 * k :] == pytest.approx([2.0, 4.0 * (1.0 + 0.1 * (k + 1))])

@@ -1998,7 +1998,7 @@ def run(t):
 >>>
 r = gs.jvp(lambda s: s * run(t), (t,), (1.0,))[1]
 ===
-r = run(t) * 1.0
+r = run(t) * np.float64(1.0)
 ## nested transform, inner plain
 def run(t):
     {BODY}

@@ -58,7 +58,8 @@ def refuse_to_swallow(error: BaseException | None) -> None:
     if isinstance(error, (TypeError, ValueError, AttributeError)) and LOCAL.grad and "Tensor" in str(error):
         way = "Where no gradient is wanted, say so: gs.stop_gradient(x), x.detach(), or `with gs.no_grad():`."
         found = GradientLossError(
-            f"The code goes on after an error that it would not have met without gradscribe, and a gradient would be lost:\n{error}\n{way}"
+            "The code goes on after an error that it would not have met without gradscribe, and a gradient would be lost:\n"
+            f"{error}\n{way}"
         )
         place = _user_line()
         if place is not None:
@@ -126,6 +127,8 @@ _WAYS = {
     "pickle": "Return the value (has_aux=True) and store it outside of the transform, where it is a plain array. ",
     "statistics": "Use NumPy's functions: np.mean, np.std, np.median ... ",
 }
+
+
 def _library() -> tuple[str, str]:
     """Return who takes the value, and the way out for it."""
     frame: types.FrameType | None = sys._getframe(1)

@@ -12,7 +12,20 @@ from typing import Any, NamedTuple
 
 from ..runtime.errors import NoRuleError
 
-__all__ = ["LEFT_ALONE", "Site", "add_line", "blame", "calls_to", "is_ours", "library_of", "prune", "saved_at", "user_asks", "user_site", "user_stack"]
+__all__ = [
+    "LEFT_ALONE",
+    "Site",
+    "add_line",
+    "blame",
+    "calls_to",
+    "is_ours",
+    "library_of",
+    "prune",
+    "saved_at",
+    "user_asks",
+    "user_site",
+    "user_stack",
+]
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _HOUSES = tuple(ROOT + part + os.sep for part in ("runtime", "tracer", "transforms", "explorer", "learn", "compat"))
@@ -64,7 +77,9 @@ LEFT_ALONE = frozenset(
      "cupy", "h5py", "PIL", "IPython", "pytest", "_pytest", "hypothesis", "mpmath", "polars", "pyarrow", "autograd", "tqdm"]
 )  # fmt: skip  # libraries whose code no hooks are put into
 _PYTHONS = sys.stdlib_module_names | {"Python", "numpy", "scipy", "optree"}
-_ASKING = frozenset([abc.__file__, typing.__file__, "<frozen abc>", "<frozen _collections_abc>"])  # on somebody's behalf
+_ASKING = frozenset(
+    [abc.__file__, typing.__file__, "<frozen abc>", "<frozen _collections_abc>"]
+)  # on somebody's behalf
 
 
 def user_asks() -> bool:

@@ -16,15 +16,18 @@ import numpy as np
 
 from ..runtime.errors import GradientLossError
 from .exits import is_ended
+from .graph import AccumulateGrad
 from .losses import running
 from .modes import LOCAL, Era
 from .operand import Operand, levels_of
+from .run import reached_from
 from .site import blame
 
-__all__ = ["note", "note_appended", "note_held", "remembered"]
+__all__ = ["note", "note_appended", "note_held", "put_back", "remembered"]
 
 _ALL = object()  # every place of a holder
 _UNSEEN = object()  # the same, and no hook tells what is read there
+_MANY = 1_000  # parts of a thing that are looked at
 _REMEMBERED = 10_000  # entries of dicts that were stored under traced keys; the oldest are forgotten
 _memos: dict[tuple[int, Any], Any] = {}
 _LIBRARIES = sys.stdlib_module_names - {"__main__"} | {"numpy", "scipy", __name__.partition(".")[0]}
@@ -77,9 +80,41 @@ def note_held(value: Any, unseen: bool = False) -> None:
         return
     if isinstance(value, (type, types.FunctionType)) and str(value.__module__).partition(".")[0] in _LIBRARIES:
         return
+    if _holds_tensors(value):
+        return  # the user's own, as optimisers have them
     note(value)
     if unseen and isinstance(value, dict) and (era := running()) is not None:
         era.stored[id(value)][1] = _UNSEEN
+
+
+def _holds_tensors(value: Any) -> bool:
+    """Whether Tensors of the user's own stand in a thing already, as far as a look at its first parts tells."""
+    waiting, met = deque([value]), set[int]()
+    while waiting and len(met) < _MANY:
+        thing = waiting.popleft()
+        if isinstance(thing, Operand):
+            if _is_own(thing):
+                return True
+            continue
+        if _is_leaf(thing) or id(thing) in met or isinstance(thing, (types.ModuleType, types.FunctionType)):
+            continue
+        met.add(id(thing))
+        if isinstance(thing, dict):
+            waiting.extend(list(thing.values()))
+        elif isinstance(thing, (list, tuple, set, frozenset, deque)):
+            waiting.extend(list(thing))
+        else:
+            waiting.extend(list(getattr(thing, "__dict__", {}).values()))
+    return False
+
+
+def _is_own(tensor: Any) -> bool:
+    """Whether a Tensor is none that a transform, or a capture, has made."""
+    if getattr(tensor, "_ir", None) is not None:
+        return False
+    return tensor._node is None or not any(
+        type(found) is AccumulateGrad and type(found.inner) is Era for found in reached_from([tensor._node])
+    )
 
 
 def remembered(holder: Any, key: Operand, value: Any) -> Any:
@@ -104,9 +139,27 @@ def _bare(value: Any) -> Any:
     return value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
 
 
+class _Walk(set[int]):
+    """What a walk through the user's things has seen, by identity; and what it puts in the place of what."""
+
+    def __init__(self, standing: dict[int, Any] | None = None) -> None:
+        super().__init__()
+        self.numbers = standing is None  # whether Tensors become numbers
+        self.standing = standing or {}
+
+
+def put_back(standing: dict[int, Any]) -> None:
+    """Put the user's objects where code has stored what stood for them, by the identity of that."""
+    era = running()
+    if era is not None and standing:
+        seen = _Walk(standing)
+        for holder, _ in list(era.stored.values()):
+            _settle_holder(holder, _ALL, seen)
+
+
 def _settle(era: Era, error: BaseException | None) -> None:
     """Put plain values where code of the ended transform has stored traced ones."""
-    seen: set[int] = set()
+    seen = _Walk()
     stored, era.stored = era.stored, {}
     for holder, keys in stored.values():
         if keys is _UNSEEN:
@@ -136,7 +189,7 @@ def _refuse_cache(era: Era, holder: dict[Any, Any]) -> None:
 setattr(type(LOCAL), "settle", staticmethod(_settle))  # noqa: B010
 
 
-def _settle_holder(holder: Any, keys: Any, seen: set[int]) -> None:
+def _settle_holder(holder: Any, keys: Any, seen: _Walk) -> None:
     kind = type(holder)
     if isinstance(holder, types.CellType):
         try:
@@ -161,7 +214,7 @@ def _settle_holder(holder: Any, keys: Any, seen: set[int]) -> None:
         _settle_attributes(holder, keys, seen)
 
 
-def _settle_attributes(holder: Any, keys: Any, seen: set[int]) -> None:
+def _settle_attributes(holder: Any, keys: Any, seen: _Walk) -> None:
     """Settle the attributes of an object, or of a class; a name that is no attribute of its own (a property) means all."""
     own = getattr(holder, "__dict__", None)
     slots = [s for c in type(holder).__mro__ for s in _slots_of(c)]
@@ -197,11 +250,13 @@ def _is_leaf(value: Any) -> bool:
     return kind in _LEAVES and not (kind is np.ndarray and value.dtype == object)
 
 
-def plain(value: Any, seen: set[int]) -> Any:
+def plain(value: Any, seen: _Walk) -> Any:
     """Return a value without Tensors of ended transforms: containers and objects are changed in place, tuples replaced."""
     if isinstance(value, Operand):
-        return _number(value)
+        return _number(value) if seen.numbers else value
     kind = type(value)
+    if id(value) in seen.standing:
+        return seen.standing[id(value)]
     if _is_leaf(value) or id(value) in seen:
         return value
     if isinstance(value, tuple):
@@ -243,7 +298,7 @@ def plain(value: Any, seen: set[int]) -> Any:
     return value
 
 
-def _settle_function(function: types.FunctionType, seen: set[int]) -> None:
+def _settle_function(function: types.FunctionType, seen: _Walk) -> None:
     """Settle what a function that was stored has in its closure and its defaults; ours have no values of the user's."""
     if str(function.__globals__.get("__name__")).startswith(_HOUSE):
         return
@@ -256,7 +311,7 @@ def _settle_function(function: types.FunctionType, seen: set[int]) -> None:
     plain(function.__dict__, seen)
 
 
-def _settle_dict(value: dict[Any, Any], seen: set[int]) -> None:
+def _settle_dict(value: dict[Any, Any], seen: _Walk) -> None:
     """Settle keys and values; what was a function of its key is remembered as such."""
     if not any(isinstance(k, (Operand, tuple)) for k in list(value)):
         for k, v in list(value.items()):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import DtypeError, ShapeError
+from ..tracer.casts import as_scalar
 from ..tracer.forward import run_forward
 from ..tracer.modes import LOCAL, transforming
 from ..tracer.operand import Operand, alias, levels_of, wrap
@@ -80,7 +81,7 @@ def seed(t: Any, node: Any, leaf: Any, create_graph: bool, as_tensors: bool) -> 
     if LOCAL.levels:
         t = LOCAL.levels[-1].shown(t, levels_of(leaf))
     if dtype != node.dtype:
-        t = t.astype(node.dtype)
+        t = t.astype(node.dtype) if hasattr(t._value, "dtype") else as_scalar(node.dtype.type, t)
     return t if as_tensors or LOCAL.levels else t._value
 
 

@@ -18,7 +18,18 @@ from typing import Any, NamedTuple
 
 from .compiler.control.operators import CONTROL
 
-__all__ = ["CALLED", "GLOBALS", "HOOKS", "OPERATORS", "SPECIAL", "all_code", "catches", "needs_of", "renamed", "rewritten"]
+__all__ = [
+    "CALLED",
+    "GLOBALS",
+    "HOOKS",
+    "OPERATORS",
+    "SPECIAL",
+    "all_code",
+    "catches",
+    "needs_of",
+    "renamed",
+    "rewritten",
+]
 
 CALLED = "()"  # behind a name: what a call of it runs
 GLOBALS = "__gradscribe_globals__"  # the name by which rewritten code reaches the module's real globals

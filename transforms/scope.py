@@ -222,7 +222,6 @@ class _Globals(dict[str, Any]):
             return functools.partial(_run_text, value, self.real)
         return seen
 
-
     def _all(self) -> dict[str, Any]:
         """What `globals()` gives, into which the code may store."""
         note(self.real)
@@ -662,7 +661,7 @@ def _prefix_has_code(chain: tuple[str, ...], real: dict[str, Any]) -> bool:
     for k in range(1, len(chain)):
         value = _value_of(chain[:k], real)
         if not isinstance(value, types.ModuleType):
-            return value is not ABSENT and (_has_code(value) or value in _CONTAINERS)
+            return value is not ABSENT and (_has_code(value) or (isinstance(value, type) and value in _CONTAINERS))
     return False
 
 

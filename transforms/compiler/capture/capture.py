@@ -20,7 +20,7 @@ from ....tracer.operand import Operand, wrap
 from ....tracer.site import Site, calls_to, user_site
 from ....tracer.survivors import note_held
 from ...hooks import catches, needs_of
-from ...scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_function, watched
+from ...scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_class, is_user_function, watched
 from ..control.functions import convert_code, has_control_flow
 from ..control.operators import CELL, CONTROL
 from ..effects import is_behind_effects
@@ -290,10 +290,10 @@ class Capture:
             if self.failed is not None:
                 continue
             outside = function.__code__.co_freevars
-            self.failed = refused(code, code is function.__code__, code in self.contexts, outside, self.stored.into)
+            why = refused(code, code is function.__code__, code in self.contexts, outside, self.stored.into)
             self.stored.names |= stored_attributes(code)
-            if self.failed is not None and self.regions is not None and self.regions.strict:
-                raise Unkept(self.failed.reason, self.failed.site)
+            if why is not None:
+                self.fail(why.reason, why.site)
             if compares_objects(code):
                 self.identities.begin()
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
@@ -393,8 +393,8 @@ class Capture:
         if reason is not None:
             note_held(value)
             self.fail(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
-            if not (self.changed or self.stored.found or self._in_backward):
-                raise GivenUp
+            if is_user_class(type(value)) and not (self.changed or self.stored.found or self._in_backward):
+                raise GivenUp  # its methods are code that eager mode reaches
         elif path[0] != "attribute" or path[1] is not builtins:
             self.reads[path] = value
         if is_plain_data(value) or is_user_error(value):

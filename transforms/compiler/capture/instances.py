@@ -16,7 +16,7 @@ from copy import copy as _copied
 from typing import TYPE_CHECKING, Any
 
 from ....tracer.operand import Operand
-from ....tracer.survivors import note
+from ....tracer.survivors import note, note_held, put_back
 from ...namespaces import type_of
 from ...scope import ABSENT, Path, is_partial, is_user_class, is_user_function, member, watched
 from .classes import Classes
@@ -88,10 +88,10 @@ class Instances:
             self.capture.reads[path] = value
             names = self.capture.reads[Path(("keys", value, ""), words=path.words, parent=path)] = tuple(value)
             self._sets.append((value, names, path))
-            note(value)
+            note_held(value)
             return value
         if isinstance(value, type) and is_user_class(value):
-            note(value)
+            note_held(value)
             mirror = self.classes.seen(value, path)
             return value if mirror is None else mirror
         if isinstance(value, enum.Enum) and self.classes.enumeration(kind):
@@ -202,6 +202,8 @@ class Instances:
     def settle(self) -> None:
         """The run is over: what it did to copies happens to the user's containers, and handles become their objects."""
         self.over = True
+        if self.capture.failed is not None:
+            put_back(self._real | self._containers)
         self.classes.settle()
         for container, copy, before, path in list(self._copies.values()):
             now = _contents(copy)
@@ -232,7 +234,7 @@ class Instances:
                     if (plain := self.plain(value)) is not value:
                         own[name] = plain
             if self.capture.failed is not None:
-                note(obj)
+                note_held(obj)
             slots = any(vars(owner).get("__slots__") for owner in type(obj).__mro__)
             if hasattr(obj, "__dict__") and not slots and not isinstance(obj, types.SimpleNamespace):
                 with contextlib.suppress(TypeError):  # of another layout: it goes on standing for the object

@@ -288,6 +288,7 @@ _IN_PLACE = {
     "imatmul": "@=", "iand": "&=", "ior": "|=", "ixor": "^=", "ilshift": "<<=", "irshift": ">>=",
 }  # fmt: skip
 
+
 def caught() -> None:
     """A handler begins: the code has caught an error, which must not be one that plain NumPy would not have met."""
     refuse_to_swallow(sys.exc_info()[1])
@@ -296,6 +297,7 @@ def caught() -> None:
 operators = types.SimpleNamespace(
     while_=while_, for_=for_, if_=if_, ifexp=ifexp, and_=and_, or_=or_, not_=not_, chain=chain, assert_=assert_,
     listcomp=listcomp, truth=truth, trips=trips, undef=undef, name=name, delete=delete, bound=bound, append=append,
-    call=call, caught=caught, entered=telling, **{name: _in_place(getattr(operator, name), sign) for name, sign in _IN_PLACE.items()},
+    call=call, caught=caught, entered=telling,
+    **{name: _in_place(getattr(operator, name), sign) for name, sign in _IN_PLACE.items()},
 )  # fmt: skip
 CELL = types.CellType(operators)  # what stands in the free variable CONTROL
