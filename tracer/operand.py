@@ -34,7 +34,7 @@ class Operand:
 
     _value: Any
     _node: Any
-    __class__ = property(_class_of, _class.__set__)  # type: ignore[assignment]
+    __class__ = property(_class_of, _class.__set__)
 
     if TYPE_CHECKING:  # what a Tensor has beside these stands in tensor.py, above
 
