@@ -13,10 +13,12 @@ os.environ["GRADSCRIBE_CACHE"] = "off"  # also for the processes that tests star
 
 
 TABLE = 40  # a module with more tests than this goes through a table
+FEW = 6  # so many cases of a test run by default, or one in ten where that is more; the others are slow
+SHARE = 8  # of the checks of a sample record one in so many runs by default
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--part 2/3`: of the tests that go through tables of ops every third, beginning with the second; all others.
+    """`--part 2/3`: of the tests that go through tables every third, beginning with the second; all others.
 
     No part leaves out a test that bears the mark `audit`.
     """
@@ -39,8 +41,44 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", line)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the other parts out: .ci/run gives each of the other Pythons one."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Call most cases of large tables slow, before `-m` selects; leave the other parts out, behind it."""
+    if not config.option.keyword and not any("::" in arg for arg in config.args):  # else somebody wants just these
+        _leave_to_slow(items)
+    yield
+    _take_part(config, items)
+
+
+def _leave_to_slow(items: list[pytest.Item]) -> None:
+    """Mark the cases of a test slow but for a few; of the checks of a sample record, for one in SHARE."""
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("house") is None:
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    of_samples = sorted(name for name, cases in tests.items() if _sample_of(cases[0]) is not None)
+    share = min(SHARE, len(of_samples))
+    for name, cases in tests.items():
+        place = zlib.crc32(name.encode())
+        step = min(max(len(cases) // FEW, 1), 10)
+        for k, item in enumerate(cases):
+            sample = _sample_of(item)
+            if sample is not None:
+                runs = len(cases) <= FEW or (zlib.crc32(sample.encode()) + of_samples.index(name)) % share == 0
+            else:
+                runs = (k + place) % step == 0
+            if not runs:
+                item.add_marker("slow")
+
+
+def _sample_of(item: pytest.Item) -> str | None:
+    """Return the name of the op whose sample records a test goes through, one test an op."""
+    callspec = getattr(item, "callspec", None)
+    return callspec.id if callspec is not None and "samples" in callspec.params else None
+
+
+def _take_part(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the other parts out: .ci/run gives each of the other Pythons one, and the slow tests in turns."""
     part, parts = map(int, config.getoption("--part").split("/"))
     by_module: dict[str, list[pytest.Item]] = {}
     for item in items:

@@ -20,6 +20,8 @@ import gradscribe
 import house
 from house import FACE, LAYERS, ROOT
 
+pytestmark = pytest.mark.house
+
 MODULES = list(house.modules())
 INSTALLED = Path(gradscribe.__file__).resolve().parent
 

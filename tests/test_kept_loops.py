@@ -502,6 +502,7 @@ def test_unrolling_is_bounded() -> None:
     np.testing.assert_array_equal(found, many(XS[0], 20_000))
 
 
+@pytest.mark.xdist_group("memory")
 def test_capture_of_a_loop_that_never_ends_is_bounded() -> None:
     def forever(x: Array) -> Array:
         while np.sum(x) > 0.0:

@@ -20,6 +20,8 @@ from gradscribe.transforms.peak import peak_memory
 from golden_functions import Example, examples
 from samples import SAMPLES
 
+pytestmark = pytest.mark.xdist_group("memory")
+
 RNG = np.random.default_rng(0)
 BYTES = 800_000  # of arguments, at most
 SQUARE = {"gaussian_process", "pairwise_energy", "quadratic_program", "attention", "multivariate_normal", "kalman_step"}

@@ -11,6 +11,8 @@ import pytest
 
 import gradscribe as gs
 
+pytestmark = pytest.mark.xdist_group("memory")
+
 BIG, OTHER = np.random.default_rng(0).uniform(0.1, 1.0, (2, 20_000))
 
 
