@@ -291,6 +291,60 @@ def squares_until(x, limit):
     return s
 
 
+def wide_softplus(w, x, y):
+    """Arrays that are large enough to be written over, and freed."""
+    z = x * w[0] + w[1]
+    loss = np.logaddexp(0.0, z) - y * z
+    return np.mean(loss)
+
+
+def wide_waves(w, x):
+    """Arrays that are large enough for tiles."""
+    h = np.tanh(w[0] * x) + np.exp(-(x**2)) * w[1]
+    return np.sum(h * np.sin(h))
+
+
+def signed(x):
+    """A decision that is guarded."""
+    if np.sum(x) > 0.0:
+        return np.sum(np.sqrt(np.abs(x)))
+    return np.sum(x**2)
+
+
+def reported(w, X, y):
+    r = X @ w - y
+    loss = np.mean(r**2)
+    print("loss", loss)
+    return loss
+
+
+def normalised(x, out):
+    """A write into an argument."""
+    out[...] = x / np.sqrt(np.sum(x**2))
+    return np.sum(out * x)
+
+
+def switched(x, steps):
+    """Arms that remember different things for their reverse."""
+    h = x
+    for _ in range(steps):
+        if np.sum(h) > 0.0:
+            a = np.sin(h)
+            h = a * np.cos(h) - 0.3
+        else:
+            h = h * np.exp(-(h**2)) + 0.2
+    return np.sum(h**2)
+
+
+def relaxed(u, b):
+    """A test that is too wide for the head of its loop."""
+    r = b - u * u
+    while np.sqrt(np.sum(r**2)) > 1e-6 * (1.0 + np.sqrt(np.sum(u**2)) + np.max(np.abs(u)) + np.max(np.abs(b))):
+        u = u + r / (2.0 * u)
+        r = b - u * u
+    return np.sum(u)
+
+
 def examples() -> list[Example]:
     """Every golden file's function; the same numbers in each process."""
     rng = np.random.default_rng(0)
@@ -342,4 +396,11 @@ def examples() -> list[Example]:
         Example(newton, (np.float64(2.0),)),
         Example(halved, (4.0 * n(size=6),)),
         Example(squares_until, (n(size=8), 5.0)),
+        Example(wide_softplus, (n(size=2), n(size=100_000), np.float64(n(size=100_000) > 0))),
+        Example(wide_waves, (n(size=2), n(size=100_000))),
+        Example(signed, (np.abs(n(size=4)),)),
+        Example(reported, (n(size=3), features, targets)),
+        Example(normalised, (n(size=4), np.zeros(4))),
+        Example(switched, (n(size=4), 12)),
+        Example(relaxed, (np.ones(3), np.array([2.0, 3.0, 4.0])), 1),
     ]  # fmt: skip

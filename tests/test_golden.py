@@ -70,8 +70,9 @@ def test_they_are_the_same_in_fresh_processes() -> None:
     path = os.pathsep.join([str(ROOT / "tests"), *[p for p in sys.path if p]])
     for seed in ("0", "4242"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
-        command = [sys.executable, "-P", "-c", "import golden_files; print(golden_files.differences(), end='')"]
-        assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == ""
+        command = [sys.executable, "-P", "-c", "import sys, golden_files; sys.exit(golden_files.differences() or 0)"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def test_a_change_of_the_source_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

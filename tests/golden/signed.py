@@ -1,0 +1,22 @@
+import numpy as np
+
+
+def signed_value_and_grad(x):
+    """Specialised to x: 1-d float64.
+
+    Returns out: float64; d_x: like x.
+    """
+
+    # forward
+    # golden_functions.py:309: if np.sum(x) > 0.0:
+    if not x.sum() > 0.0:
+        return NotImplemented  # another specialisation is wanted
+    # golden_functions.py:310: return np.sum(np.sqrt(np.abs(x)))
+    t = np.sqrt(np.abs(x))
+    out = t.sum()
+
+    # backward
+    with np.errstate(all="ignore"):
+        # golden_functions.py:310: return np.sum(np.sqrt(np.abs(x)))
+        d_x = 1.0 / (2.0 * t) * np.sign(x)
+    return out, d_x

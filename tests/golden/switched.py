@@ -1,0 +1,52 @@
+import numpy as np
+
+
+def switched_value_and_grad(x, steps):
+    """Specialised to x: 1-d float64; steps: 12.
+
+    Returns out: float64; d_x: like x.
+    """
+
+    # forward
+    h = x
+    kept = []
+    hs = []
+    # golden_functions.py:330: for _ in range(steps):
+    for _ in range(12):
+        hs.append(h)
+        # golden_functions.py:331: if np.sum(h) > 0.0:
+        taken = h.sum() > 0.0
+        if taken:
+            a = np.sin(h)  # golden_functions.py:332
+            # golden_functions.py:333: h = a * np.cos(h) - 0.3
+            t = np.cos(h)
+            h = a * t - 0.3
+            t_2 = None
+        else:
+            # golden_functions.py:335: h = h * np.exp(-(h**2)) + 0.2
+            t_2 = np.exp(-(h**2))
+            h = h * t_2 + 0.2
+            t = None
+            a = None
+        kept.append((taken, t, a, t_2))
+    # golden_functions.py:336: return np.sum(h**2)
+    out = (h**2).sum()
+
+    # backward
+    with np.errstate(all="ignore"):
+        # golden_functions.py:336: return np.sum(h**2)
+        d_x = 2.0 * h
+        # golden_functions.py:330: for _ in range(steps):
+        while kept:
+            taken, t, a, t_2 = kept.pop()
+            h_2 = hs.pop()
+            # golden_functions.py:331: if np.sum(h) > 0.0:
+            if taken:
+                # golden_functions.py:333: h = a * np.cos(h) - 0.3
+                d_a = d_x * t
+                # golden_functions.py:332
+                d_x = d_a * np.cos(h_2) - d_x * a * np.sin(h_2)
+            else:
+                # golden_functions.py:335: h = h * np.exp(-(h**2)) + 0.2
+                d_x = d_x * t_2 - d_x * h_2 * t_2 * (2.0 * h_2)
+    return out, d_x
