@@ -364,3 +364,32 @@ def test_a_leaf_that_the_function_makes_is_not_from_outside() -> None:
 
     for asked in (gs.grad(own), lambda y: gs.vjp(own, y)[1](1.0)[0], lambda y: gs.jvp(own, (y,), (1.0,))[1]):
         assert (type(asked(3.0)), asked(3.0)) == (np.float64, 12.0)
+
+
+@pytest.mark.parametrize("own", ["custom_vjp", "Function"])
+def test_a_tensor_that_a_backward_alone_reads_keeps_its_gradient(own: str) -> None:
+    w, x = gs.tensor(3.0, requires_grad=True), gs.tensor(2.0, requires_grad=True)
+    if own == "custom_vjp":
+
+        @gs.custom_vjp
+        def f(a: Any) -> Any:
+            return a * a
+
+        f.defvjp(lambda a: (a * a, a), lambda a, g: (g * a * w,))
+    else:
+
+        class Scaled(gs.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, a: Any) -> Any:
+                ctx.save_for_backward(a)
+                return a * a
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                (a,) = ctx.saved_tensors
+                return g * a * w
+
+        f = lambda a: Scaled.apply(a)  # type: ignore[assignment]
+    gradient = gs.grad(f)(2.0)
+    (gradient * x).backward()
+    assert (w.grad.item(), x.grad.item()) == (4.0, 6.0)

@@ -42,6 +42,10 @@ class CustomNode(Node):
     hides: tuple[Any, ...] = ()  # of each of `places`, and of each output, what it hides of them
     before: tuple[Any, ...] = ()  # the values of the Tensors among the inputs, until `written` is asked
 
+    def backward_function(self) -> Any:
+        """The user's function that goes backward, which may read Tensors from outside; None where there is none."""
+        return None
+
     def begin(self, inputs: tuple[Any, ...], label: str) -> None:
         """Note where the inputs come from, before the user's code runs (which may write into them)."""
         cuts(f"calls {label}, which has a derivative of its own")

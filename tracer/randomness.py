@@ -12,7 +12,7 @@ import numpy as np
 
 from .generator import current
 
-__all__ = ["GENERATORS", "as_drawn", "random_states"]
+__all__ = ["GENERATORS", "as_drawn", "random_states", "read_by"]
 
 GENERATORS: Any = (np.random.Generator, np.random.RandomState, random.Random)
 
@@ -32,7 +32,7 @@ def as_drawn(states: list[tuple[Any, Any]]) -> Iterator[None]:
 
 def random_states(function: Any, given: list[Any]) -> list[tuple[Any, Any]]:
     """The states of the global generators, of those `given` and of what the function reads: each as ((get, set), state)."""
-    given = [value for value in (current(), *given, *_read_by(function)) if isinstance(value, GENERATORS)]
+    given = [value for value in (current(), *given, *read_by(function)) if isinstance(value, GENERATORS)]
     sources: list[tuple[Any, Any]] = [
         (np.random.get_state, np.random.set_state), (random.getstate, random.setstate)
     ]  # fmt: skip
@@ -47,7 +47,7 @@ def random_states(function: Any, given: list[Any]) -> list[tuple[Any, Any]]:
     return [(source, source[0]()) for source in sources]
 
 
-def _read_by(function: Any) -> list[Any]:
+def read_by(function: Any) -> list[Any]:
     """What a function reads from outside by name: closure, defaults, globals, and the attributes of its `self`."""
     found: list[Any] = []
     if isinstance(function, types.MethodType):

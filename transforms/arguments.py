@@ -10,10 +10,12 @@ import numpy as np
 from ..runtime.errors import DtypeError
 from ..runtime.registry import require
 from ..tracer.cotangents import outward
+from ..tracer.custom import CustomNode
 from ..tracer.dispatch import apply
 from ..tracer.graph import AccumulateGrad, Node, next_sequence
 from ..tracer.modes import LOCAL, Era
 from ..tracer.operand import Operand, alias, levels_of, wrap
+from ..tracer.randomness import read_by
 from ..tracer.run import reached_from
 from .trees import flatten, paths, unflatten
 
@@ -161,6 +163,10 @@ class Arguments:
         """The nodes behind the outputs; where Tensors of the caller's that require grad stand there, they are given too."""
         outside: list[Any] = []
         found = reached_from([x._node for x in outputs if isinstance(x, Operand) and x._node is not None], outside)
+        for node in found:
+            if isinstance(node, CustomNode):
+                read = [x._node for x in flatten(read_by(node.backward_function()))[0] if isinstance(x, Operand)]
+                reached_from([behind for behind in read if behind is not None], outside)
         self.tensors_given = self.tensors_given or any(leaf.seq < self.began for leaf in outside)
         return found
 

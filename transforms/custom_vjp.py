@@ -60,6 +60,10 @@ def _pair(owner: Custom, found: Any) -> tuple[Any, Any]:
 class _VjpNode(CustomCallNode):
     """Behind the outputs of one call; it keeps the residuals."""
 
+    def backward_function(self) -> Any:
+        """The user's bwd."""
+        return None if self.call is None else self.call.owner.bwd
+
     def run(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         """The user's bwd."""
         call = self.called()

@@ -33,6 +33,7 @@ __all__ = [
     "op_of_the_user",
     "polynomials",
     "replacement",
+    "stacking",
     "stands_for",
 ]
 
@@ -134,7 +135,7 @@ def _creation(fn: Callable[..., Any]) -> Callable[..., Any]:
     return create
 
 
-def _stacking(fn: Callable[..., Any]) -> Callable[..., Any]:
+def stacking(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function of arrays that NumPy gives a list of Tensors as it stands: `np.sum([f(v) for v in x])`."""
 
     @functools.wraps(fn)
@@ -165,7 +166,7 @@ def _joining(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def _indexing(fn: Callable[..., Any]) -> Callable[..., Any]:
     """np.take: NumPy asks the table what it is, and not the indices."""
-    op, of_tables = require(fn), _stacking(fn)
+    op, of_tables = require(fn), stacking(fn)
 
     @functools.wraps(fn)
     def take(*args: Any, **kwargs: Any) -> Any:
@@ -251,17 +252,17 @@ def _by_identity() -> dict[int, Any]:
         id(np.fromiter): _fromiter, id(np.asarray_chkfinite): chkfinite(_asarray), id(np.require): required(_asarray),
     }  # fmt: skip
     asking: tuple[Any, ...] = (np.array_equal, np.array_equiv, np.allclose, np.isclose)
-    found |= {id(fn): _stacking(fn) for fn in asking}
+    found |= {id(fn): stacking(fn) for fn in asking}
     for name in _CREATION:
         found[id(getattr(np, name))] = _creation(getattr(np, name))
     for op in ops():
         if hasattr(op.fn, "_implementation") and not re.search(r"\[|\*\w", op.signature):  # no sequence of arrays
-            found.setdefault(id(op.fn), _stacking(op.fn))
+            found.setdefault(id(op.fn), stacking(op.fn))
     for joining in (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack):
         found[id(joining)] = _joining(joining)
     for fn in compositions():
         if hasattr(fn, "_implementation") and fn not in _OF_SEQUENCES:  # NumPy's
-            found[id(fn)] = _stacking(fn)
+            found[id(fn)] = stacking(fn)
     for fn in (np.polyadd, np.polysub, np.polymul, np.polydiv, np.polyder, np.polyint, np.polyval):
         found[id(fn)] = polynomials().of_polynomial(found[id(fn)])
     for name in _SETTINGS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 import sys
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.registry import composition, lookup, require
-from ..tracer.dispatch import apply, has_tensor
+from ..tracer.dispatch import apply, has_tensor, stack_nested
 from ..tracer.modes import LOCAL
 
 __all__ = ["Distribution", "is_known", "of_scipy", "through_apply"]
@@ -26,6 +27,8 @@ def through_apply(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _apply(op: Any, *args: Any, **kwargs: Any) -> Any:
+    if not re.search(r"\[|\*\w", op.signature):  # it takes no sequence of arrays: a list is an array in the making
+        args, kwargs = tuple(map(stack_nested, args)), {k: stack_nested(v) for k, v in kwargs.items()}
     return apply(op, args, kwargs)
 
 

@@ -35,7 +35,7 @@ from .casting import CASTS, HIGHER, STORING, is_cache, past_cache, storing, take
 from .drop_in import Namespace
 from .globals_rewrite import through_module
 from .hooks import CALLED, GLOBALS, HOOKS, OPERATORS, SPECIAL, all_code, needs_of, renamed, rewritten
-from .namespaces import Kept, ScopedModule, makes_generators, op_of_the_user, polynomials, replacement
+from .namespaces import Kept, ScopedModule, makes_generators, op_of_the_user, polynomials, replacement, stacking
 
 __all__ = [
     "ABSENT",
@@ -656,12 +656,16 @@ def _contents_of(closure: tuple[types.CellType, ...] | None) -> Iterator[Any]:
             yield cell.cell_contents
 
 
+def _is_container(value: Any) -> bool:
+    return isinstance(value, type) and value in _CONTAINERS
+
+
 def _prefix_has_code(chain: tuple[str, ...], real: dict[str, Any]) -> bool:
     """Whether attributes are read of an object, behind the names of modules, that may be code of the user's."""
     for k in range(1, len(chain)):
         value = _value_of(chain[:k], real)
         if not isinstance(value, types.ModuleType):
-            return value is not ABSENT and (_has_code(value) or (isinstance(value, type) and value in _CONTAINERS))
+            return value is not ABSENT and (_has_code(value) or isinstance(value, np.ufunc) or _is_container(value))
     return False
 
 
@@ -828,6 +832,8 @@ def _method(obj: Any, name: str) -> Any:
     cls = type(obj)
     if cls is tensor_class:
         return getattr(obj, name)
+    if cls is np.ufunc:
+        return stacking(getattr(obj, name))
     if name == "sort" and isinstance(obj, list):
         return HIGHER[sorted](obj.sort, _eager.callee)
     if name in _MUTATORS:

@@ -48,6 +48,11 @@ class FunctionNode(CustomNode):
         except AttributeError:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}") from None
 
+    def backward_function(self) -> Any:
+        """The user's backward, if it can be differentiated."""
+        backward, once = self._backward_of_the_user()
+        return None if once else backward
+
     def free(self) -> None:
         """Let go of what was saved."""
         FunctionCtx.free(self.ctx)  # the user may have an attribute of that name
