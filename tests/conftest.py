@@ -13,8 +13,8 @@ os.environ["GRADSCRIBE_CACHE"] = "off"  # also for the processes that tests star
 
 
 TABLE = 40  # a module with more tests than this goes through a table
-FEW = 6  # so many cases of a test run by default, or one in ten where that is more; the others are slow
-SHARE = 8  # of the checks of a sample record one in so many runs by default
+FEW = 5  # so many cases of a test run by default, or one in ten where that is more; the others are slow
+SHARE = 14  # of the checks of a sample record one in so many runs by default
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,30 +51,36 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _leave_to_slow(items: list[pytest.Item]) -> None:
-    """Mark the cases of a test slow but for a few; of the checks of a sample record, for one in SHARE."""
+    """Mark the cases of a test slow but for a few; of the checks of a sample record all but one in SHARE."""
     tests: dict[str, list[pytest.Item]] = {}
+    samples: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("house") is None:
+        if item.get_closest_marker("slow"):
+            continue
+        sample = _sample_of(item)
+        if sample is not None:
+            samples.setdefault(sample, []).append(item)
+        elif item.get_closest_marker("house") is None:
             tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    of_samples = sorted(name for name, cases in tests.items() if _sample_of(cases[0]) is not None)
-    share = min(SHARE, len(of_samples))
+    slow: list[pytest.Item] = []
     for name, cases in tests.items():
-        place = zlib.crc32(name.encode())
         step = min(max(len(cases) // FEW, 1), 10)
-        for k, item in enumerate(cases):
-            sample = _sample_of(item)
-            if sample is not None:
-                runs = len(cases) <= FEW or (zlib.crc32(sample.encode()) + of_samples.index(name)) % share == 0
-            else:
-                runs = (k + place) % step == 0
-            if not runs:
-                item.add_marker("slow")
+        slow += [item for k, item in enumerate(cases) if (k + zlib.crc32(name.encode())) % step]
+    for sample, checks in samples.items():
+        step = min(SHARE, len(checks))
+        slow += [item for k, item in enumerate(checks) if (k + zlib.crc32(sample.encode())) % step]
+    for item in slow:
+        item.add_marker("slow")
 
 
 def _sample_of(item: pytest.Item) -> str | None:
-    """Return the name of the op whose sample records a test goes through, one test an op."""
-    callspec = getattr(item, "callspec", None)
-    return callspec.id if callspec is not None and "samples" in callspec.params else None
+    """Return the name of the op whose sample records a test goes through."""
+    found = getattr(getattr(item, "callspec", None), "params", {}).get("samples")
+    if not found:
+        return None
+    fn = found[0].fn
+    owner = getattr(getattr(fn, "__self__", None), "__name__", "")  # np.maximum, of np.maximum.accumulate
+    return f"{getattr(fn, '__module__', '')}.{owner}.{getattr(fn, '__qualname__', getattr(fn, '__name__', ''))}"
 
 
 def _take_part(config: pytest.Config, items: list[pytest.Item]) -> None:

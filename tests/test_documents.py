@@ -33,7 +33,7 @@ def test_the_readme_has_the_two_commands_as_ci_runs_them():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     start = "python3 -m venv .venv && .venv/bin/python -m pip install "
     assert f"\n{start}. && .venv/bin/python -m gradscribe demo\n" in text
-    assert f'\n{start}".[test]" && .venv/bin/python -m pytest\n' in text
+    assert f'\n{start}".[test]" && .venv/bin/python -m pytest -n 2 --dist loadgroup\n' in text
 
 
 def test_a_wrong_output_is_found_and_mended(tmp_path):

@@ -61,7 +61,7 @@ def test_many_modules_by_chance() -> None:
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("peer", ["torch", "jax"])
+@pytest.mark.parametrize("peer", ["torch", pytest.param("jax", marks=pytest.mark.slow)])
 def test_pure_modules_against_another_library(peer: str) -> None:
     pytest.importorskip(peer, reason="the library whose gradients these are compared with is missing")
     from fuzzing_peers import PEERS

@@ -137,10 +137,15 @@ def assert_no_more_than_eager(function: Any, args: list[Any]) -> bool:
 EXAMPLES = {example.function.__name__: example for example in examples()}
 
 
-OPEN = pytest.mark.xfail(reason="the while loop keeps one temporary array more than eager mode does", strict=True)
+MARKS = {
+    "relaxed": pytest.mark.xfail(
+        reason="the while loop keeps one temporary array more than eager mode does", strict=True
+    ),
+    "halved": pytest.mark.slow,
+}
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=OPEN) if n == "relaxed" else n for n in EXAMPLES])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=MARKS.get(n, ())) for n in EXAMPLES])
 def test_no_golden_function_takes_more_than_eager(name: str) -> None:
     args = large(EXAMPLES[name])
     if args is None:
@@ -157,6 +162,7 @@ def test_most_golden_functions_have_large_arguments() -> None:
 FOR_THEIR_SHAPE = {"np.imag", "np.cumsum", "gradscribe.runtime.rules.fft.doubled"}  # here computed, by eager noted
 
 
+@pytest.mark.slow
 def test_no_op_takes_more_than_eager() -> None:
     """A gradient through each op of one or two arrays of a million bytes, and a chain around it."""
     tried, above = 0, []

@@ -87,11 +87,30 @@ def collected(text: str, name: str) -> int:
 
 
 def test_the_parts_make_the_whole_and_each_has_every_audit(project: Path) -> None:
-    texts = [run(project, "--collect-only", "--part", f"{k}/3") for k in (1, 2, 3)]
+    texts = [run(project, "--collect-only", "-m", "", "--part", f"{k}/3") for k in (1, 2, 3)]
     assert [collected(text, "test_of_a_table") for text in texts] == [20, 20, 20]
     assert [collected(text, "test_of_an_audit") for text in texts] == [60, 60, 60]
     assert all("::test_alone" in text for text in texts)
     assert len({line for text in texts for line in text.splitlines() if "::test_of_a_table" in line}) == 60
+
+
+def test_of_a_table_a_few_cases_run_by_default_and_all_where_they_are_asked_for(project: Path) -> None:
+    one = run(project, "--collect-only")
+    assert 4 <= collected(one, "test_of_a_table") <= 8
+    assert "::test_alone" in one
+    rest = run(project, "--collect-only", "-m", "slow")
+    assert collected(one, "test_of_a_table") + collected(rest, "test_of_a_table") == 60
+    assert collected(run(project, "--collect-only", "-k", "table"), "test_of_a_table") == 60
+    assert "::test_of_a_table[3]" in run(project, "--collect-only", "tests/test_many.py::test_of_a_table[3]")
+
+
+def test_each_op_is_in_the_default_run() -> None:
+    found = run(ROOT, "--collect-only", *[f"tests/test_{name}.py" for name in ("rules", "forward", "vmap", "corners")])
+    all_of_them = run(ROOT, "--collect-only", "-m", "", "tests/test_rules.py")
+    pattern = re.compile(r"::(?:test_\w+)\[((?:np|scipy|gs|math|cmath|statistics|gradscribe)\.[\w.]+)")
+    missing = set(pattern.findall(all_of_them)) - set(pattern.findall(found))
+    assert len(set(pattern.findall(all_of_them))) > 300
+    assert not missing, sorted(missing)
 
 
 def test_a_warning_is_an_error_and_one_of_a_plugin_is_not(project: Path, tmp_path: Path) -> None:

@@ -201,6 +201,7 @@ def derivatives(case: Case, dtype: Any) -> Iterator[tuple[str, Callable[[], Any]
         )
 
 
+@pytest.mark.slow
 def test_compiled_gives_the_bits_of_eager() -> None:
     def problems() -> Iterator[tuple[str, str | None]]:
         for case in thinned(usable([s for group in TABLE.values() for s in group]), part=9):
