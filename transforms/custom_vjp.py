@@ -62,7 +62,7 @@ class _VjpNode(CustomCallNode):
 
     def backward_function(self) -> Any:
         """The user's bwd."""
-        return None if self.call is None else self.call.owner.bwd
+        return None if self.call is None else getattr(self.call.owner, "bwd", None)
 
     def run(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         """The user's bwd."""
