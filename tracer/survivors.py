@@ -26,6 +26,7 @@ from .site import blame
 __all__ = ["note", "note_appended", "note_held", "put_back", "remembered"]
 
 _ALL = object()  # every place of a holder
+_CACHE = type(functools.lru_cache(len))
 _UNSEEN = object()  # the same, and no hook tells what is read there
 _MANY = 1_000  # parts of a thing that are looked at
 _REMEMBERED = 10_000  # entries of dicts that were stored under traced keys; the oldest are forgotten
@@ -83,8 +84,15 @@ def note_held(value: Any, unseen: bool = False) -> None:
     if _holds_tensors(value):
         return  # the user's own, as optimisers have them
     note(value)
-    if unseen and isinstance(value, dict) and (era := running()) is not None:
+    era = running()
+    if not unseen or era is None:
+        return
+    if isinstance(value, dict):
         era.stored[id(value)][1] = _UNSEEN
+    for cls in type(value).__mro__ if str(type(value).__module__) not in _LIBRARIES else ():
+        for cache in list(vars(cls).values()):
+            if isinstance(cache, _CACHE) and id(cache) not in era.stored:
+                era.stored[id(cache)] = [cache, cache.cache_info().misses]
 
 
 def _holds_tensors(value: Any) -> bool:
@@ -162,6 +170,10 @@ def _settle(era: Era, error: BaseException | None) -> None:
     seen = _Walk()
     stored, era.stored = era.stored, {}
     for holder, keys in stored.values():
+        if isinstance(holder, _CACHE):
+            if type(keys) is int and holder.cache_info().misses != keys:
+                holder.cache_clear()  # it may hold what is traced, and nothing tells under which key
+            continue
         if keys is _UNSEEN:
             _refuse_cache(era, holder)
         _settle_holder(holder, _ALL if keys is _UNSEEN else keys, seen)

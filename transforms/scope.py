@@ -492,7 +492,8 @@ class Scope:
             if made is not None:
                 code, cells = made, CELLS
             else:  # without source nothing tells what it stores, and where
-                held = [values[c] for c in needs.chains if len(c) == 1] + list(_contents_of(function.__closure__))
+                first = {chain[:1] for chain in needs.chains}
+                held = [_value_of(c, real) for c in first] + list(_contents_of(function.__closure__))
         called = frozenset([c for c in needs.called if self._is_told_by_calls(c, values[c], real)])
         if called:
             code = renamed(code, called)
