@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,34 +54,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _leave_to_slow(items: list[pytest.Item]) -> None:
     """Mark the cases of a test slow but for a few; of the checks of a sample record all but one in SHARE."""
     tests: dict[str, list[pytest.Item]] = {}
-    samples: dict[str, list[pytest.Item]] = {}
+    samples: dict[int, list[pytest.Item]] = {}  # by the identity of the function: NumPy's and SciPy's may share a name
     for item in items:
         if item.get_closest_marker("slow"):
             continue
-        sample = _sample_of(item)
-        if sample is not None:
-            samples.setdefault(sample, []).append(item)
+        function = _sampled(item)
+        if function is not None:
+            samples.setdefault(id(function), []).append(item)
         elif item.get_closest_marker("house") is None:
             tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
     slow: list[pytest.Item] = []
     for name, cases in tests.items():
         step = min(max(len(cases) // FEW, 1), 10)
         slow += [item for k, item in enumerate(cases) if (k + zlib.crc32(name.encode())) % step]
-    for sample, checks in samples.items():
+    for checks in samples.values():
         step = min(SHARE, len(checks))
-        slow += [item for k, item in enumerate(checks) if (k + zlib.crc32(sample.encode())) % step]
+        place = zlib.crc32(getattr(_sampled(checks[0]), "__name__", "").encode())
+        slow += [item for k, item in enumerate(checks) if (k + place) % step]
     for item in slow:
         item.add_marker("slow")
 
 
-def _sample_of(item: pytest.Item) -> str | None:
-    """Return the name of the op whose sample records a test goes through."""
+def _sampled(item: pytest.Item) -> Any:
+    """Return the function whose sample records a test goes through."""
     found = getattr(getattr(item, "callspec", None), "params", {}).get("samples")
-    if not found:
-        return None
-    fn = found[0].fn
-    owner = getattr(getattr(fn, "__self__", None), "__name__", "")  # np.maximum, of np.maximum.accumulate
-    return f"{getattr(fn, '__module__', '')}.{owner}.{getattr(fn, '__qualname__', getattr(fn, '__name__', ''))}"
+    return found[0].fn if found else None
 
 
 def _take_part(config: pytest.Config, items: list[pytest.Item]) -> None:
