@@ -321,8 +321,10 @@ class Capture:
 
     def converted(self, function: types.FunctionType) -> tuple[types.CodeType, dict[str, types.CellType]]:
         """The code that runs for a function, its loops and branches as calls where those may be kept; and what it calls."""
-        if self.regions is None and not (needs_of(function.__code__).calls and not has_control_flow(function.__code__)):
-            return function.__code__, {}
+        own = function.__code__
+        straight = not has_control_flow(own) and (needs_of(own).calls or catches(own))
+        if self.regions is None and not straight:
+            return own, {}
         code = convert_code(function, calls=True)
         if code is None:
             if self.regions is not None:
