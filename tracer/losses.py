@@ -12,7 +12,10 @@ from ..runtime.errors import AutogradError, GradientLossError, NoRuleError
 from .modes import LOCAL, RUNNING, Era
 from .site import add_line, is_ours, library_of, user_site
 
-__all__ = ["WATCHING", "asks_for_a_library", "loss", "refuse_to_swallow", "running", "telling", "watching"]
+__all__ = ["WATCHING", "asks_for_a_library", "caught", "loss", "running", "telling", "watching"]
+
+
+_BY_NAME = "Where no gradient is wanted, say so: gs.stop_gradient(x), x.detach(), or `with gs.no_grad():`."
 
 
 def loss(how: str, asked: bool = True) -> Exception:
@@ -27,12 +30,9 @@ def loss(how: str, asked: bool = True) -> Exception:
     by, way = _library()
     by = by or {"tolist": "`tolist()`", "array": "NumPy", "numpy": "`numpy()`"}.get(how, "Code that knows no Tensors")
     error = GradientLossError(
-        f"{by} {taken} a value that depends on what is differentiated, and its gradient would be lost.\n"
-        f"{way}Where no gradient is wanted, say so: gs.stop_gradient(x), x.detach(), or `with gs.no_grad():`."
+        f"{by} {taken} a value that depends on what is differentiated, and its gradient would be lost.\n{way}{_BY_NAME}"
     )
-    place = _user_line()
-    if place is not None:
-        add_line(error, *place)
+    _add_user_line(error)
     era = running()
     if era is not None and asked:
         era.loss = error
@@ -47,7 +47,12 @@ def running() -> Era | None:
     return RUNNING[-1] if RUNNING else None
 
 
-def refuse_to_swallow(error: BaseException | None) -> None:
+def caught() -> None:
+    """A handler of the user's begins: what it has caught must not be an error that plain NumPy would not have met."""
+    _refuse_to_swallow(sys.exc_info()[1])
+
+
+def _refuse_to_swallow(error: BaseException | None) -> None:
     """Raise where code goes on after an error that NumPy's number would not have met: `time.sleep(t)` takes no Tensor."""
     era = running()
     if era is None or not isinstance(error, Exception):
@@ -56,14 +61,11 @@ def refuse_to_swallow(error: BaseException | None) -> None:
         era.loss = error
         raise error
     if isinstance(error, (TypeError, ValueError, AttributeError)) and LOCAL.grad and "Tensor" in str(error):
-        way = "Where no gradient is wanted, say so: gs.stop_gradient(x), x.detach(), or `with gs.no_grad():`."
         found = GradientLossError(
             "The code goes on after an error that it would not have met without gradscribe, and a gradient would be lost:\n"
-            f"{error}\n{way}"
+            f"{error}\n{_BY_NAME}"
         )
-        place = _user_line()
-        if place is not None:
-            add_line(found, *place)
+        _add_user_line(found)
         era.loss = found
         raise found from error
 
@@ -79,7 +81,7 @@ class _Suppressing:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
         if self.manager.__exit__(kind, error, trace):
-            refuse_to_swallow(error)
+            _refuse_to_swallow(error)
             return True
         return False
 
@@ -142,6 +144,12 @@ def _library() -> tuple[str, str]:
             return words, _WAYS.get(found.partition(".")[0], "Compute with NumPy's functions, which keep it. ")
         frame = frame.f_back
     return "", "Compute with NumPy's functions, or those of `math`, which keep it. "
+
+
+def _add_user_line(error: Exception) -> None:
+    place = _user_line()
+    if place is not None:
+        add_line(error, *place)
 
 
 def _user_line() -> tuple[str, int] | None:

@@ -26,8 +26,8 @@ from .site import blame
 __all__ = ["note", "note_appended", "note_held", "put_back", "remembered"]
 
 _ALL = object()  # every place of a holder
-_CACHE = type(functools.lru_cache(len))
 _UNSEEN = object()  # the same, and no hook tells what is read there
+_CACHE = functools._lru_cache_wrapper
 _MANY = 1_000  # parts of a thing that are looked at
 _REMEMBERED = 10_000  # entries of dicts that were stored under traced keys; the oldest are forgotten
 _memos: dict[tuple[int, Any], Any] = {}

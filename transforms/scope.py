@@ -24,7 +24,7 @@ import numpy as np
 
 from ..runtime.registry import lookup
 from ..tracer.dispatch import has_tensor, unwrap
-from ..tracer.losses import refuse_to_swallow, telling
+from ..tracer.losses import caught, telling
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand
 from ..tracer.site import LEFT_ALONE
@@ -1040,11 +1040,6 @@ class _Entered:
         return self.exit(*error)
 
 
-def _caught() -> None:
-    """The code handles an error."""
-    refuse_to_swallow(sys.exc_info()[1])
-
-
 def _enter(manager: Any) -> Any:
     """What a `with` enters."""
     manager = telling(manager)
@@ -1058,7 +1053,7 @@ def _grow(holder: Any, value: Any) -> Any:
     return value
 
 
-_HOOKS = (_read, _method, _call, _item, _put, _grow, _operator, _iterate, _enter, _caught)
+_HOOKS = (_read, _method, _call, _item, _put, _grow, _operator, _iterate, _enter, caught)
 CELLS = {
     n: types.CellType(hook) for n, hook in zip(HOOKS, _HOOKS, strict=True)
 }  # what stands in rewritten code's free variables

@@ -5,12 +5,11 @@ from __future__ import annotations
 import builtins
 import contextlib
 import operator
-import sys
 import types
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
-from ....tracer.losses import refuse_to_swallow, telling
+from ....tracer.losses import caught, telling
 from ....tracer.modes import LOCAL
 
 __all__ = ["CELL", "CONTROL", "Regions", "Undefined", "operators"]
@@ -287,11 +286,6 @@ _IN_PLACE = {
     "iadd": "+=", "isub": "-=", "imul": "*=", "itruediv": "/=", "ifloordiv": "//=", "imod": "%=", "ipow": "**=",
     "imatmul": "@=", "iand": "&=", "ior": "|=", "ixor": "^=", "ilshift": "<<=", "irshift": ">>=",
 }  # fmt: skip
-
-
-def caught() -> None:
-    """A handler begins: the code has caught an error, which must not be one that plain NumPy would not have met."""
-    refuse_to_swallow(sys.exc_info()[1])
 
 
 operators = types.SimpleNamespace(
