@@ -62,7 +62,7 @@ def _leave_to_slow(items: list[pytest.Item]) -> None:
         if function is not None:
             samples.setdefault(id(function), []).append(item)
         elif item.get_closest_marker("house") is None:
-            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+            tests.setdefault(_name(item), []).append(item)
     slow: list[pytest.Item] = []
     for name, cases in tests.items():
         step = min(max(len(cases) // FEW, 1), 10)
@@ -73,6 +73,11 @@ def _leave_to_slow(items: list[pytest.Item]) -> None:
         slow += [item for k, item in enumerate(checks) if (k + place) % step]
     for item in slow:
         item.add_marker("slow")
+
+
+def _name(item: pytest.Item) -> str:
+    """Return the name of a test in its file; the folder does not count, so that a file that moves keeps its cases."""
+    return item.nodeid.partition("[")[0].rpartition("/")[2]
 
 
 def _sampled(item: pytest.Item) -> Any:

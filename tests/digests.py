@@ -42,7 +42,7 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[Any]:
         """Say which test runs."""
-        self.test = item.nodeid.partition("[")[0]
+        self.test = item.nodeid.partition("[")[0].rpartition("/")[2]  # a file may move between the two runs
         return (yield)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
