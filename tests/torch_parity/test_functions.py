@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from function_cases import ARRAYS, DIFFERENTIATED, calls
-
 import gradscribe as gs
+
+from function_cases import ARRAYS, DIFFERENTIATED, calls
 
 
 def flat(found: Any) -> list[Any]:

@@ -86,7 +86,9 @@ def test_only_inputs_is_deprecated(torch: Any, numbers: Any) -> None:
     with pytest.warns((FutureWarning, DeprecationWarning), match="only_inputs argument is deprecated"):
         (g,) = torch.autograd.grad((y * y).sum(), y, only_inputs=False)
     assert numbers(g).tolist() == [12.0]
-    assert x.grad is None or torch.__name__ == "gradscribe"  # PyTorch ignores it now, tests/test_older_api.py
+    assert (
+        x.grad is None or torch.__name__ == "gradscribe"
+    )  # PyTorch ignores it now, tests/tracer/autograd/test_older_api.py
 
 
 def test_only_the_nodes_on_the_way_run(torch: Any) -> None:

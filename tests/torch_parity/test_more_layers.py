@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layer_cases import errors_of_both
 
 import gradscribe as gs
 import gradscribe.functional as F
+
+from layer_cases import errors_of_both
 
 pytestmark = pytest.mark.parity
 torch: Any = pytest.importorskip("torch")

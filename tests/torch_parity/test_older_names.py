@@ -1,4 +1,4 @@
-"""What PyTorch still has of its older names: Variable, and the samplers. (The rest stands in tests/test_older_api.py.)"""
+"""What PyTorch still has of its older names: Variable, and the samplers. (The rest stands in test_older_api.py.)"""
 
 from __future__ import annotations
 

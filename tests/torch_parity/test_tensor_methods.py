@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from method_cases import ARRAYS, DIFFERENTIATED, IN_PLACE, TORCH, calls, evaluate, rows
 
 import gradscribe as gs
 from gradscribe.explorer import tensor_methods
+
+from method_cases import ARRAYS, DIFFERENTIATED, IN_PLACE, TORCH, calls, evaluate, rows
 
 torch: Any = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity

@@ -10,7 +10,7 @@
 | `x ** -0.5`           | `1 / np.sqrt(x)`                      | `x` is known to be more than 0: of -0.0 it is -inf    |
 
 `x` is float32 or float64. A product of this length overflows wherever the power does, to the last float before
-infinity (`tests/test_fastmath.py` looks), because the smaller products are exact or grow with it; `1 / x` comes first for
+infinity (`test_fastmath.py` looks), because the smaller products are exact or grow with it; `1 / x` comes first for
 negative powers, so that no intermediate overflows where the power is a number. It is at most a few last digits off.
 """
 

@@ -1,0 +1,154 @@
+"""How the house is built, read from the disk: its packages, its modules, and which layer imports which."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+FACE = "gradscribe"  # the root's own __init__.py and __main__.py
+
+# What each layer may import of the project, besides itself; the face may import everything and nobody the face.
+LAYERS: dict[str, set[str]] = {
+    "runtime": set(),
+    "tracer": {"runtime"},
+    "transforms": {"runtime", "tracer"},
+    "explorer": {"runtime", "tracer", "transforms"},
+    "compat": {"runtime", "tracer", "transforms"},
+    "learn": {"runtime", "tracer", "transforms"},
+}
+LAYERS[FACE] = set(LAYERS)
+
+# What else a module may import at its top level, besides the standard library. Within a function the choice is
+# free: that is how what is optional, or slow to import, is imported.
+FOREIGN: dict[str, set[str]] = {layer: {"numpy"} for layer in LAYERS}
+FOREIGN["transforms"] = {"numpy", "gast", "astunparse", "optree"}
+_SPECIAL = (
+    "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
+    "special_noncentral",
+)  # fmt: skip
+for _rules in (*_SPECIAL, "scipy_linalg", "scipy_optimize", "scipy_signal", "distributions"):
+    FOREIGN[f"runtime.rules.{_rules}"] = {"numpy", "scipy"}
+
+
+class Import(NamedTuple):
+    """One imported name: where, what (dotted, the project's own without `gradscribe.`), and of which sort."""
+
+    line: int
+    target: str
+    ours: bool
+    absolute: bool
+    top_level: bool
+
+
+def config() -> configparser.ConfigParser:
+    """setup.cfg, read."""
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / "setup.cfg", encoding="utf-8")
+    return parser
+
+
+def packages_listed() -> list[str]:
+    """The packages that setup.cfg names."""
+    return config()["options"]["packages"].split()
+
+
+def folders() -> list[Path]:
+    """The root's folders that belong to the project, not to a tool, an environment or a build."""
+    passing = {"build", "dist", "__pycache__"}
+    return sorted(
+        p for p in ROOT.iterdir()
+        if p.is_dir() and p.name not in passing and not p.name.startswith(".") and p.suffix != ".egg-info"
+    )  # fmt: skip
+
+
+def packages_on_disk() -> list[str]:
+    """The packages that the disk holds: every folder with an __init__.py."""
+    found = [p.parent.relative_to(ROOT) for folder in folders() for p in folder.rglob("__init__.py")]
+    return sorted([FACE, *(".".join((FACE, *p.parts)) for p in found)])
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Every module that ships, as its dotted name below `gradscribe` (`tracer.tensor`, `tracer`) and its file."""
+    yield "", ROOT / "__init__.py"
+    yield "__main__", ROOT / "__main__.py"
+    for layer in LAYERS:
+        for path in sorted((ROOT / layer).rglob("*.py")) if layer != FACE else []:
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def layer_of(module: str) -> str:
+    """The layer of a module, told by the first part of its dotted name."""
+    first = module.partition(".")[0]
+    return first if first in LAYERS else FACE
+
+
+def imports_of(source: str, module: str, is_package: bool) -> Iterator[Import]:
+    """Every import in a module's text, with relative ones resolved; `import_module("...")` of a literal counts."""
+    package = module.split(".") if module else []
+    if not is_package:
+        package = package[:-1]
+    tree = ast.parse(source)
+    within = {id(n) for f in ast.walk(tree) if isinstance(f, _FUNCTIONS) for n in ast.walk(f)}
+    for node in ast.walk(tree):
+        line, top = getattr(node, "lineno", 0), id(node) not in within
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield _absolute(line, alias.name, top)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                dotted = ".".join(filter(None, [node.module, alias.name]))
+                if node.level:
+                    yield Import(line, _resolve(package, node.level, dotted), True, False, top)
+                else:
+                    yield _absolute(line, dotted, top)
+        elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__") and node.args:
+            first = node.args[0]
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                level = len(first.value) - len(first.value.lstrip("."))
+                if level:
+                    yield Import(line, _resolve(package, level, first.value[level:]), True, False, top)
+                else:
+                    yield _absolute(line, first.value, top)
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def _called(node: ast.Call) -> str:
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
+
+
+def _resolve(package: list[str], level: int, dotted: str) -> str:
+    up = level - 1
+    if up > len(package):
+        return f"<above {FACE}>.{dotted}"
+    return ".".join([*package[: len(package) - up], *filter(None, [dotted])])
+
+
+def _absolute(line: int, dotted: str, top_level: bool) -> Import:
+    ours = dotted == FACE or dotted.startswith(FACE + ".")
+    return Import(line, dotted[len(FACE) + 1 :] if ours else dotted, ours, True, top_level)
+
+
+def violations(source: str, module: str, is_package: bool, stdlib: frozenset[str]) -> list[str]:
+    """What is wrong with a module's imports, each as one line of text: upward, absolute, or foreign."""
+    layer, found = layer_of(module), []
+    foreign = FOREIGN.get(module, FOREIGN[layer])
+    for line, target, ours, absolute, top_level in imports_of(source, module, is_package):
+        where = f"{module or '__init__'}:{line}"
+        if not ours:
+            name = target.partition(".")[0]
+            if top_level and name not in stdlib and name not in foreign:
+                found.append(f"{where}: {layer} imports {name} at its top level; it may import {sorted(foreign)}")
+        elif absolute:
+            found.append(f"{where}: imports gradscribe.{target} absolutely; inside the project imports are relative")
+        elif target.startswith("<above"):
+            found.append(f"{where}: imports {target}, which is outside the package")
+        elif layer_of(target) not in LAYERS[layer] | {layer}:
+            found.append(f"{where}: {layer} imports {target or FACE} of {layer_of(target)}; imports only point down")
+    return found
