@@ -7,6 +7,7 @@ import numpy as _numpy  # before all else: benchmarks/import_time.py gave 1.5 be
 # isort: split
 import importlib
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .runtime import (
@@ -28,7 +29,8 @@ from .tracer.exchange import from_dlpack
 from .tracer.modes import inference_mode, is_inference_mode_enabled, set_grad_enabled
 from .tracer.singular import singular
 from .tracer.torch_methods import FUNCTIONS, OTHER_FUNCTIONS
-from .transforms.finder import DropIn
+from .transforms.transform import bind
+from .transforms.user_code.finder import WHOLE_MODULES, DropIn
 
 if TYPE_CHECKING:
     from .runtime.user_ops import op, rule
@@ -54,27 +56,27 @@ if TYPE_CHECKING:
     )
     from .tracer.generator import manual_seed
     from .tracer.samplers import normal, rand, rand_like, randint, randn, randn_like, randperm
-    from .transforms import testing
-    from .transforms.check_grads import check_grads
-    from .transforms.check_rule import check_rule
-    from .transforms.compare import compare
+    from .transforms.checks import testing
+    from .transforms.checks.check_grads import check_grads
+    from .transforms.checks.check_rule import check_rule
+    from .transforms.checks.compare import compare
     from .transforms.compiler.compile import compile
-    from .transforms.converted import converted
-    from .transforms.custom_jvp import custom_jvp
-    from .transforms.custom_vjp import custom_vjp
-    from .transforms.explain import explain
-    from .transforms.export import export
-    from .transforms.fixed_point import fixed_point
-    from .transforms.forward import jvp
-    from .transforms.gradient import grad, value_and_grad
-    from .transforms.jacobian import jacfwd, jacobian, jacrev
-    from .transforms.linearize import linearize
-    from .transforms.load import load
-    from .transforms.second_order import hessian, hvp
-    from .transforms.source import source
-    from .transforms.stop_gradient import stop_gradient
-    from .transforms.vjp import vjp
-    from .transforms.vmap import vmap
+    from .transforms.compiler.converted import converted
+    from .transforms.compiler.explain import explain
+    from .transforms.compiler.source import source
+    from .transforms.derivatives.custom_jvp import custom_jvp
+    from .transforms.derivatives.custom_vjp import custom_vjp
+    from .transforms.derivatives.fixed_point import fixed_point
+    from .transforms.derivatives.forward import jvp
+    from .transforms.derivatives.gradient import grad, value_and_grad
+    from .transforms.derivatives.jacobian import jacfwd, jacobian, jacrev
+    from .transforms.derivatives.linearize import linearize
+    from .transforms.derivatives.second_order import hessian, hvp
+    from .transforms.derivatives.stop_gradient import stop_gradient
+    from .transforms.derivatives.vjp import vjp
+    from .transforms.derivatives.vmap import vmap
+    from .transforms.exports.export import export
+    from .transforms.exports.load import load
     from .transforms.why import why
 
 __version__ = "0.1.0"
@@ -100,32 +102,54 @@ sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.{place}") for name
 sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "scipy")]
 
 # Loaded on first use, so that importing gradscribe stays quick.
-_LATER = {
-    "check_grads": "transforms.check_grads", "check_rule": "transforms.check_rule",
-    "checkpoint": "tracer.checkpoint", "set_checkpoint_early_stop": "tracer.checkpoint",
-    "compare": "transforms.compare", "compile": "transforms.compiler.compile",
-    "converted": "transforms.converted",
-    "custom_jvp": "transforms.custom_jvp",
-    "custom_vjp": "transforms.custom_vjp", "explain": "transforms.explain", "export": "transforms.export",
-    "grad": "transforms.gradient", "value_and_grad": "transforms.gradient",
-    "fixed_point": "transforms.fixed_point", "load": "transforms.load",
-    "bernoulli": "tracer.autograd.stochastic", "multinomial": "tracer.autograd.stochastic",
-    "default_generator": "tracer.generator", "manual_seed": "tracer.generator",
-    "is_anomaly_check_nan_enabled": "tracer.autograd.anomaly_mode",
-    "is_anomaly_enabled": "tracer.autograd.anomaly_mode",
-    "op": "runtime.user_ops", "rule": "runtime.user_ops",
-    "hessian": "transforms.second_order", "hvp": "transforms.second_order",
-    "jacfwd": "transforms.jacobian", "jacobian": "transforms.jacobian", "jacrev": "transforms.jacobian",
-    "jvp": "transforms.forward", "linearize": "transforms.linearize", "source": "transforms.source",
-    "stop_gradient": "transforms.stop_gradient", "testing": "transforms.testing", "vjp": "transforms.vjp",
-    "vmap": "transforms.vmap", "why": "transforms.why",
-}  # fmt: skip
-_CONSTRUCTORS = (
-    "arange", "as_tensor", "empty", "empty_like", "eye", "from_numpy", "full", "full_like", "linspace", "logspace", "ones",
-    "ones_like", "zeros", "zeros_like",
-)  # fmt: skip
-_SAMPLERS = ("normal", "rand", "rand_like", "randint", "randn", "randn_like", "randperm")
-_LATER |= dict.fromkeys(_CONSTRUCTORS, "tracer.constructors") | dict.fromkeys(_SAMPLERS, "tracer.samplers")
+_PLACES_OF = {
+    "runtime.user_ops": "op rule",
+    "tracer.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+    "tracer.autograd.stochastic": "bernoulli multinomial",
+    "tracer.checkpoint": "checkpoint set_checkpoint_early_stop",
+    "tracer.constructors": (
+        "arange as_tensor empty empty_like eye from_numpy full full_like linspace logspace ones ones_like zeros zeros_like"
+    ),
+    "tracer.generator": "default_generator manual_seed",
+    "tracer.samplers": "normal rand rand_like randint randn randn_like randperm",
+    "transforms.checks.check_grads": "check_grads",
+    "transforms.checks.check_rule": "check_rule",
+    "transforms.checks.compare": "compare",
+    "transforms.checks.testing": "testing",
+    "transforms.compiler.compile": "compile",
+    "transforms.compiler.converted": "converted",
+    "transforms.compiler.explain": "explain",
+    "transforms.compiler.source": "source",
+    "transforms.derivatives.custom_jvp": "custom_jvp",
+    "transforms.derivatives.custom_vjp": "custom_vjp",
+    "transforms.derivatives.fixed_point": "fixed_point",
+    "transforms.derivatives.forward": "jvp",
+    "transforms.derivatives.gradient": "grad value_and_grad",
+    "transforms.derivatives.jacobian": "jacfwd jacobian jacrev",
+    "transforms.derivatives.linearize": "linearize",
+    "transforms.derivatives.second_order": "hessian hvp",
+    "transforms.derivatives.stop_gradient": "stop_gradient",
+    "transforms.derivatives.vjp": "vjp",
+    "transforms.derivatives.vmap": "vmap",
+    "transforms.exports.export": "export",
+    "transforms.exports.load": "load",
+    "transforms.why": "why",
+}
+_LATER = {name: place for place, names in _PLACES_OF.items() for name in names.split()}
+
+
+def _late(place: str, name: str) -> Callable[..., Any]:
+    """Return a function that loads the real one when it is called."""
+
+    def late(*args: Any, **kwargs: Any) -> Any:
+        return getattr(importlib.import_module(f".{place}", __name__), name)(*args, **kwargs)
+
+    return late
+
+
+bind(compile=_late("transforms.compiler.compile", "compile"), compare=_late("transforms.checks.compare", "compare"))
+bind(source=_late("transforms.compiler.source", "source"), graph=_late("transforms.compiler.source", "graph"))
+WHOLE_MODULES["scipy.integrate", "odeint"] = _late("transforms.derivatives.odeint", "odeint")
 _FUNCTIONS = tuple((FUNCTIONS + OTHER_FUNCTIONS).split())  # not in __all__, since some are named as Python's own
 _LATER |= dict.fromkeys(_FUNCTIONS, "tracer.torch_functions")
 _MODULES = frozenset(["compat", "numpy", "scipy", "testing", *_PLACES])

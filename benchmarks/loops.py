@@ -25,7 +25,7 @@ from timing import interleaved, is_tiny, per_call, report  # noqa: E402
 
 import gradscribe as gs  # noqa: E402
 from gradscribe.tracer.modes import LOCAL  # noqa: E402
-from gradscribe.transforms.compiler.specialise import Made  # noqa: E402
+from gradscribe.transforms.compiler.driver.specialise import Made  # noqa: E402
 
 Array = Any
 

@@ -22,7 +22,7 @@ import numpy as np  # noqa: E402
 from timing import is_tiny  # noqa: E402
 
 import gradscribe as gs  # noqa: E402
-from gradscribe.transforms.compiler import specialise  # noqa: E402
+from gradscribe.transforms.compiler.driver import specialise  # noqa: E402
 
 Array = Any
 

@@ -66,7 +66,7 @@ def main(version: str, arguments: Sequence[str] | None = None) -> int:
 
 def _cache(clear: bool) -> int:
     """Show the disk cache of generated source, or empty it."""
-    from ..transforms.compiler import cache
+    from ..transforms.compiler.driver import cache
 
     place = cache.folder()
     if place is None:

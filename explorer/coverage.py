@@ -18,7 +18,7 @@ from ..tracer.interop import answered
 from ..tracer.losses import WATCHING
 from ..tracer.operand import wrap
 from ..tracer.tensor import Tensor
-from ..transforms.namespaces import replacement
+from ..transforms.user_code.namespaces import replacement
 from .coverage_reasons import ABOUT, PASSING, REASONS
 
 __all__ = ["KINDS", "MODULES", "Entry", "coverage", "markdown", "text"]

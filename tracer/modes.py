@@ -112,7 +112,7 @@ class _Local(_local):
 
     @staticmethod
     def method_in_scope(holder: Any, name: str, takes_ctx: bool) -> Any:
-        """A method of a Function as it runs inside a transform (transforms/scope.py says how)."""
+        """A method of a Function as it runs inside a transform (transforms/user_code/scope.py says how)."""
         return getattr(holder, name)
 
     def __init__(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
+import weakref
 from collections import deque
 from typing import Any
 
@@ -202,7 +203,6 @@ setattr(type(LOCAL), "settle", staticmethod(_settle))  # noqa: B010
 
 
 def _settle_holder(holder: Any, keys: Any, seen: _Walk) -> None:
-    kind = type(holder)
     if isinstance(holder, types.CellType):
         try:
             holder.cell_contents = plain(holder.cell_contents, seen)
@@ -220,7 +220,7 @@ def _settle_holder(holder: Any, keys: Any, seen: _Walk) -> None:
         for k in keys:
             if k in holder and (new := plain(holder[k], seen)) is not holder[k]:
                 holder[k] = new
-    elif kind in (set, deque) or isinstance(holder, (set, deque, np.ndarray)):
+    elif isinstance(holder, (set, deque, np.ndarray, weakref.WeakKeyDictionary)):
         plain(holder, seen)
     else:
         _settle_attributes(holder, keys, seen)
@@ -285,6 +285,12 @@ def plain(value: Any, seen: _Walk) -> Any:
                 value[k] = new
     elif isinstance(value, dict):
         _settle_dict(value, seen)
+    elif isinstance(value, weakref.WeakKeyDictionary):
+        for key, v in list(value.items()):
+            new_key, new = plain(key, seen), plain(v, seen)
+            if new_key is not key:
+                del value[key]
+            value[new_key] = new
     elif isinstance(value, set):
         if any(isinstance(v, (Operand, tuple)) for v in value):
             found = [plain(v, seen) for v in value]

@@ -8,16 +8,19 @@ import reprlib
 import sys
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..runtime.ir.graph import Graph
 from ..tracer.site import prune
 
-if TYPE_CHECKING:
-    from ..runtime.ir import Graph
-    from .compare import Comparison
-    from .source import Source
+__all__ = ["Transform", "bind"]
 
-__all__ = ["Transform"]
+_above: dict[str, Callable[..., Any]] = {}
+
+
+def bind(**doors: Callable[..., Any]) -> None:
+    """State what the methods `source`, `graph`, `compare` and `compile` call: it stands above this file."""
+    _above.update(doors)
 
 
 class Transform:
@@ -46,29 +49,22 @@ class Transform:
         """Bind like a function, so that a decorated method gets its `self`."""
         return self if instance is None else types.MethodType(self, instance)
 
-    def source(self, *args: Any, **kwargs: Any) -> Source:
+    def source(self, *args: Any, **kwargs: Any) -> Any:
         """The source that `gs.compile` of this runs for these arguments: `gs.source(self, ...)`."""
-        from .source import source
-
-        return source(self, *args, **kwargs)
+        return _above["source"](self, *args, **kwargs)
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph that this source was written from, after the passes: it prints one call a line."""
-        from .source import graph
+        graph: Graph = _above["graph"](self, *args, **kwargs)
+        return graph
 
-        return graph(self, *args, **kwargs)
-
-    def compare(self, *args: Any, **kwargs: Any) -> Comparison:
+    def compare(self, *args: Any, **kwargs: Any) -> Any:
         """Eager, compiled and finite-difference gradients at these arguments: `gs.compare(self, ...)`."""
-        from .compare import compare
-
-        return compare(self, *args, **kwargs)
+        return _above["compare"](self, *args, **kwargs)
 
     def compile(self, **options: Any) -> Any:
         """This, compiled: `gs.compile(self, ...)`."""
-        from .compiler.compile import compile
-
-        return compile(self, **options)
+        return _above["compile"](self, **options)
 
     def __reduce__(self) -> Any:
         """By name where that name is bound to this object (the decorator form), else by what it was made from."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..tracer.modes import LOCAL
 from ..tracer.operand import Operand
-from .scope import ABSENT, watched
+from .user_code.scope import ABSENT, watched
 
 __all__ = ["flatten", "flatten_row", "paths", "unflatten"]
 

@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import Any
 
-from ...transforms.finder import DropIn
+from ...transforms.user_code.finder import DropIn
 from .builtins import dict, isinstance, list, tuple, type
 from .differential_operators import (
     checkpoint,
@@ -31,8 +31,16 @@ from .differential_operators import (
     value_and_grad,
     vector_jacobian_product,
 )
-from .extend import defjvp, defjvp_argnum, defjvp_argnums, defvjp, defvjp_argnum, defvjp_argnums, notrace_primitive
-from .extend import primitive as primitive
+from .extend import (
+    defjvp,
+    defjvp_argnum,
+    defjvp_argnums,
+    defvjp,
+    defvjp_argnum,
+    defvjp_argnums,
+    notrace_primitive,
+    primitive,
+)
 
 __all__ = [
     "checkpoint", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp", "defvjp_argnum", "defvjp_argnums", "deriv", "dict",

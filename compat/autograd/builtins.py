@@ -6,7 +6,7 @@ import builtins
 from typing import Any
 
 from ...tracer.operand import Operand
-from ...transforms.namespaces import type_of
+from ...transforms.user_code.namespaces import type_of
 
 __all__ = ["dict", "isinstance", "list", "tuple", "type"]
 

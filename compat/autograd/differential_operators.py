@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from ...tracer.checkpoint import checkpoint as run_checkpointed
-from ...transforms.forward import jvp
-from ...transforms.gradient import GradFunction
-from ...transforms.jacobian import JacobianFunction
-from ...transforms.scope import as_it_runs
-from ...transforms.second_order import HessianFunction
+from ...transforms.derivatives.forward import jvp
+from ...transforms.derivatives.gradient import GradFunction
+from ...transforms.derivatives.jacobian import JacobianFunction
+from ...transforms.derivatives.second_order import HessianFunction
+from ...transforms.derivatives.vjp import forward
 from ...transforms.transform import Transform
 from ...transforms.trees import flatten, unflatten
-from ...transforms.vjp import forward
+from ...transforms.user_code.scope import as_it_runs
 
 __all__ = [
     "checkpoint", "deriv", "elementwise_grad", "grad", "grad_and_aux", "grad_named", "hessian", "hessian_tensor_product",

@@ -16,10 +16,10 @@ from ...tracer.levels import under
 from ...tracer.modes import LOCAL
 from ...tracer.operand import Operand as Box
 from ...tracer.operand import levels_of, wrap
-from ...transforms.custom_jvp import CustomJvp
-from ...transforms.custom_vjp import CustomVjp
-from ...transforms.scope import Path, scope
+from ...transforms.derivatives.custom_jvp import CustomJvp
+from ...transforms.derivatives.custom_vjp import CustomVjp
 from ...transforms.trees import flatten, unflatten
+from ...transforms.user_code.scope import Path, scope
 from .differential_operators import _conj
 
 __all__ = [

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...transforms import check_grads as checking
-from ...transforms.scope import as_it_runs
+from ...transforms.checks import check_grads as checking
 from ...transforms.trees import flatten
+from ...transforms.user_code.scope import as_it_runs
 
 __all__ = [
     "EPS",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...transforms.scope import as_it_runs
+from ...transforms.user_code.scope import as_it_runs
 from .util import subvals
 
 __all__ = ["get_doc", "get_name", "unary_to_nary", "wrap_nary_f", "wraps"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...tracer.modes import LOCAL
-from ...transforms.scope import ABSENT, IN_PLACE, watched
+from ...transforms.user_code.scope import ABSENT, IN_PLACE, watched
 
 __all__ = ["in_place"]
 

@@ -71,8 +71,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Listen to what is compiled and exported."""
     if not config.getoption("--digests"):
         return
-    from gradscribe.transforms import export
-    from gradscribe.transforms.compiler import generated
+    from gradscribe.transforms.compiler.driver import generated
+    from gradscribe.transforms.exports import export
 
     texts = Path(config.getoption("--texts")) if config.getoption("--texts") else None
     if texts is not None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import gradscribe as gs
-from gradscribe.transforms.compiler import compiled as machinery
-from gradscribe.transforms.compiler.specialise import difference
+from gradscribe.transforms.compiler.driver import compiled as machinery
+from gradscribe.transforms.compiler.driver.specialise import difference
 
 __all__ = ["Follows", "Setup", "follows", "stays_compiled", "x"]
 

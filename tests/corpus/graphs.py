@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradscribe.runtime.ir import Call, Graph, Value, interpret, map_values, type_of
+from gradscribe.runtime.ir.graph import Call, Graph, Value, interpret, map_values, type_of
 from gradscribe.runtime.registry import require
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradscribe.transforms.compiler.text import tiles
+from gradscribe.transforms.compiler.schedule import tiles
 
 
 def chain(x: Any, y: Any) -> Any:

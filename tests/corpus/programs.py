@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import gradscribe as gs
-from gradscribe.transforms.compiler.control.functions import is_helper
+from gradscribe.transforms.compiler.frontend.functions import is_helper
 
 X = np.array([0.5, -1.25, 2.0])
 

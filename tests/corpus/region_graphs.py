@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from gradscribe.runtime.ir import Call, Graph, Type, Value, interpret, type_of
+from gradscribe.runtime.ir.graph import Call, Graph, Type, Value, interpret, type_of
+from gradscribe.runtime.ir.opcodes import COND, SCAN, Branch, Loop, stack_value
 from gradscribe.runtime.ops import Op
-from gradscribe.runtime.regions import COND, SCAN, Branch, Loop, stack_value
 from gradscribe.runtime.registry import require
-from gradscribe.transforms.compiler.difference import difference
-from gradscribe.transforms.compiler.text.emit import emit
-from gradscribe.transforms.compiler.text.signature import Signature
+from gradscribe.transforms.compiler.python.emit import emit
+from gradscribe.transforms.compiler.schedule.signature import Signature
+from gradscribe.transforms.difference import difference
 
 
 class Builder:

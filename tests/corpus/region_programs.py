@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gradscribe.runtime.ir import Call, Graph, Value, interpret, type_of
-from gradscribe.runtime.regions import COND, SCAN, STACK, Branch, Loop, cond, scan, stack_value
+from gradscribe.runtime.ir.graph import Call, Graph, Value, interpret, type_of
+from gradscribe.runtime.ir.opcodes import COND, SCAN, STACK, Branch, Loop, cond, scan, stack_value
+from gradscribe.runtime.ir.verify import verify
 from gradscribe.runtime.rules.control import count_of
-from gradscribe.transforms.compiler.verify import verify
 
 from graphs import Builder, bits
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import gradscribe as gs
-from gradscribe.transforms.compiler.compiled import Compiled
-from gradscribe.transforms.compiler.difference import NO_SIGNS, difference
+from gradscribe.transforms.compiler.driver.compiled import Compiled
+from gradscribe.transforms.difference import NO_SIGNS, difference
 
 __all__ = ["DERIVATIVES", "asserting", "bits", "captures", "held", "outcome", "summed"]
 

@@ -36,7 +36,6 @@ OPEN = {
 }
 OPEN_COMPILED = {
     "one object twice": "each append makes a list of its own",
-    "weak keys": "the key is what stands for the object in the capture",
 }
 
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from .compiled import LIMIT, Compiled
+from .driver.compiled import LIMIT, Compiled
 
 __all__ = ["compile"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from ...tracer.operand import Operand
 from ...tracer.watching import Watch, watching
 from ..arguments import Arguments
-from ..compiler.compiled import Compiled
-from ..gradient import GradFunction
+from ..compiler.driver.compiled import Compiled
+from ..derivatives.gradient import GradFunction
 from ..trees import LEAF, flatten
 from .answers import answer_for, answer_for_result
 from .report import Answer, Cause, Why

@@ -15,7 +15,7 @@ import numpy as np
 from ...runtime.registry import lookup
 from ...tracer.site import Site
 from ...tracer.watching import Event
-from ..compiler.text.naming import span_of
+from ..compiler.frontend.user_names import span_of
 
 __all__ = [
     "assigned", "derived_from", "first_argument", "line_at", "operand", "quoted", "reads_of", "within", "written_call",

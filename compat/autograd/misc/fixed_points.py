@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ....transforms.fixed_point import found_by
-from ....transforms.scope import as_it_runs
+from ....transforms.derivatives.fixed_point import found_by
+from ....transforms.user_code.scope import as_it_runs
 
 __all__ = ["fixed_point"]
 

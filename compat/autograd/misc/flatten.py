@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....transforms import trees
-from ....transforms.scope import as_it_runs
+from ....transforms.user_code.scope import as_it_runs
 
 __all__ = ["flatten", "flatten_func"]
 

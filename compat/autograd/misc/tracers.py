@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....transforms.scope import as_it_runs
+from ....transforms.user_code.scope import as_it_runs
 from ..wrap_util import wraps
 
 __all__ = ["const_graph", "const_graph_unary"]

@@ -12,8 +12,8 @@ import pytest
 
 import gradscribe as gs
 from gradscribe.runtime.registry import require
-from gradscribe.transforms.compiler import specialise
-from gradscribe.transforms.finite import ENTRIES
+from gradscribe.transforms.checks.finite import ENTRIES
+from gradscribe.transforms.compiler.driver import specialise
 
 
 def loss(w, b, x, y):

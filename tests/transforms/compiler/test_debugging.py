@@ -188,7 +188,7 @@ def chain(x: Any) -> Any:
 
 def plant(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     """A fault in the generated text."""
-    from gradscribe.transforms.compiler import specialise
+    from gradscribe.transforms.compiler.driver import specialise
 
     emit = specialise.emit
     monkeypatch.setattr(specialise, "emit", lambda *args: emit(*args).replace(old, new))
@@ -206,7 +206,7 @@ def test_the_first_statement_that_differs_is_named(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_fault_of_a_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradscribe.runtime.ir import Graph
+    from gradscribe.runtime.ir.graph import Graph
     from gradscribe.runtime.registry import require
     from gradscribe.transforms.compiler import passes
 
@@ -233,8 +233,8 @@ def test_every_call_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_nothing_is_wrong_no_statement_is(rng: np.random.Generator) -> None:
-    from gradscribe.transforms.compiler.machinery import Inputs, first_difference
-    from gradscribe.transforms.compiler.statements import statements
+    from gradscribe.transforms.compiler.driver.lazy_imports import Inputs, first_difference
+    from gradscribe.transforms.compiler.driver.statements import statements
 
     def loss(w: Any, b: Any, x: Any) -> Any:
         h = np.tanh(x @ w + b)

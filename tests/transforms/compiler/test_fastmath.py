@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.runtime.ir import Call, Graph, Value, interpret, map_values, type_of
+from gradscribe.runtime.ir.graph import Call, Graph, Value, interpret, map_values, type_of
+from gradscribe.runtime.ir.verify import verify
 from gradscribe.runtime.registry import require
-from gradscribe.transforms.compiler.difference import is_near
 from gradscribe.transforms.compiler.passes import FAST_NAMES, optimise
 from gradscribe.transforms.compiler.passes.dead_code import dead_code
 from gradscribe.transforms.compiler.passes.fast import FAST
@@ -25,7 +25,7 @@ from gradscribe.transforms.compiler.passes.fast.logs import logs
 from gradscribe.transforms.compiler.passes.fast.powers import powers
 from gradscribe.transforms.compiler.passes.fast.products import products
 from gradscribe.transforms.compiler.passes.fast.scalars import scalars
-from gradscribe.transforms.compiler.verify import verify
+from gradscribe.transforms.difference import is_near
 
 Pass = Callable[[Graph], Graph]
 SPECIAL = [

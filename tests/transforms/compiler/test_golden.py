@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.transforms.compiler.difference import difference
+from gradscribe.transforms.difference import difference
 
 from golden_files import FOLDER, differences, texts
 from golden_functions import Example, examples

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.transforms.compiler.text.release import WORTH
-from gradscribe.transforms.export_inputs import leaves_of, resized
-from gradscribe.transforms.peak import peak_memory
+from gradscribe.transforms.checks.peak import peak_memory
+from gradscribe.transforms.compiler.python.release import WORTH
+from gradscribe.transforms.exports.export_inputs import leaves_of, resized
 
 from golden_functions import Example, examples
 from samples import SAMPLES
@@ -90,7 +90,7 @@ def test_an_array_stays_while_a_view_of_it_is_read() -> None:
 
 
 def test_a_wrong_statement_is_named_beside_those_that_delete(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradscribe.transforms.compiler import specialise
+    from gradscribe.transforms.compiler.driver import specialise
 
     emit = specialise.emit
     monkeypatch.setattr(specialise, "emit", lambda *args: emit(*args).replace("np.tanh(b", "np.sinh(b"))

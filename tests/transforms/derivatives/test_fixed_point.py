@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.transforms.compiler.difference import difference
+from gradscribe.transforms.difference import difference
 
 from trips import held
 

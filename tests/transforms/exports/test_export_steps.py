@@ -207,7 +207,7 @@ def test_what_has_no_gradient_is_not_loaded(tmp_path: Path) -> None:
 
 
 def test_what_the_module_gives_is_held_against_eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradscribe.transforms import export_text
+    from gradscribe.transforms.exports import export_text
 
     polished = export_text.polished
     monkeypatch.setattr(export_text, "polished", lambda text: polished(text).replace("x * 2", "x * 3"))

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.transforms.math_names import ROWS
+from gradscribe.transforms.user_code.math_names import ROWS
 
 # Every public name has a row: a new one in a later Python fails here, so that somebody decides.
 

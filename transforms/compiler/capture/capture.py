@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir import Call, Graph, Value, type_of
+from ....runtime.ir.graph import Call, Graph, Value, type_of
 from ....runtime.ops import shape_of
 from ....runtime.registry import require
 from ....runtime.rules.control import size_of
@@ -19,27 +19,26 @@ from ....tracer.modes import LOCAL
 from ....tracer.operand import Operand, wrap
 from ....tracer.site import Site, calls_to, user_site
 from ....tracer.survivors import note_held
-from ...hooks import catches, needs_of
-from ...scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_class, is_user_function, watched
-from ..control.functions import convert_code, has_control_flow
-from ..control.operators import CELL, CONTROL
-from ..effects import is_behind_effects
-from ..failure import Failure, definition, read_at, reading
-from ..guards.inputs import copied
-from ..regions.hooks import Regions
-from ..regions.unkept import GivenUp, Unkept
-from ..text.naming import assigned_names
+from ...user_code.scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_class, is_user_function, watched
+from ..analysis.effects import is_behind_effects
+from ..frontend.functions import convert_code, has_control_flow
+from ..frontend.hooks import catches, needs_of
+from ..frontend.operators import CELL, CONTROL
+from ..frontend.user_names import assigned_names
+from .control_flow.hooks import Regions
+from .control_flow.rejected import GivenUp, Unkept
+from .copies import copied
 from .exits import guard_sizes, left, sized_by_value
+from .failure import Failure, definition, read_at, reading
 from .generators import GENERATOR, Generators, is_generator
 from .identities import Identities
 from .instances import AS_THEY_ARE, Instances
 from .instructions import compares_objects, only_for_super, refused, stored_attributes
 from .messages import Messages
-from .numbers import Numbers
+from .numbers import Numbers, is_float
 from .outside import is_constant, is_mock, is_plain_data, is_user_error, why_not
 from .sizes import Compared, Shape, Size
 from .stored import Store, Stored, is_storable
-from .varying import is_float
 from .written import Written
 
 __all__ = ["Capture"]

@@ -11,7 +11,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from ....tracer.operand import Operand
-from ...scope import ABSENT, Path, is_user_class, is_user_function, member, watched
+from ...user_code.scope import ABSENT, Path, is_user_class, is_user_function, member, watched
 from .definitions import Definitions
 from .outside import generated, is_constant, is_plain_data, own_code
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....runtime.ir import Call, Value
+from ....runtime.ir.graph import Call, Value
 from ....runtime.registry import require
 from ....runtime.rules.control import guard, observed, size_of
-from ..regions.unkept import Unkept
+from .control_flow.rejected import Unkept
 
 if TYPE_CHECKING:
     from .capture import Capture

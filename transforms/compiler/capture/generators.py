@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....runtime.ir import Call, Graph, Type, Value, type_of
-from ....runtime.regions import all_calls, regions_of, with_regions
+from ....runtime.ir.graph import Call, Graph, Type, Value, type_of
+from ....runtime.ir.opcodes import all_calls, regions_of, with_regions
 from ....runtime.registry import require
 from ....runtime.rules.drawing import draw, seeded
 from ....runtime.rules.messages import silent
 from ....tracer.dispatch import has_tensor, unwrap
 from ....tracer.operand import Operand, levels_of, wrap
 from ....tracer.site import calls_to, is_ours
-from ...scope import Path, watched
 from ...trees import flatten_row
+from ...user_code.scope import Path, watched
 
 if TYPE_CHECKING:
     from .capture import Capture

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....tracer.exits import leave
 from ....tracer.operand import Operand
-from ...scope import is_user_function, member
+from ...user_code.scope import is_user_function, member
 
 if TYPE_CHECKING:
     from .instances import Instances

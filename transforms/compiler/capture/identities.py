@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...scope import Path
-from .varying import NumberNeededError
+from ...user_code.scope import Path
+from .numbers import NumberNeededError
 
 if TYPE_CHECKING:
     from .capture import Capture

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from ....tracer.operand import Operand
 from ....tracer.survivors import note, note_held, put_back
-from ...namespaces import type_of
-from ...scope import ABSENT, Path, is_partial, is_user_class, is_user_function, member, watched
+from ...user_code.namespaces import type_of
+from ...user_code.scope import ABSENT, Path, is_partial, is_user_class, is_user_function, member, watched
 from .classes import Classes
 from .definitions import Definitions
 from .handles import OURS, handle_of
+from .numbers import is_float
 from .outside import is_constant, why_not
 from .stored import Store
-from .varying import is_float
 
 if TYPE_CHECKING:
     from .capture import Capture

@@ -9,7 +9,7 @@ from collections.abc import Container
 from typing import Any
 
 from ....tracer.site import Site
-from ..failure import Failure
+from .failure import Failure
 
 __all__ = ["compares_objects", "only_filled", "only_for_super", "reads_of_others", "refused", "stored_attributes"]
 

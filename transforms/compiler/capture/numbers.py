@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....runtime.ir import Value, values_in
+from ....runtime.ir.graph import Value, values_in
 from ....runtime.registry import require
 from ....runtime.rules.indexing import index_add, index_add_at, index_set
-from .varying import ARITHMETIC, with_python_alone
 
 if TYPE_CHECKING:
     from .capture import Capture
 
-__all__ = ["NeededError", "Numbers"]
+__all__ = ["NeededError", "NumberNeededError", "Numbers", "is_float", "with_python_alone"]
 
 _INDEXED = {require(operator.getitem): 1, require(index_set): 1, require(index_add): 1, require(index_add_at): 1}
-_ORDERED = frozenset([*ARITHMETIC, "Floordiv", "Mod"])
+_ARITHMETIC = frozenset(["Add", "Sub", "Mul", "Div", "Neg", "Pos", "Abs", "Gt", "Ge", "Lt", "Le", "Eq", "Ne"])
+_ORDERED = frozenset([*_ARITHMETIC, "Floordiv", "Mod"])
+
+
+class NumberNeededError(Exception):
+    """A run with Tensors in place of numbers, or of one array twice, went wrong; a plain one would perhaps not."""
 
 
 class NeededError(BaseException):
@@ -130,3 +134,19 @@ def _parts(index: Any) -> list[Any]:
 
 def _is_pythons(x: Any) -> bool:
     return x.type.kind == "python" if isinstance(x, Value) else not isinstance(x, (np.ndarray, np.generic))
+
+
+def is_float(value: Any) -> bool:
+    """Whether a value is one that can be an input: a float or complex number, and of no subclass of the user's."""
+    return type(value) in (float, complex) or isinstance(value, (np.floating, np.complexfloating))
+
+
+def with_python_alone(op: Any, args: tuple[Any, ...]) -> bool:
+    """Whether an operation is Python's own, of Python's numbers alone, where NumPy's could differ in the last digit."""
+    if op.path == "float":
+        return True
+    return (
+        op.infix is not None
+        and op.title not in _ARITHMETIC
+        and all(getattr(a, "type", None) is None or a.type.kind == "python" for a in args)
+    )

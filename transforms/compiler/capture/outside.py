@@ -14,9 +14,9 @@ import numpy as np
 from ....tracer.autograd.function import Function, once_differentiable
 from ....tracer.count import Count
 from ....tracer.operand import Operand
-from ...namespaces import makes_generators, may_draw
-from ...scipy_names import is_known
-from ...scope import is_user_class, is_user_function
+from ...user_code.namespaces import makes_generators, may_draw
+from ...user_code.scipy_names import is_known
+from ...user_code.scope import is_user_class, is_user_function
 
 __all__ = ["generated", "is_constant", "is_mock", "is_plain_data", "is_user_error", "own_code", "why_not"]
 

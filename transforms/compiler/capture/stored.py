@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....tracer.operand import Operand
 from ....tracer.survivors import note
-from ...scope import ABSENT, Path, is_user_function
-from ..difference import difference
-from ..failure import Failure
-from ..regions.unkept import Unkept
+from ...difference import difference
+from ...user_code.scope import ABSENT, Path, is_user_function
+from .control_flow.rejected import Unkept
+from .failure import Failure
 from .instructions import only_filled, reads_of_others
+from .numbers import is_float
 from .outside import is_constant
-from .varying import is_float
 
 if TYPE_CHECKING:
     from .capture import Capture

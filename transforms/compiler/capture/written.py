@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from ....runtime.errors import GradientLossError
-from ....runtime.ir import Graph, Value
+from ....runtime.ir.graph import Graph, Value
+from ....runtime.ir.opcodes import has_effects
 from ....tracer.modes import LOCAL, grad_mode, recording
 from ....tracer.operand import Operand, wrap
 from ....tracer.site import blame
 from ....tracer.views import replay
+from ...difference import difference
 from ...trees import flatten_row
-from ..difference import difference
-from ..effects import has_effects
-from ..text.reuse import ufunc_of
+from ..schedule.reuse import ufunc_of
 from .generators import left_another_state, modules_of
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from ....runtime.errors import VerifyError
-from ....runtime.ir import Graph
-from ..verify import effects_of, verify
+from ....runtime.ir.graph import Graph
+from ....runtime.ir.verify import effects_of, verify
 from .chunks import in_chunks
 from .cse import common_subexpressions
 from .dead_code import dead_code

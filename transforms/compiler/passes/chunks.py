@@ -13,11 +13,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ....runtime.ir import Call, Graph, Value, map_values, type_of, values_in
-from ....runtime.regions import COND, SCAN, Branch, Loop, copied, regions_of, stack_value
+from ....runtime.ir.graph import Call, Graph, Value, map_values, type_of, values_in
+from ....runtime.ir.opcodes import COND, SCAN, Branch, Loop, copied, is_effect, regions_of, stack_value
 from ....runtime.registry import require
-from ..effects import is_effect
-from ..ranges import Ranges
+from ..analysis.ranges import Ranges
 from .scans import Carry, Item, Scan, Stacked, like
 
 __all__ = ["in_chunks"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....runtime.ir import Call, Graph
-from ..effects import is_effect
-from ..memory import makes_new_memory
+from ....runtime.ir.graph import Call, Graph
+from ....runtime.ir.opcodes import is_effect
+from ..analysis.memory import makes_new_memory
 from .rewrite import Region, is_number, key_of, rewrite, seen_from_outside
 
 __all__ = ["common_subexpressions"]

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from ....runtime.ir import Call, Graph, Value, values_in
-from ....runtime.regions import SCAN, Branch, is_region
-from ..effects import divides_by_a_number, stays
-from ..ranges import Ranges
+from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.opcodes import SCAN, Branch, is_region
+from ..analysis.effects import divides_by_a_number, stays
+from ..analysis.ranges import Ranges
 from .scans import Scan
 
 __all__ = ["dead_code", "stays"]

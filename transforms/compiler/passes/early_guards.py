@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ....runtime.ir import Graph, Value
-from ..effects import stays
+from ....runtime.ir.graph import Graph, Value
+from ..analysis.effects import stays
 
 __all__ = ["early_guards"]
 

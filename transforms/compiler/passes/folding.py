@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir import Call, Graph, type_of
+from ....runtime.ir.graph import Call, Graph, type_of
 from .rewrite import rewrite
 
 __all__ = ["fold_constants"]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.registry import require
 from .rewrite import is_elementwise, rewrite, seen_from_outside
 

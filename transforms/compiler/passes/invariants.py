@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ....runtime.ir import Call, Graph, Value, map_values
+from ....runtime.ir.graph import Call, Graph, Value, map_values
+from ....runtime.ir.opcodes import COND, SCAN, Branch, is_region
 from ....runtime.ops import Kind
-from ....runtime.regions import COND, SCAN, Branch, is_region
-from ..effects import stays
+from ..analysis.effects import stays
 from .rewrite import Region, key_of, seen_from_outside
 from .scans import Carry, Item, Scan, like, replaced
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir import Call, Graph, Type, Value
+from ....runtime.ir.graph import Call, Graph, Type, Value
 from ....runtime.registry import require
 from ....runtime.rules.control import count_of
 from .rewrite import rewrite

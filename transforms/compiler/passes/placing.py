@@ -9,7 +9,7 @@ import math
 import operator
 from typing import Any
 
-from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.registry import require
 from .rewrite import key_of, rewrite
 

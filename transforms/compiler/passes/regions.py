@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from ....runtime.ir import Call, Graph, Value, values_in
-from ....runtime.regions import SCAN, Branch, is_region, regions_of
+from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.opcodes import SCAN, Branch, is_region, regions_of
 from .rewrite import Region, seen_from_outside
 from .scans import unchanged
 

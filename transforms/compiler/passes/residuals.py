@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ....runtime.ir import Call, Graph, Value, map_values, values_in
-from ....runtime.regions import COND, SCAN, is_region, regions_of
+from ....runtime.ir.graph import Call, Graph, Value, map_values, values_in
+from ....runtime.ir.opcodes import COND, SCAN, is_region, regions_of
 from ....runtime.rules.control import SIZES
-from ..memory import is_view
+from ..analysis.memory import is_view
 from .rewrite import is_elementwise, key_of, seen_from_outside
 from .scans import Carry, Item, Scan, like
 

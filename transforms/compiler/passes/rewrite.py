@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir import Call, Graph, Value, map_values, values_in
-from ....runtime.regions import Branch, Loop, is_region
-from ..memory import shares_with
+from ....runtime.ir.graph import Call, Graph, Value, map_values, values_in
+from ....runtime.ir.opcodes import Branch, Loop, is_region
+from ..analysis.memory import shares_with
 
 __all__ = ["Region", "is_elementwise", "is_number", "key_of", "rewrite", "seen_from_outside"]
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.registry import require
 from .rewrite import rewrite
 

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....runtime.ir import Call, Graph, Value, map_values
-from ....runtime.regions import STACK, Loop
+from ....runtime.ir.graph import Call, Graph, Value, map_values
+from ....runtime.ir.opcodes import STACK, Loop
 
 __all__ = ["Carry", "Item", "Scan", "Stacked", "like", "replaced", "unchanged"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....runtime.ir import Call, Graph, Value, values_in
+from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.opcodes import SCAN
 from ....runtime.ops import Kind
-from ....runtime.regions import SCAN
 from ....runtime.registry import require
 from ....runtime.rules.control import SIZES, count_of
-from ..text.naming import name_values
+from ..frontend.user_names import name_values
 from .rewrite import is_elementwise, rewrite
 
 __all__ = ["shapes"]

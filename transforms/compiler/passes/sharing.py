@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir import Call, Graph, Value
+from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.registry import require
 from .rewrite import rewrite
 

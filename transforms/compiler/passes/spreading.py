@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir import Call, Graph, Type, Value
+from ....runtime.ir.graph import Call, Graph, Type, Value
 from ....runtime.ops import Op
 from ....runtime.registry import require
 from .rewrite import is_elementwise, rewrite, seen_from_outside

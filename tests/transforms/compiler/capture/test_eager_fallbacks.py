@@ -439,7 +439,7 @@ def test_source_of_a_function_that_runs_eagerly_is_an_error_with_the_reason() ->
 
 def test_verify_makes_a_difference_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault in what is emitted is found by the check on the first call; without verify eager's result stands."""
-    from gradscribe.transforms.compiler import specialise
+    from gradscribe.transforms.compiler.driver import specialise
 
     emit = specialise.emit
     monkeypatch.setattr(specialise, "emit", lambda *args: emit(*args).replace("np.sin", "np.cos"))
@@ -453,7 +453,7 @@ def test_verify_makes_a_difference_an_error(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_fault_that_shows_on_other_inputs_is_found_on_the_second_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradscribe.transforms.compiler import specialise
+    from gradscribe.transforms.compiler.driver import specialise
 
     emit = specialise.emit
     monkeypatch.setattr(specialise, "emit", lambda *args: re.sub(r"np\.abs\w*|\babs\b", "np.positive", emit(*args)))
@@ -465,7 +465,7 @@ def test_a_fault_that_shows_on_other_inputs_is_found_on_the_second_call(monkeypa
 
 
 def test_a_fault_of_the_compiler_is_no_fault_of_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradscribe.transforms.compiler import specialise
+    from gradscribe.transforms.compiler.driver import specialise
 
     def broken(*args: Any) -> str:
         raise KeyError("broken")

@@ -15,13 +15,13 @@ import pytest
 
 import gradscribe as gs
 from gradscribe.runtime.errors import VerifyError
-from gradscribe.runtime.ir import Call, Graph, Type, Value
+from gradscribe.runtime.ir.graph import Call, Graph, Type, Value
+from gradscribe.runtime.ir.verify import effects_of, verify
 from gradscribe.runtime.registry import require
 from gradscribe.runtime.rules.control import guard
 from gradscribe.runtime.rules.drawing import draw
-from gradscribe.transforms.compiler.effects import guards_first
+from gradscribe.transforms.compiler.analysis.effects import guards_first
 from gradscribe.transforms.compiler.passes import PASSES, optimise
-from gradscribe.transforms.compiler.verify import effects_of, verify
 
 XS = [np.array([0.5, -1.25, 2.0]) * k for k in range(1, 6)]
 

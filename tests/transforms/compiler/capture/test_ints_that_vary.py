@@ -123,7 +123,7 @@ def test_one_source_serves_the_gradient(function: Any) -> None:
 
 
 def test_the_third_number_costs_no_capture(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradscribe.transforms.compiler import specialise
+    from gradscribe.transforms.compiler.driver import specialise
 
     made = []
     before = specialise._captured

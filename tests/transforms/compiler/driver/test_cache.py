@@ -19,10 +19,10 @@ from scipy import special
 
 import gradscribe as gs
 from gradscribe.explorer import cli
-from gradscribe.runtime.ir import Call, Graph, Type, Value
+from gradscribe.runtime.ir.graph import Call, Graph, Type, Value
 from gradscribe.runtime.ops import Op
-from gradscribe.transforms.compiler import cache_key, specialise
-from gradscribe.transforms.compiler.text.signature import Signature
+from gradscribe.transforms.compiler.driver import cache_key, specialise
+from gradscribe.transforms.compiler.schedule.signature import Signature
 
 X = np.arange(3.0)
 POSIX = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="who owns a file is told by POSIX systems")
@@ -446,7 +446,9 @@ def test_a_hit_loads_neither_gast_nor_astunparse_nor_optree(cache, tmp_path):
 
 def test_the_default_is_the_users_cache_folder(tmp_path):
     (tmp_path / "model.py").write_text("import numpy as np\ndef loss(w, x):\n    return np.sum(np.sin(w) * x)\n")
-    program = PROGRAM.replace("FOLDER", repr(str(tmp_path))) + "\nfrom gradscribe.transforms.compiler import cache\n"
+    program = (
+        PROGRAM.replace("FOLDER", repr(str(tmp_path))) + "\nfrom gradscribe.transforms.compiler.driver import cache\n"
+    )
     shown = python(
         program + "print(cache.folder())", GRADSCRIBE_CACHE="", HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "xdg"),
         LOCALAPPDATA=str(tmp_path),

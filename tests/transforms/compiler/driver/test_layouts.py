@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.transforms.compiler.specialise import difference
+from gradscribe.transforms.compiler.driver.specialise import difference
 
 pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 

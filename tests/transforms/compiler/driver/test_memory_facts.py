@@ -16,7 +16,7 @@ import gradscribe as gs
 from gradscribe.runtime import registry
 from gradscribe.runtime.memory import NEW
 from gradscribe.runtime.registry import require
-from gradscribe.transforms.compiler.text import reuse
+from gradscribe.transforms.compiler.schedule import reuse
 
 LARGE = 20_000  # elements: enough for `out=`
 G = np.arange(LARGE)

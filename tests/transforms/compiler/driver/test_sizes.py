@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.transforms.compiler import machinery, specialise
-from gradscribe.transforms.compiler.specialise import difference
+from gradscribe.transforms.compiler.driver import lazy_imports as machinery
+from gradscribe.transforms.compiler.driver import specialise
+from gradscribe.transforms.compiler.driver.specialise import difference
 
 Written = Callable[[], int]
 

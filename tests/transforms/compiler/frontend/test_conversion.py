@@ -19,7 +19,7 @@ import pytest
 
 import gradscribe as gs
 from gradscribe.tracer.modes import recording
-from gradscribe.transforms.compiler.control.functions import (
+from gradscribe.transforms.compiler.frontend.functions import (
     conversion,
     convert_code,
     converted,
@@ -27,7 +27,7 @@ from gradscribe.transforms.compiler.control.functions import (
     is_converted,
     is_helper,
 )
-from gradscribe.transforms.compiler.control.operators import CONTROL, operators
+from gradscribe.transforms.compiler.frontend.operators import CONTROL, operators
 
 
 def looped(n: int, step: int = 1, *, start: int = 0) -> int:
@@ -90,7 +90,7 @@ def test_straight_lines_stay_at_no_cost() -> None:
 
 def test_the_operators_are_loaded_without_gast() -> None:
     program = (
-        "import sys, gradscribe.transforms.compiler.control.functions as f\n"
+        "import sys, gradscribe.transforms.compiler.frontend.functions as f\n"
         "f.conversion((lambda x: x).__code__)\n"
         "assert not {'gast', 'astunparse'} & sys.modules.keys()"
     )

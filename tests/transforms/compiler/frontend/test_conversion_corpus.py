@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from gradscribe.tracer.site import is_ours
-from gradscribe.transforms.compiler.control.functions import conversion, converted, has_control_flow
+from gradscribe.transforms.compiler.frontend.functions import conversion, converted, has_control_flow
 
 import conversion_functions
 from conversion_functions import CASES

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.runtime.ir import Graph, Value, interpret
+from gradscribe.runtime.ir.graph import Graph, Value, interpret
+from gradscribe.runtime.ir.verify import verify
 from gradscribe.runtime.rules.control import size_of
+from gradscribe.transforms.checks.peak import peak_memory
 from gradscribe.transforms.compiler.passes import chunks, optimise
 from gradscribe.transforms.compiler.passes.chunks import in_chunks
 from gradscribe.transforms.compiler.passes.regions import everywhere
-from gradscribe.transforms.compiler.verify import verify
-from gradscribe.transforms.peak import peak_memory
 
 from region_programs import A, M, Random, Regions, loops_of, same
 

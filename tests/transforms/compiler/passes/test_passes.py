@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.runtime.ir import Call, Graph, Type, Value, type_of, values_in
+from gradscribe.runtime.ir.graph import Call, Graph, Type, Value, type_of, values_in
+from gradscribe.runtime.ir.verify import verify
 from gradscribe.runtime.ops import MISSING
 from gradscribe.runtime.registry import require
 from gradscribe.runtime.rules.control import count_of, guard, size_of
@@ -29,8 +30,7 @@ from gradscribe.transforms.compiler.passes.scaling import scaling
 from gradscribe.transforms.compiler.passes.shapes import shapes
 from gradscribe.transforms.compiler.passes.sharing import sharing
 from gradscribe.transforms.compiler.passes.spreading import spreading
-from gradscribe.transforms.compiler.text import reuse
-from gradscribe.transforms.compiler.verify import verify
+from gradscribe.transforms.compiler.schedule import reuse
 
 from graphs import Builder, bits, check_types, run
 

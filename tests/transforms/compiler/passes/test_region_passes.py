@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.runtime.ir import Call, Graph, Value, interpret
+from gradscribe.runtime.ir.graph import Call, Graph, Value, interpret
+from gradscribe.runtime.ir.opcodes import COND, regions_of
+from gradscribe.runtime.ir.verify import verify
 from gradscribe.runtime.ops import shape_of
-from gradscribe.runtime.regions import COND, regions_of
 from gradscribe.runtime.registry import require
 from gradscribe.runtime.rules.control import count_of, size_of
-from gradscribe.transforms.compiler import specialise
-from gradscribe.transforms.compiler.cache_key import cache_key
+from gradscribe.transforms.compiler.driver import specialise
+from gradscribe.transforms.compiler.driver.cache_key import cache_key
 from gradscribe.transforms.compiler.passes import FAST, PASSES, optimise
 from gradscribe.transforms.compiler.passes.cse import common_subexpressions
 from gradscribe.transforms.compiler.passes.dead_code import dead_code
 from gradscribe.transforms.compiler.passes.invariants import invariants
 from gradscribe.transforms.compiler.passes.regions import everywhere
 from gradscribe.transforms.compiler.passes.rewrite import key_of
-from gradscribe.transforms.compiler.text.signature import Signature
-from gradscribe.transforms.compiler.verify import verify
+from gradscribe.transforms.compiler.schedule.signature import Signature
 
 from region_programs import A, M, Random, Regions, arrays_in, loops_of, recurrence, same
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from gradscribe.runtime.errors import VerifyError
-from gradscribe.runtime.ir import Call, Graph, Value, type_of
+from gradscribe.runtime.ir.graph import Call, Graph, Value, type_of
+from gradscribe.runtime.ir.verify import verify
 from gradscribe.runtime.registry import require
 from gradscribe.runtime.rules.control import guard
-from gradscribe.transforms.compiler.verify import verify
 
 from region_programs import A, Regions, recurrence
 

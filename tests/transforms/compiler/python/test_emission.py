@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.transforms.compiler.text import signs
-from gradscribe.transforms.compiler.text.printer import to_source
-from gradscribe.transforms.compiler.text.widths import width
+from gradscribe.transforms.compiler.python import signs
+from gradscribe.transforms.compiler.python.printer import to_source
+from gradscribe.transforms.compiler.python.widths import width
 
 rng = np.random.default_rng(0)
 V, M = rng.normal(size=4), rng.normal(size=(4, 4))

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.runtime.regions import AND, NOT
+from gradscribe.runtime.ir.opcodes import AND, NOT
 from gradscribe.runtime.rules.indexing import index_add
-from gradscribe.transforms.compiler import specialise
+from gradscribe.transforms.compiler.driver import specialise
 
 from region_graphs import Builder, checked, lines, text_of
 

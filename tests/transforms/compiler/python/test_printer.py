@@ -13,7 +13,7 @@ from pathlib import Path
 import gast
 import pytest
 
-from gradscribe.transforms.compiler.text import printer
+from gradscribe.transforms.compiler.python import printer
 
 # Printed just as they stand here, so each has as few parentheses as it can have.
 EXACT = r"""

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.transforms.compiler import compiled as machinery
-from gradscribe.transforms.compiler.difference import difference
+from gradscribe.transforms.compiler.driver import compiled as machinery
+from gradscribe.transforms.difference import difference
 
 Array = Any
 UP, DOWN, FAR = np.array([1.0, 2.0]), np.array([-1.0, -2.0]), np.array([9.0, 2.0])
@@ -253,7 +253,7 @@ def test_an_error_in_an_arm_names_the_line() -> None:
 
 
 def test_verify_names_the_statement_of_an_arm(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradscribe.transforms.compiler.text import branches
+    from gradscribe.transforms.compiler.python import branches
 
     compiled = gs.compile(three, verify=True)
     original = branches.printed
@@ -330,7 +330,7 @@ def test_threads_and_pickles() -> None:
 
 
 def test_the_cache_has_trees(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradscribe.transforms.compiler.text import branches
+    from gradscribe.transforms.compiler.python import branches
 
     monkeypatch.setenv("GRADSCRIBE_CACHE", str(tmp_path / "kept"))
     calls = [(v * k,) for k in (1.0, 1.25, 1.5) for v in (UP, DOWN, FAR)]

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.runtime.ir import Graph, Value
-from gradscribe.transforms.compiler.text import recompute
-from gradscribe.transforms.compiler.text.recompute import MOST
-from gradscribe.transforms.compiler.text.tiles import tiled
-from gradscribe.transforms.peak import peak_memory
+from gradscribe.runtime.ir.graph import Graph, Value
+from gradscribe.transforms.checks.peak import peak_memory
+from gradscribe.transforms.compiler.schedule import recompute
+from gradscribe.transforms.compiler.schedule.recompute import MOST
+from gradscribe.transforms.compiler.schedule.tiles import tiled
 
 from graphs import Builder, check_types, run
 from large_arrays import A, small

@@ -15,9 +15,9 @@ from scipy import special
 import gradscribe as gs
 from gradscribe.runtime import lookup, ops
 from gradscribe.runtime.rules.control import guard, size_of
-from gradscribe.transforms.compiler.text import tiles
-from gradscribe.transforms.compiler.text.reuse import ufunc_of
-from gradscribe.transforms.compiler.text.tiles import tiled
+from gradscribe.transforms.compiler.schedule import tiles
+from gradscribe.transforms.compiler.schedule.reuse import ufunc_of
+from gradscribe.transforms.compiler.schedule.tiles import tiled
 
 from graphs import Builder, bits, check_types, run
 from large_arrays import A, chain, lines, peak, small
@@ -287,7 +287,7 @@ def test_warnings_and_errors_are_those_of_eager() -> None:
 
 
 def test_the_first_statement_that_differs_is_named_within_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradscribe.transforms.compiler import specialise
+    from gradscribe.transforms.compiler.driver import specialise
 
     emit = specialise.emit
     monkeypatch.setattr(specialise, "emit", lambda *args: emit(*args).replace("np.tanh", "np.sinh"))

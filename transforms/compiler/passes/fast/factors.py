@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .....runtime.ir import Call, Graph, Value
+from .....runtime.ir.graph import Call, Graph, Value
 from .support import Walk, is_real, made, number
 
 __all__ = ["factors"]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .....runtime.ir import Call, Graph
+from .....runtime.ir.graph import Call, Graph
 from ..rewrite import seen_from_outside
 from .ranges import bounds
 from .support import Walk, is_real

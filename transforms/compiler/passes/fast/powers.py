@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .....runtime.ir import Call, Graph, Value
+from .....runtime.ir.graph import Call, Graph, Value
 from .ranges import bounds
 from .support import Walk, is_real, made
 

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .....runtime.ir import Call, Graph, Type, Value
+from .....runtime.ir.graph import Call, Graph, Type, Value
 from .....runtime.registry import require
 from .....runtime.rules.control import count_of, size_of
 from ..rewrite import seen_from_outside

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .....runtime.ir import Call, Value
+from .....runtime.ir.graph import Call, Value
 from .support import Walk
 
 __all__ = ["Bounds", "bounds"]

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .....runtime.ir import Call, Graph, Value, values_in
+from .....runtime.ir.graph import Call, Graph, Value, values_in
 from .....runtime.ops import Kind, Op
 from .support import Walk
 

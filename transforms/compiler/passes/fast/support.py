@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .....runtime.ir import Call, Graph, Type, Value, values_in
+from .....runtime.ir.graph import Call, Graph, Type, Value, values_in
 from .....runtime.registry import require
 from ..regions import decides
 from ..rewrite import rewrite

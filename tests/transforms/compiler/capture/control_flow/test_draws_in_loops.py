@@ -13,7 +13,7 @@ import pytest
 
 import gradscribe as gs
 from gradscribe.runtime.errors import VerifyError
-from gradscribe.transforms.compiler import specialise
+from gradscribe.transforms.compiler.driver import specialise
 
 X = np.array([0.3, -0.2])
 PROGRAMS: dict[str, Callable[..., Any]] = {}

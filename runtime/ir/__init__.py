@@ -1,0 +1,1 @@
+"""The IR: graphs of NumPy calls in single assignment, loops and branches as ops, the interpreter and the verifier."""

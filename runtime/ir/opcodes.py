@@ -1,0 +1,184 @@
+"""Loops and branches as ops of the IR: `scan` and `cond`, whose arguments hold graphs, and how they run."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..memory import NEW
+from ..ops import Kind, Op
+from .graph import Call, Graph, Type, Value, interpret, map_values, type_of
+
+__all__ = [
+    "AND", "COND", "NOT", "OR", "ROWS", "SCAN", "STACK", "Branch", "Loop", "all_calls", "cond", "copied",
+    "element_type", "has_effects", "is_effect", "is_region", "regions_of", "scan", "stack_value", "with_regions",
+]  # fmt: skip
+
+
+class Loop(NamedTuple):
+    """What a `scan` repeats. Its graphs are closed: they read their own inputs alone.
+
+    `body` takes (i, *carry, *x_i, *inv) and gives (*carry, *y_i); `test`, asked before each trip, takes (*carry, *inv) and
+    gives one truth value. Where `reverse` holds, i goes from n - 1 down to 0, and x_i and y_i are still those of place i.
+    """
+
+    body: Graph
+    test: Graph | None = None
+    reverse: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        parts = [f"body={self.body}"] + [f"test={self.test}"] * (self.test is not None)
+        return f"<{'reverse ' * self.reverse}loop {', '.join(parts)}>"
+
+
+class Branch(NamedTuple):
+    """What a `cond` chooses from: two closed graphs of the same inputs, with as many outputs; None where one gives nothing."""
+
+    then: Graph
+    orelse: Graph
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"<branch then={self.then}, orelse={self.orelse}>"
+
+
+STACK = "stack"  # the kind of a value that is a list: one item for each trip
+_OBJECT = type_of(()).dtype
+
+
+def stack_value(element: Value) -> Value:
+    """A value that holds one `element` for each trip of a loop."""
+    made = Value(Type(STACK, _OBJECT, (), ()), element.name)
+    made.element = element
+    return made
+
+
+def element_type(stack: Value) -> Type:
+    """The type of what a stack holds."""
+    assert stack.element is not None
+    return stack.element.type
+
+
+def scan(
+    loop: Loop, carry: tuple[Any, ...], xs: tuple[Any, ...] = (), inv: tuple[Any, ...] = (), n: Any = None
+) -> tuple[Any, ...]:
+    """Run a loop: (*carry, *ys, trips), where `xs` and the ys are lists and `trips` is an int.
+
+    It runs `n` times, or while the test holds (or both, whichever ends first); with neither, as often as xs has items.
+    """
+    if n is None and loop.test is None:
+        n = len(xs[0])
+    places: Iterable[int] = itertools.count() if n is None else range(n)
+    if loop.reverse:
+        places = reversed(range(n))
+    k = len(carry)
+    n_ys = len(loop.body.outputs) - k
+    ys: list[list[Any]] = [[] for _ in range(n_ys)]
+    trips = 0
+    for i in places:
+        if loop.test is not None and not interpret(loop.test, [*carry, *inv])[0]:
+            break
+        results = interpret(loop.body, [i, *carry, *[x[i] for x in xs], *inv])
+        carry = tuple(results[:k])
+        for stack, y in zip(ys, results[k:], strict=True):
+            stack.append(y)
+        trips += 1
+    if loop.reverse:
+        ys = [stack[::-1] for stack in ys]
+    return (*carry, *ys, trips)
+
+
+def cond(branch: Branch, pred: Any, ins: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+    """Run one of two graphs, by the truth of `pred`."""
+    return tuple(interpret(branch.then if pred else branch.orelse, list(ins)))
+
+
+def both(x: Any, y: Any) -> Any:
+    """`x and y`, of two values."""
+    return x and y
+
+
+def either(x: Any, y: Any) -> Any:
+    """`x or y`, of two values."""
+    return x or y
+
+
+def rows(xs: list[Any], axis: int = 0) -> Any:
+    """The items of a list as an array, side by side along an axis."""
+    return np.stack(xs, axis)
+
+
+# Not in the table: nobody calls these, and how loops are differentiated is the transforms' business.
+SCAN = Op(scan, "loop, carry, xs=(), inv=(), n=None", Kind.loop, path="scan", n_out=None, may_raise=True)
+COND = Op(cond, "branch, pred, ins=()", Kind.loop, path="cond", n_out=None, may_raise=True)
+AND = Op(both, "x, y", Kind.opaque, path="and", vjps={"x": None, "y": None})
+OR = Op(either, "x, y", Kind.opaque, path="or", vjps={"x": None, "y": None})
+ROWS = Op(rows, "xs, axis=0", Kind.opaque, path="np.stack", may_raise=True, memory=NEW, vjps={"xs": None})
+ITEMS = Op(list, "x", Kind.opaque, path="list", vjps={"x": None})
+NOT = Op(operator.not_, "x", Kind.opaque, path="not", vjps={"x": None})
+
+
+def is_region(call: Any) -> bool:
+    """Whether a call holds graphs."""
+    return call.op is SCAN or call.op is COND
+
+
+def regions_of(call: Any) -> list[Graph]:
+    """The graphs that a call holds."""
+    if call.op is SCAN:
+        loop: Loop = call.args[0]
+        return [loop.body] if loop.test is None else [loop.test, loop.body]
+    return [call.args[0].then, call.args[0].orelse] if call.op is COND else []
+
+
+def with_regions(call: Any, parts: list[Graph]) -> Any:
+    """The call with other graphs, in the order of `regions_of`."""
+    if call.op is SCAN:
+        return call.with_args((Loop(parts[-1], parts[0] if parts[1:] else None, call.args[0].reverse), *call.args[1:]))
+    return call.with_args((Branch(*parts), *call.args[1:])) if parts else call
+
+
+def all_calls(graph: Graph) -> Iterator[Call]:
+    """The calls of a graph, those of its regions among them."""
+    for call in graph.calls:
+        yield call
+        for region in regions_of(call):
+            yield from all_calls(region)
+
+
+def has_effects(graph: Graph) -> bool:
+    """Whether anything in a graph can be seen from outside: it draws, prints or writes."""
+    return any(map(is_effect, graph.calls))
+
+
+def is_effect(call: Call) -> bool:
+    """Whether a call has an effect, or is a loop or a branch that holds one which does."""
+    return call.op.effect or any(map(has_effects, regions_of(call)))
+
+
+def copied(graph: Graph, value: Callable[[Value], Value]) -> Graph:
+    """The graph with `value` of each of its values in their place, those of its regions among them."""
+
+    def copy(call: Call) -> Call:
+        parts = [copied(region, value) for region in regions_of(call)]
+        args = tuple([map_values(a, value) for a in with_regions(call, parts).args])
+        return Call(call.op, args, tuple(map(value, call.outs)), call.site, call.backward, call.quiet)
+
+    return Graph(
+        list(map(value, graph.inputs)), list(map(copy, graph.calls)), [map_values(v, value) for v in graph.outputs]
+    )

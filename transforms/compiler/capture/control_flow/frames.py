@@ -1,0 +1,240 @@
+"""Regions while they are traced: what is recorded where, what is known there, and what ends an attempt."""
+
+from __future__ import annotations
+
+import contextlib
+import types
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .....runtime.ir.graph import Call, Graph, Value, type_of
+from .....runtime.ops import Op
+from .....tracer.operand import Operand, levels_of, wrap
+from .....tracer.site import Site
+from ...frontend.functions import conversion, has_control_flow
+from .examples import copied
+from .rejected import Retyped, Unkept
+from .reverse import tensor_for
+
+__all__ = ["FEW", "NOTHING", "Frame", "Frames", "refuse_impure"]
+NOTHING = "computes nothing that is traced"
+FEW = 4  # so many trips, at least, make a loop over a known range worth keeping
+
+
+class Frame:
+    """One region while it is traced."""
+
+    def __init__(self, outer: list[Call]) -> None:
+        self.outer = outer  # the calls of what is around it
+        self.calls: list[Call] = []
+        self.made: set[Value] = set()
+        self.fresh: list[Any] = []  # Tensors of its own, which its code may write into
+
+    def graph(self, params: list[Value], outputs: list[Any]) -> tuple[Graph, list[Value]]:
+        """The graph of what was traced, closed; what it reads from around it, which are its last inputs."""
+        known, free = set(params), dict[Value, None]()
+        for call in self.calls:
+            free |= dict.fromkeys(v for v in call.reads if v not in known)
+            known.update(call.outs)
+        free |= dict.fromkeys(v for v in outputs if isinstance(v, Value) and v not in known)
+        return Graph([*params, *free], self.calls, outputs), list(free)
+
+
+def refuse_impure(notes: dict[str, Any]) -> None:
+    """Raise where the conversion saw something that no region may hold."""
+    for _, reason in notes.get("impure", ()):
+        raise Unkept(reason)
+
+
+class Frames:
+    """The regions of one capture, as far as what is recorded in them goes."""
+
+    def __init__(self, capture: Any) -> None:
+        self.capture = capture
+        self.frames: list[Frame] = []
+        self.samples: dict[Value, Any] = {}  # of values in regions, and of what loops give: those of one trip
+        self.stand_ins: set[Value] = set()  # values outside of which only such a sample is known
+        self.kept = False  # whether anything was kept: then the run gives no result
+        self.reordered = False  # whether cotangents add up in another order than in eager mode
+        self.unsigned = False  # whether zeros may have another sign than in eager mode
+        self.unseen = False  # whether the run has called what could do anything
+        self.refused: dict[Any, str] = {}  # why a loop or a branch was not kept, by its code
+        self.seen: dict[Value, Any] = {}  # Tensors that regions read from around them
+        self.entangled: set[Value] = set()  # arrays that may have another name, as the loop goes
+        self.unsure: set[Value] = set()  # values of names that eager may find unbound, as the loop goes
+        self.running: set[Value] = set()  # numbers of trips that are guarded to be more than none
+        self.sized: dict[int, tuple[range, Any]] = {}  # ranges whose ends are sizes
+        self.loose: set[Value] = set()  # numbers of NumPy's that eager may leave Python's, as the loop goes
+        self.begun = False  # whether an attempt, outside of its regions, has done what Python would then do again
+        self.level = 0  # the regions around that attempt
+        self.effects = 0  # how many there were
+        self.expected: Any = None  # while a region is replayed: the op, the results and the site of its next call
+
+    def note(self, call: Call, values: Sequence[Any]) -> None:
+        """A call was written down."""
+        if self.frames:
+            self.frames[-1].made.update(call.outs)
+            self.samples.update(zip(call.outs, values, strict=True))
+        elif self.kept and not self.stand_ins.isdisjoint(call.reads):
+            self.stand_ins.update(call.outs)
+
+    def replayed(self, op: Op, results: Sequence[Any]) -> Any:
+        """A call of a region runs again: its results are the values that they are."""
+        known, outs, site = self.expected
+        self.expected = None
+        if op is not known:
+            raise Unkept(f"{known.path} could not be replayed", site)
+        for r, out in zip(results, outs, strict=True):
+            r._ir = out
+        return outs, site
+
+    @property
+    def strict(self) -> bool:
+        """Whether what the capture cannot follow ends an attempt, and not the capture."""
+        return bool(self.frames) or self.kept
+
+    def effect(self, what: str) -> None:
+        """The code is about to do what can be seen from outside: a run that gives no result must not."""
+        if self.strict:
+            raise Unkept(what, self.capture.site())
+
+    def acts(self) -> None:
+        """The code draws, which is taken back where the run gives no result, or prints, which is then left undone."""
+        self.effects += 1
+        self._begin()
+
+    def _begin(self) -> None:
+        self.begun = self.begun or len(self.frames) == self.level
+
+    def cuts(self, what: str) -> None:
+        """The code does, for derivatives, what a graph of operations does not say."""
+        if self.frames:
+            raise Unkept(what, self.capture.site())
+
+    def _clean(self) -> bool:
+        """Whether the run has done nothing yet that could be seen from outside, but for what can be taken back."""
+        capture = self.capture
+        return not (self.unseen or capture.postponed or capture.written.bases or capture._instances.changed)
+
+    def stays(self, code: types.CodeType) -> None:
+        """A function is not converted."""
+        if has_control_flow(code):
+            self._refuse((code, 0), f"is in a function that is not converted: {conversion(code, calls=True).reason}")
+
+    def unrolled(self) -> tuple[str, ...]:
+        """The loops and branches that were not kept, and why; not those of Python's own values."""
+        return tuple(why for why in self.refused.values() if not why.endswith((NOTHING, "trips only")))
+
+    def is_open(self, ir: Value) -> bool:
+        """Whether nothing can be decided by a value: it is one of many trips."""
+        return ir in self.stand_ins or any(ir in frame.made for frame in self.frames)
+
+    def is_loose(self, output: Any) -> bool:
+        """Whether eager may give a number of Python's where the source gives NumPy's."""
+        return isinstance(output, Value) and output in self.loose
+
+    def root(self) -> list[Call]:
+        """The calls outside of all regions."""
+        return self.frames[0].outer if self.frames else self.capture.graph.calls
+
+    def may_write(self, base: Any) -> None:
+        """Raise where code in a region writes into what is not its own."""
+        self._begin()
+        if getattr(base, "_ir", None) in self.entangled:
+            raise Unkept("writes into an array that may have another name by then", self.capture.site())
+        if self.frames:
+            frame = self.frames[-1]
+            if getattr(base, "_ir", None) not in frame.made and all(base is not own for own in frame.fresh):
+                raise Unkept("writes into an array from outside of it")
+
+    @contextlib.contextmanager
+    def frame(self) -> Iterator[Frame]:
+        """What is recorded in the block is a region."""
+        graph = self.capture.graph
+        made = Frame(graph.calls)
+        graph.calls = made.calls
+        self.frames.append(made)
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield made
+        finally:
+            self.frames.pop()
+            graph.calls = made.outer
+
+    def param(self, value: Any, name: str | None, frame: Frame | None = None) -> Any:
+        """A Tensor for an input of a region, of which `value` is a sample."""
+        ir = Value(type_of(value), name)
+        self.samples[ir] = value
+        made = wrap(value)
+        made._ir = ir
+        if frame is not None:
+            frame.made.add(ir)
+            frame.fresh.append(made)
+        return made
+
+    def attempt(self, key: Any, run: Callable[[], Any]) -> Any:
+        """`run()`; where it cannot be kept, NotImplemented."""
+        if self.capture.failed is not None or key in self.refused or not (self.strict or self._clean()):
+            return NotImplemented
+        generators = self.capture.generators
+        around = self.begun, self.level
+        self.begun, self.level = False, len(self.frames)
+        states, pending = generators.states(), list(self.capture.messages.pending)
+        try:
+            return run()
+        except Unkept as why:
+            if self.begun or (isinstance(why, Retyped) and self.frames):
+                raise
+            self._refuse(key, why.reason)
+        except Exception as error:
+            if not self.frames and self.kept:
+                raise
+            self._refuse(key, f"raises {type(error).__name__}: {error}")
+            if self.begun:
+                raise Unkept(f"raises {type(error).__name__}: {error}", self.capture.site()) from error
+        finally:
+            self.begun, self.level = around[0] or (self.begun and self.level == around[1]), around[1]
+        generators.take_back(states)
+        self.capture.messages.pending[:] = pending
+        return NotImplemented
+
+    def _refuse(self, key: Any, reason: str) -> None:
+        code, line, *_ = key
+        self.refused[key] = f"{Site(code, 0, line or code.co_firstlineno)}: it {reason}"
+
+    def _keep(self) -> None:
+        if not self.frames:
+            self.kept = True
+
+    def tensor_of(self, ir: Value) -> Any:
+        """The Tensor that stands for a value that a region read from around it."""
+        known = self.seen.get(ir)
+        return tensor_for(ir, self.samples.get(ir)) if known is None else known
+
+    def see(self, tensor: Any, ir: Value) -> None:
+        """A Tensor is used: in a region it may be one from around it."""
+        if self.frames and ir not in self.frames[-1].made:
+            self._remember(tensor, ir)
+
+    def _remember(self, tensor: Any, ir: Value) -> None:
+        if ir not in self.seen and tensor._value is not None:
+            made = self.seen[ir] = copied(tensor)
+            made._ir = ir
+
+    def given(self, value: Any) -> Any:
+        """What a region gives, as it stands in its graph: this may be a value from around it."""
+        found = self.capture.operand(value)
+        if isinstance(found, Value) and isinstance(value, Operand):
+            self._remember(value, found)
+        return found
+
+    def _decides_later(self, pred: Any) -> bool:
+        """Whether a condition is traced, and its value not known while capturing."""
+        ir = getattr(pred, "_ir", None) if isinstance(pred, Operand) and not levels_of(pred) else None
+        if ir is None or self.frames or ir in self.stand_ins:
+            return ir is not None
+        return self.effects > 0 and self.capture.behind_effects(pred)

@@ -1,0 +1,154 @@
+"""Lists that a kept loop appends to, one item a trip: what its body sees of them, and what code behind it does."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ....user_code.namespaces import replacement
+from .rejected import Unkept
+
+__all__ = ["GROWN", "Collected", "Listed", "last_of", "of_lists"]
+
+
+class _Grown:
+    """The structure of such a list, as a part of a loop's state."""
+
+    def __repr__(self) -> str:
+        return "a list that grows"
+
+
+GROWN = _Grown()
+
+
+class _Partial:
+    """Stands for a list of which not everything is known; what cannot be answered ends the attempt to keep the loop."""
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise Unkept("uses a list, which a loop appends to, in another way than np.stack(list), list[k] or len(list)")
+
+    __iter__ = __contains__ = __add__ = __mul__ = __eq__ = __setitem__ = __delitem__ = __reversed__ = __bool__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._refuse()
+
+
+class Collected(_Partial):
+    """Such a list in the body of the loop: its last item is carried, if it had one before the loop."""
+
+    def __init__(self, last: Sequence[Any]) -> None:
+        self.last = list(last)
+        self.new: list[Any] = []
+
+    def appended(self, value: Any) -> Collected:
+        """The list, one item longer."""
+        self.new.append(value)
+        if self.last:
+            self.last = [value]
+        return self
+
+    def one(self, name: str) -> Any:
+        """The item that a trip appended."""
+        if len(self.new) != 1:
+            raise Unkept(f"appends {len(self.new)} items to `{name}` in a trip")
+        return self.new[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        if index == -1 and (self.new or self.last):
+            return self.new[-1] if self.new else self.last[0]
+        return self._refuse()
+
+    def __len__(self) -> int:
+        self._refuse()
+
+
+class Listed(_Partial):
+    """Such a list behind the loop: what it had before, and the stack that the loop gives; `count` items, if that is known."""
+
+    def __init__(self, regions: Any, before: list[Any], stack: Any, count: int | None) -> None:
+        self.regions = regions
+        self.before = list(before)
+        self.stack = stack
+        self.count = count
+        self.later: list[Any] = []
+
+    def appended(self, value: Any) -> Listed:
+        """The list, with an item behind those of the loop."""
+        self.later.append(value)
+        return self
+
+    def _known(self) -> int:
+        if self.count is None:
+            raise Unkept("makes an array of a list that a loop fills, whose length depends on values")
+        return self.count
+
+    def array(self) -> Any:
+        """The items as rows."""
+        rows = self.regions.rows(self.stack, self._known())
+        if not self.before and not self.later:
+            return rows
+        parts = [np.stack(part) for part in (self.before, self.later) if part]
+        return np.concatenate([parts[0], rows, *parts[1:]] if self.before else [rows, *parts])
+
+    def __len__(self) -> int:
+        return self._known() + len(self.before) + len(self.later)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, int) and type(index) is not bool:
+            at = index + len(self) if index < 0 else index
+            if 0 <= at < len(self.before):
+                return self.before[at]
+            at -= len(self.before) + self._known()
+            if 0 <= at < len(self.later):
+                return self.later[at]
+        elif isinstance(index, slice):
+            self._refuse()
+        rows = self.array()
+        self.regions.entangle(rows)
+        return rows[index]
+
+
+def last_of(value: Any) -> list[Any]:
+    """What of such a list a loop carries: its last item, where it has one."""
+    return value.last if isinstance(value, Collected) else list(value[-1:])
+
+
+def _stacked(f: Callable[..., Any], items: Any, *args: Any, **kwargs: Any) -> Any:
+    if not isinstance(items, Listed):
+        return f(items, *args, **kwargs)
+    rows = items.array()
+    if f in (np.array, np.asarray) or (f is np.stack and not args and kwargs.get("axis", 0) == 0):
+        return rows if not args and set(kwargs) <= {"axis"} else f(rows, *args, **kwargs)
+    if f is np.stack:
+        return np.moveaxis(rows, 0, args[0] if args else kwargs["axis"])
+    if f is np.concatenate and not args and kwargs.get("axis", 0) == 0 and rows.ndim > 1:
+        return np.reshape(rows, (rows.shape[0] * rows.shape[1], *rows.shape[2:]))
+    if f is np.vstack and rows.ndim > 1:
+        return rows if rows.ndim == 2 else np.reshape(rows, (rows.shape[0] * rows.shape[1], *rows.shape[2:]))
+    items._refuse()
+
+
+_TAKES_LISTS: dict[Any, Callable[..., Any]] = {
+    form: functools.partial(_stacked, f)
+    for f in (np.array, np.asarray, np.stack, np.concatenate, np.vstack)
+    for form in (f, replacement(f))
+}
+
+
+def of_lists(f: Any) -> Any:
+    """What runs in place of a function of NumPy's that may be given such a list; None for all others."""
+    try:
+        found = _TAKES_LISTS.get(f)
+    except TypeError:
+        return None
+    return None if found is None else functools.partial(_chosen, f, found)
+
+
+def _chosen(f: Any, ours: Any, *args: Any, **kwargs: Any) -> Any:
+    return ours(*args, **kwargs) if args and isinstance(args[0], Listed) else f(*args, **kwargs)

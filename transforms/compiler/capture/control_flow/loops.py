@@ -1,0 +1,311 @@
+"""The loops of converted code while capturing: traced once, or left to Python."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .....runtime.ir.graph import Call, Graph, Value, type_of
+from .....runtime.ir.opcodes import Loop, has_effects
+from .....runtime.registry import require
+from .....runtime.rules.control import guard
+from .....tracer.modes import grad_mode
+from .....tracer.operand import Operand, levels_of
+from .calls import Calls
+from .examples import covered
+from .frames import FEW, NOTHING, Frame, refuse_impure
+from .lists import Collected, Listed
+from .numbers import is_number
+from .rejected import Retyped, Unkept
+from .state import Leaves, Params
+from .state import plain_sample as samples_of
+from .steps import Backward, Counted, RangeSteps, Steps, Together, known, named, place_name, steps_of
+
+__all__ = ["Loops"]
+
+
+class Loops(Calls):
+    """What converted code asks where it loops; NotImplemented where Python is to run it."""
+
+    def while_(
+        self, test: Any, body: Any, state: tuple[Any, ...], names: Sequence[str], line: int, **notes: Any
+    ) -> Any:
+        """The state after a `while`; NotImplemented where Python is to run it."""
+
+        def run() -> Any:
+            refuse_impure(notes)
+            return self._loop(lambda _, *s: body(*s), state, names, test=test, steps=None, dead=notes.get("dead", ()))
+
+        return self.attempt((body.__code__, line), run)
+
+    def for_(
+        self, iterable: Any, body: Any, state: tuple[Any, ...], names: Sequence[str], target: Any, test: Any, line: int,
+        **notes: Any,
+    ) -> Any:  # fmt: skip
+        """The state after a `for`; NotImplemented where Python is to run it."""
+        steps = self.steps_of(iterable)
+        if steps is None:
+            return NotImplemented
+
+        def run() -> Any:
+            refuse_impure(notes)
+            if known(steps.n) and int(steps.n) < FEW:
+                raise Unkept(f"has {steps.n} trips only")
+            if not known(steps.n) and not self.runs(steps.n, or_open=True):
+                return state
+            return self._loop(body, state, names, test=test, steps=steps, target=target, dead=notes.get("dead", ()))
+
+        return self.attempt((body.__code__, line), run)
+
+    def _loop(
+        self,
+        body: Any,
+        state: tuple[Any, ...],
+        names: Sequence[str],
+        *,
+        test: Any,
+        steps: Steps | None,
+        target: Any = None,
+        dead: Sequence[str] = (),
+    ) -> Any:
+        """Trace a loop and write it down: the state after it."""
+        start = Leaves(state, names)
+        first: list[str] = []  # what the loop binds
+        peeled, promoted = False, set[str]()  # the variables that start as another type
+        loose = set[str]()  # of those, the ones that eager may leave as they are
+        for _ in range(8):
+            item: Callable[[Any], Any] = _itself if steps is None else steps.item
+            with self.frame() as frame:
+                index = self.param(0, place_name(steps, target), frame)
+                params = start.params(lambda value, name: self.param(value, name, frame))
+                named_here = zip(start.places, params.tensors, strict=True)
+                self.unsure.update(t._ir for k, t in named_here if start.names[k] in first)
+                wish: Retyped | None = None
+                try:
+                    with grad_mode(False):
+                        given = named(steps, target, item(index))
+                        found = Leaves(body(given, *params.state), names, start.collected)
+                        found = found.repeated_as(start.levels())
+                except Retyped as why:
+                    wish = why
+            if wish is not None:
+                before, start = start, start.retyped(wish, params.before)
+                promoted |= before.unlike(start)
+                loose |= before.unlike(start)
+                continue
+            growing = start.growing(found)
+            reason = start.fits(found)
+            if growing:
+                start = Leaves(start.state, names, start.collected | growing)
+            elif reason is not None and not peeled and start.may_peel(found):
+                peeled = True
+                state, steps = self._peel(body, state, test, steps)
+                start = Leaves(state, names, start.collected)
+            elif reason is not None:
+                raise Unkept(reason)
+            elif start.must_promote(found):
+                first += start.unbound_in(found)
+                before, start = start, start.promoted(found, params.touched(start))
+                self.reordered = self.reordered or before.levels() != start.levels()
+                promoted |= before.unlike(start)
+                loose |= self._loose_in(found)
+            else:
+                break
+        else:
+            raise Unkept("has values of another type in each trip")
+        n = None if steps is None else steps.n
+        first, promoted = [name for name in first if name not in dead], promoted - set(dead)
+        if promoted and steps is not None and not known(n):
+            self.runs(n)
+        if first and (test is not None or not known(n)):
+            self._runs_once(first[0], state, test, steps)
+        elif self._leaves_as_found(promoted, test) and not self._asked(test, state):
+            raise Unkept("runs no trip at first")
+        if self.strict and test is not None:  # one over a range is taken to run
+            loose |= promoted | self._loose_in(start)
+        return self._written(start, found, params, frame, index, test, n, loose - set(dead))
+
+    def _loose_in(self, state: Leaves) -> set[str]:
+        return {
+            name for name, v in zip(state.names, state.values, strict=True) if self.is_loose(getattr(v, "_ir", None))
+        }
+
+    def _leaves_as_found(self, promoted: set[str], test: Any) -> bool:
+        """Whether a loop without a trip would leave numbers of Python's, where the kept one leaves NumPy's."""
+        return bool(promoted) and not self.strict and test is not None
+
+    def _runs_once(self, name: str, state: Any, test: Any, steps: Steps | None) -> None:
+        """What the loop binds is bound behind it only if there was a trip: a guard, where one may stand."""
+        counted = steps is None or known(steps.n) or self.runs(steps.n)
+        if counted and test is None:
+            return
+        if not counted or self.frames or self.kept:
+            raise Unkept(f"binds `{name}`, which is not bound behind it where there is no trip")
+        if not self._asked(test, state):
+            raise Unkept("runs no trip at first")
+
+    def runs(self, n: Any, or_open: bool = False) -> bool:
+        """Whether there are `n` trips, and so one: a guard, where their number follows from inputs; else `or_open`."""
+        ir = getattr(n, "_ir", None)
+        if ir is None or self.is_open(ir):
+            return or_open
+        runs = bool(n._value > 0)
+        if not (or_open and runs) and ir not in self.running:
+            self.running.add(ir)
+            asked = Value(type_of(runs))
+            site = self.capture.site()
+            self.root().append(Call(require(operator.gt), (ir, 0), (asked,), site))
+            self.root().append(Call(require(guard), (asked, "bool", runs), (Value(asked.type),), site))
+        return runs
+
+    def _asked(self, test: Any, state: Any) -> bool:
+        """The truth of a loop's test before its first trip."""
+        before = self.effects
+        answer = test(*state)
+        if self.effects != before:
+            raise Unkept("draws in its condition, and may run no trip")
+        return bool(answer)
+
+    def _peel(self, body: Any, state: Any, test: Any, steps: Steps | None) -> tuple[Any, Steps | None]:
+        """Run the first trip as Python does; what is left to run."""
+        if test is not None and not self._asked(test, state):
+            raise Unkept("runs no trip at first")
+        if steps is None:
+            return body(None, *state), None
+        if not known(steps.n) and not self.runs(steps.n):
+            raise Unkept("may run no trip")
+        return body(steps.item(0), *state), steps.rest()
+
+    def _written(
+        self, start: Leaves, found: Leaves, params: Params, frame: Frame, index: Any, test: Any, n: Any, loose: set[str]
+    ) -> Any:
+        capture = self.capture
+        outs = [self.given(v) for v in found.carried_as(start)]
+        items = found.items()
+        ys = [self.given(item) for item in items]
+        if not all(isinstance(y, Value) for y in ys):
+            raise Unkept("appends what it does not trace")
+        body, inv = frame.graph([index._ir, *params.before], [*outs, *ys])
+        pythons = self._is_pythons(frame, inv, start)
+        try:
+            condition = None if test is None else self._condition(start, test, params, body, inv, n)
+        except Unkept as why:
+            raise Unkept(NOTHING) if pythons else why from None
+        if pythons and not any(map(has_effects, filter(None, (body, condition)))):
+            raise Unkept(NOTHING)
+        written = params.written(start, found)
+        starts = [capture.operand(v) for v in start.carried()]
+        if any(starts[k] in body.inputs for k in written):
+            raise Unkept("writes into an array that it also reads under another name")
+        inv = body.inputs[1 + len(starts) :]
+        self.apart_in_loop(start, found, params, starts, inv, written)
+        samples = [samples_of(v) for v in found.carried_as(start)]
+        results = self.scan(
+            Loop(body, condition), start.carried(), [], [self.tensor_of(v) for v in inv], n, samples, start.labels(),
+            [samples_of(item) for item in items],
+        )  # fmt: skip
+        for v, r in zip([*found.carried_as(start), *items], results, strict=False):
+            covered(r, levels_of(v))
+        places = zip(start.places, found.carried_as(start), results, strict=False)
+        for k, v, r in places:
+            if start.names[k] in loose or v is not found.values[k] or self.is_loose(getattr(v, "_ir", None)):
+                self.loose.add(r._ir)
+            if getattr(found.values[k], "_ir", None) in self.unsure:
+                self.unsure.add(r._ir)
+        self._keep()
+        count = int(n) if test is None and known(n) else None
+        lists = [
+            Listed(self, start.state[k], stack, count)
+            for k, stack in zip(sorted(start.collected), results[len(samples) :], strict=False)
+        ]
+        runs = n is not None and (known(n) or n._ir in self.running)
+        self.shared_by_loop(start, found, params, frame, results, written, runs)
+        return start.after(found, results[: len(samples)], written, lists)
+
+    def _is_pythons(self, frame: Frame, inv: list[Value], start: Leaves) -> bool:
+        """Whether a trip computes nothing but ints of Python's, or from nothing that is traced."""
+        made = [out.type for call in frame.calls for out in call.outs]
+        if all(t.kind == "python" and t.dtype.kind in "iub" for t in made):
+            return True
+        return not inv and not any(isinstance(self.capture.operand(v), Value) for v in start.carried())
+
+    def _condition(
+        self, start: Leaves, test: Any, params: Params, body: Graph, inv: list[Value], n: Any
+    ) -> Graph | None:
+        """The graph of a loop's test; None where it always holds. Both graphs take the same invariants."""
+        with self.frame() as frame, grad_mode(False):
+            fresh = start.params(lambda value, name: self.param(value, name, frame))
+            tested = test(*fresh.state)
+            if not isinstance(tested, Operand):
+                if n is None or not tested:
+                    raise Unkept(
+                        "has a condition that is not traced" if tested else "has a condition that is false at once"
+                    )
+                return None
+            if np.size(tested._value) != 1 or levels_of(tested):
+                raise Unkept("decides by an array of several numbers")
+            answer = self.capture.operand(tested)
+        if any(t._ir is not before for t, before in zip(fresh.tensors, fresh.before, strict=True)):
+            raise Unkept("writes into an array in its condition")
+        condition, free = frame.graph(list(fresh.before), [answer])
+        both = list(dict.fromkeys([*inv, *free]))
+        body.inputs[1 + len(params.tensors) :] = both
+        condition.inputs[len(params.tensors) :] = both
+        return condition
+
+    def steps_of(self, iterable: Any) -> Steps | None:
+        """The steps of what a loop runs over; None where each item must be asked for."""
+        _, found = self.sized.get(id(iterable), (None, NotImplemented))
+        return steps_of(iterable) if found is NotImplemented else found
+
+    def listcomp(self, iterable: Any, element: Any, line: int) -> Any:
+        """A list of one item for each of others."""
+        steps = self.steps_of(iterable)
+        if steps is None:
+            return NotImplemented
+
+        def body(item: Any, items: Any) -> Any:
+            new = element(item)
+            return (items.appended(new) if isinstance(items, Collected) else [*items, new],)
+
+        def run() -> Any:
+            if known(steps.n) and int(steps.n) < FEW:
+                raise Unkept(f"has {steps.n} trips only")
+            return self._loop(body, ([],), ("",), test=None, steps=steps)[0]
+
+        return self.attempt((element.__code__, line), run)
+
+    def range_(self, *args: Any) -> Any:
+        """`range(...)` of traced numbers."""
+        if any(map(is_number, args)):
+            self.capture.numbers.bound(args)
+            return RangeSteps.of(args)
+        if any(isinstance(n, int) and type(n) not in (int, bool) for n in args):
+            made = range(*args)
+            self.sized[id(made)] = made, RangeSteps.of(args)
+            return made
+        return NotImplemented
+
+    def enumerate_(self, iterable: Any, start: Any = 0) -> Any:
+        """`enumerate(...)` of what is known without running it."""
+        steps = self.steps_of(iterable)
+        return NotImplemented if steps is None or type(start) is not int else Counted(steps, start)
+
+    def zip_(self, *iterables: Any, strict: bool = False) -> Any:
+        """`zip(...)`, likewise."""
+        steps = [self.steps_of(one) for one in iterables]
+        if strict or not steps or any(one is None or not known(one.n) for one in steps):
+            return NotImplemented
+        return Together([one for one in steps if one is not None])
+
+    def reversed_(self, iterable: Any) -> Any:
+        """`reversed(...)`, likewise."""
+        steps = self.steps_of(iterable)
+        return NotImplemented if steps is None else Backward(steps)
+
+
+def _itself(i: Any) -> Any:
+    return i

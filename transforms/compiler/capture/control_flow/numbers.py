@@ -1,0 +1,14 @@
+"""Python's own numbers in a region: Tensors that hold them, among which Python's operators run and give such again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .....tracer.operand import Operand
+
+__all__ = ["is_number"]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number of Python's, traced."""
+    return isinstance(value, Operand) and type(value._value) in (int, float, bool)

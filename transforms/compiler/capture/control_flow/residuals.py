@@ -1,0 +1,91 @@
+"""What a reverse needs of the forward run: recomputed where that is cheap, else one more result of the forward call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .....runtime.ir.graph import Call, Graph, Value
+from .....runtime.ir.opcodes import is_region, stack_value
+
+__all__ = ["Recalled", "recall"]
+
+_CHEAP = frozenset(
+    ["operator.getitem", "np.transpose", "np.swapaxes", "np.moveaxis", "np.expand_dims", "np.squeeze", "np.reshape",
+     "np.broadcast_to", "np.real", "np.imag", "shape", "size", "count", "and", "or", "not"]
+)  # fmt: skip
+
+
+class Recalled:
+    """How the values are had that a reverse reads: by calls made again, from inputs of the region, or kept by it."""
+
+    def __init__(self, calls: list[Call], read: list[Value], kept: list[Value], around: list[Value]) -> None:
+        self.calls = calls  # made again
+        self.read = read  # inputs of the region
+        self.kept = kept  # values inside, or inputs that change from trip to trip
+        self.around = around  # values from around it, whose sizes it asks for
+
+
+def recall(
+    graph: Graph, needed: Iterable[Value], given: Iterable[Value], invariant: Iterable[Value], once: set[Value]
+) -> Recalled:
+    """Settle each of `needed`; `given` are the inputs that the reverse has at no cost, `invariant` those that never change.
+
+    `once` are values that are not to be computed again, so that their own cotangents add up in eager's order.
+    """
+    maker = {out: call for call in graph.calls for out in call.outs}
+    free, fixed = set(given), set(invariant)
+    known = {*graph.inputs, *maker}
+    for call in graph.calls:
+        if is_region(call) or call.op.effect or call.op.may_raise or not once.isdisjoint(call.outs):
+            continue
+        if all(v in fixed for v in call.reads):
+            fixed.update(call.outs)
+            free.update(call.outs)
+        elif (call.op.path in _CHEAP or all(out.type.kind == "python" for out in call.outs)) and all(
+            v in free for v in call.reads
+        ):
+            free.update(call.outs)
+    again: set[Call] = set()
+    read: dict[Value, None] = {}
+    kept: dict[Value, None] = {}
+    around: dict[Value, None] = {}
+    waiting = list(needed)[::-1]
+    while waiting:
+        v = waiting.pop()
+        if v not in known:
+            around[v] = None
+        elif v not in free:
+            kept[v] = None
+        elif v not in maker:
+            read[v] = None
+        elif maker[v] not in again:
+            again.add(maker[v])
+            waiting += reversed(maker[v].reads)
+    calls = [Call(call.op, call.args, call.outs, call.site, True, True) for call in graph.calls if call in again]
+    return Recalled(calls, list(read), list(kept), list(around))
+
+
+def keep(regions: Any, node: Any, graph: Graph, others: Sequence[Graph], v: Value, carries: int | None) -> int:
+    """Which result of a node's call gives `v`, a value inside: one more where none does yet.
+
+    `carries` is the count of a loop's; None of a branch, whose other arms (`others`) give nothing there.
+    """
+    call = node.call
+    first = 0 if carries is None else carries
+    for k in range(first, len(graph.outputs)):
+        if graph.outputs[k] is v:
+            return k
+    graph.outputs.append(v)
+    for other in others:
+        other.outputs.append(None)
+    sample = regions.samples[v]
+    out = Value(v.type, v.name) if carries is None else stack_value(v)
+    if carries is None:
+        out.element = v.element
+    out.sites = v.sites
+    at = len(graph.outputs) - 1
+    call.outs = (*call.outs[:at], out, *call.outs[at:])
+    regions.grown(call, out, sample if carries is None else [sample])
+    node.follow()
+    return at

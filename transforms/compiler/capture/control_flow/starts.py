@@ -1,0 +1,143 @@
+"""Where cotangents and tangents start that a loop carries, and of what types they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .....runtime.ir.graph import Call, Value, type_of
+from .....runtime.ir.opcodes import is_region
+from .....runtime.registry import require
+from .....tracer.dispatch import apply
+from .....tracer.graph import AccumulateGrad
+from .....tracer.operand import Operand
+from .examples import covered, hidden_by, joined, over
+from .rejected import Unkept
+
+__all__ = ["Either", "apart", "as_kind", "begun_anew", "called", "differs", "empty_sum", "of_numpy", "owned", "zeros"]
+
+
+def begun_anew(sample: Any, hid: tuple[Any, ...], hides: tuple[Any, ...]) -> Any:
+    """A sample of what comes to hide more axes, and so starts as a new array."""
+    return sample if hid == hides else np.array(sample, order="C")
+
+
+def of_numpy(sample: Any) -> Any:
+    """A cotangent is NumPy's also where it is that of a number of Python's."""
+    return np.result_type(sample).type(sample) if isinstance(sample, (float, complex)) else sample
+
+
+def zeros(sample: Any, like: Any = None, hides: tuple[Any, ...] = ()) -> Any:
+    """A cotangent of zeros, in the dtype of what it belongs to: of `like`, a Tensor of that shape, where there is one.
+
+    `sample` is of all examples of the vmaps whose axes it hides, `like` of what all of them share.
+    """
+    if type(sample) is list:
+        raise Unkept("a list in it has no cotangent in its second derivative")
+    if type(sample) is not np.ndarray:
+        return np.result_type(sample).type(0)
+    if hides:
+        return covered(apply(require(np.zeros), (_of_all(like, hides), sample.dtype), {}), hides)
+    if like is None:
+        return apply(require(np.zeros), (sample.shape, sample.dtype), {})
+    return apply(require(np.zeros_like), (like,), _order(sample, like))
+
+
+def empty_sum(sample: Any, like: Any, adds_at: bool, hides: tuple[Any, ...] = ()) -> Any:
+    """Where a sum starts: at -0.0, to which adding changes no bit; a buffer that is added to at places starts at zero."""
+    if type(sample) is not np.ndarray:
+        return -np.result_type(sample).type(0)
+    if hides and not adds_at:
+        order = {"order": "F"} if sample.flags.f_contiguous and not sample.flags.c_contiguous else {}
+        return covered(apply(require(np.full), (_of_all(like, hides), -0.0, sample.dtype), order), hides)
+    if hides:
+        return zeros(sample, like, hides)
+    if adds_at:
+        return apply(require(np.zeros_like), (like,), {} if like._value.flags.c_contiguous else {"order": "C"})
+    return apply(require(np.full_like), (like, -0.0), _order(sample, like))
+
+
+def _of_all(like: Any, hides: tuple[Any, ...]) -> Any:
+    """The shape of one value like `like` for each example."""
+    return (*[level.size for level in hides], *(like.shape if isinstance(like, Operand) else np.shape(like)))
+
+
+def _order(sample: Any, like: Any) -> dict[str, str]:
+    """The memory order to ask for, where it is not that of `like`."""
+    flags, have = sample.flags, like._value.flags
+    if flags.c_contiguous:
+        return {} if have.c_contiguous else {"order": "C"}
+    return {} if have.f_contiguous or not flags.f_contiguous else {"order": "F"}
+
+
+def called(start: Any, of: Value) -> Any:
+    """A cotangent that starts here, by the name of what it belongs to."""
+    ir = getattr(start, "_ir", None)
+    if ir is not None:
+        ir.cotangent_of = of
+    return start
+
+
+def as_kind(value: Any, sample: Any) -> Any:
+    """A cotangent that enters a loop as the kind of value, array or scalar, that each trip gives."""
+    held = value._value if hasattr(value, "_value") else value
+    if type_of(held).kind == type_of(sample).kind:
+        return value
+    if type(sample) is np.ndarray:
+        return apply(require(np.full), ((), value, sample.dtype), {})
+    return value[()]
+
+
+def owned(start: Any, others: Sequence[Any], node: Any, k: int, after: Any, calls: Sequence[Call]) -> Any:
+    """Where a cotangent starts that may end as it starts, in memory of its own if it is an argument's gradient.
+
+    `after` is what `calls`, of a trip, make of it; `others` start beside it.
+    """
+    if not _is_shared(start, others, node, k):
+        return start
+    runs = node.call.args[0].test is None and isinstance(node.call.args[4], int)
+    changes = any(after in call.outs for call in calls if not is_region(call))
+    return start if runs and changes else np.copy(start)
+
+
+def apart(given: Sequence[Any], node: Any, slots: Sequence[int]) -> list[Any]:
+    """What an arm of a branch gives, with memory of its own for each gradient of an argument."""
+    made: list[Any] = []
+    for t, k in zip(given, slots, strict=True):
+        made.append(np.copy(t) if _is_shared(t, made, node, k) else t)
+    return made
+
+
+def _is_shared(t: Any, others: Sequence[Any], node: Any, k: int) -> bool:
+    """Whether an argument's gradient, of input `k`, lies in memory of others, or in such as may not be written."""
+    held = getattr(t, "_value", None)
+    if type(held) is not np.ndarray or type(node.edges[node.slots.index(k)]) is not AccumulateGrad:
+        return False
+    return not held.flags.writeable or any(getattr(other, "_value", None) is held for other in others)
+
+
+def differs(a: Any, b: Any) -> bool:
+    """Whether one is an array and the other a scalar, or of another dtype."""
+    s, t = type_of(a), type_of(b)
+    return s.kind != t.kind or s.dtype != t.dtype
+
+
+class Either:
+    """A cotangent or a tangent that the arms of a branch give, of which one may give none: that is zeros, like `base`."""
+
+    def __init__(self, given: Sequence[Any], base: Any) -> None:
+        self.given = given
+        self.base = base
+        self.hides = joined(*map(hidden_by, given))
+        self.sample = next(t._value for t in given if t is not None)
+
+    def of(self, arm: int) -> Any:
+        """What an arm gives, as the others do: recorded in a region."""
+        found = self.given[arm]
+        if not self.hides:
+            return as_kind(zeros(self.sample) if found is None else found, self.sample)
+        made = over(zeros(self.base) if found is None else found, self.hides)
+        self.sample = made._value
+        return made

@@ -1,0 +1,1 @@
+"""The driver: signatures, guards, specialisations, their checks, and the disk cache."""

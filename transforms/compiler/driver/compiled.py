@@ -1,0 +1,406 @@
+"""What gs.compile gives: a function that is captured once per signature and then runs as generated NumPy source."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ....runtime.errors import CompileError, EagerWarning, VerifyError
+from ....tracer.exits import warn_at_user
+from ....tracer.modes import LOCAL
+from ....tracer.site import prune
+from ...transform import Transform
+from ...user_code.scope import scope
+from ..capture.failure import Failure, definition
+from .environment import dump, eager_only
+from .varying import Varying
+
+if TYPE_CHECKING:
+    from .free_sizes import Families
+    from .misses import Miss
+    from .outcome_tree import Tree
+    from .specialise import Entry, Inputs, Specialisation
+
+__all__ = ["LIMIT", "Compiled"]
+
+MANY = 512  # signatures (batch sizes, for one) that share those texts, after which they are forgotten
+LIMIT = 16  # specialisations with a text of their own, after which new signatures run eagerly
+_ASKED = frozenset(["passes", "dump", "fastmath", "loop_memory"])
+
+
+@functools.cache
+def _machinery() -> Any:
+    """The compiler proper, which stands on gast and is loaded when something is first compiled."""
+    from . import lazy_imports as machinery
+
+    return machinery
+
+
+class Compiled(Transform):
+    """What `gs.compile` returns: called like the function, it runs generated source, or says why it does not."""
+
+    kind = "compile"
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function, options)
+        self.verify: Any = options["verify"]  # True: each call; "first calls": as without it, differences being errors
+        self.limit: int = options.get("max_specialisations", LIMIT)
+        self._optimised = _machinery().passes_of(options) if _ASKED & options.keys() else None
+        self._last: Entry | None = None
+        self._recent: tuple[Entry, ...] = ()  # and those before it: of other sizes
+        self._varying = Varying()  # where numbers change from call to call
+        self._entries: dict[Any, list[Entry]] = {}
+        self._families: Families | None = None  # what is known of other sizes
+        self._texts: dict[Any, Specialisation] = {}
+        self._trees: dict[frozenset[Specialisation], Tree] = {}
+        self._hits: dict[Specialisation, int] = {}  # of entries that were forgotten
+        self._misses: deque[Miss] = deque(maxlen=16)
+        self._number_misses: dict[Any, int] = {}
+        self._keeps = True  # loops and branches stay what they are, where they can
+        self._eager: Failure | None = None
+        self._said: dict[Failure, int] = {}  # why calls ran eagerly, and how many did
+        self._lock = threading.RLock()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        last = self._last
+        if last is not None and LOCAL.depth == 0 and not LOCAL.watched:
+            try:
+                fits = last.check(*args, **kwargs) if kwargs else last.check(*args)  # which is quicker
+            except (TypeError, ValueError, AttributeError, LookupError):
+                fits = False
+            if fits:
+                try:
+                    result = last.call(*args, **kwargs) if kwargs else last.call(*args)
+                except Exception as error:
+                    result = self._raised(error, last, args, kwargs)
+                if result is not NotImplemented:
+                    last.hits += 1
+                    return result
+        return self._slow(args, kwargs)
+
+    def _slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if LOCAL.depth or self._eager is not None or LOCAL.eagerly or eager_only():
+            return self._run_eagerly(args, kwargs)  # who looks on sees the function itself
+        if LOCAL.profiler is not None:
+            return self._profiled(args, kwargs)
+        for entry in self._recent[1:]:
+            if entry.fits(args, kwargs) and (result := self._called(entry, args, kwargs)) is not NotImplemented:
+                self._remember(entry)
+                return result
+        return self._specialised(args, kwargs)
+
+    def _profiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call as one entry of a profile, which says whether the function was captured for it."""
+
+        def known() -> tuple[int, int]:
+            return len(self._texts), len(self._entries)
+
+        return LOCAL.profiler.whole(self._label(), self, args, kwargs, known)
+
+    def _remember(self, entry: Entry | None) -> None:
+        self._last = entry
+        self._recent = () if entry is None else (entry, *[e for e in self._recent if e is not entry][:7])
+
+    def _run_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._eager is not None:
+            self._said[self._eager] = self._said.get(self._eager, 0) + 1
+        if LOCAL.depth:
+            return scope().rebuild(self.function)(*args, **kwargs)
+        return self.function(*args, **kwargs)
+
+    def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
+        return _machinery().Inputs(self.function, args, kwargs, self._varying.places)  # type: ignore[no-any-return]
+
+    def _specialised(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        inputs = self._inputs(args, kwargs)
+        if inputs.refused is not None:
+            self._say(inputs.refused, stays=False)
+            return self._run_eagerly(args, kwargs)
+        for entry in tuple(self._entries.get(inputs.key, ())):
+            if not entry.specialisation.unchecked and self.verify is not True and entry.fits(args, kwargs):
+                result = self._called(entry, args, kwargs)
+                if result is not NotImplemented:
+                    if self._eager is None:
+                        self._remember(entry)
+                    return result
+        if not self._lock.acquire(blocking=False):  # another thread specialises; waiting for it could be for ever
+            return self._run_eagerly(args, kwargs)
+        try:
+            return self._specialised_alone(inputs, args, kwargs)
+        finally:
+            self._lock.release()
+
+    def _called(self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        try:
+            result = entry.call(*args, **kwargs)
+        except Exception as error:
+            result = self._raised(error, entry, args, kwargs)
+        if result is not NotImplemented:
+            entry.hits += 1
+        return result
+
+    def _raised(self, error: Exception, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An error of generated text: raised, or where eager would have written before it, what eager does."""
+        changes = entry.specialisation.signature.writes or entry.stores
+        if changes and _machinery().wrote_nothing(error, entry.specialisation):
+            return self._run_eagerly(args, kwargs)
+        raise _machinery().located(error, entry.specialisation) from error.__cause__
+
+    def _specialised_alone(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call where something is not known yet: one thread at a time."""
+        for entry in tuple(self._entries.get(inputs.key, ())):
+            if not entry.fits(args, kwargs):
+                continue
+            checking = entry.specialisation.unchecked or self.verify is True
+            result = self._checked_again(entry, inputs, args, kwargs) if checking else self._called(entry, args, kwargs)
+            if result is not NotImplemented:
+                if not entry.specialisation.unchecked and self._eager is None and self.verify is not True:
+                    self._remember(entry)
+                return result
+        if len(self._texts) >= self.limit and not (self._families and self._families.may_serve(inputs.key)):
+            self._say_full()
+            return self._run_eagerly(args, kwargs)
+        if self._note_miss(inputs):
+            inputs = self._inputs(args, kwargs)
+        return self._capture(inputs, args, kwargs, inputs.key)
+
+    def _say_full(self) -> None:
+        self._say(Failure(
+            f"has {self.limit} specialisations already; other signatures run eagerly. Pass what varies as arrays or floats",
+            definition(self.function),
+        ), stays=False)  # fmt: skip
+
+    def _note_miss(self, inputs: Inputs) -> bool:
+        """Remember why nothing known serves a call, as the newest entries of its kind say; whether numbers changed."""
+        known: Sequence[Entry] = self._entries.get(inputs.key, ())[:4]
+        if not known:
+            newest = {entry.specialisation: entry for entries in self._entries.values() for entry in entries[:1]}
+            known = tuple(newest.values())
+        quiet = [entry for entry in known if not _machinery().prints(entry.specialisation.raw)]
+        varies = self._varying.note(inputs, quiet)
+        miss = _machinery().missed(known, inputs)
+        if miss is not None:
+            self._misses.append(miss)
+        return varies
+
+    def _capture(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
+        families = self._families = self._families or _machinery().Families()
+        try:
+            options = (self._optimised, self._varying.places, families, self._keeps)
+            result, made = _machinery().captured(self.function, inputs, *options)
+        except _machinery().NeededError as needed:
+            made = needed
+        except _machinery().NumberNeededError as error:
+            self._varying.fix()
+            for failure in error.args:
+                self._say(failure, stays=False)
+            return self._run_eagerly(args, kwargs)
+        except _machinery().OverlapError as overlap:
+            self._say(Failure(str(overlap), definition(self.function)), stays=False)
+            return self._run_eagerly(args, kwargs)
+        except Exception as error:
+            raise prune(error) from error.__cause__
+        if isinstance(made, _machinery().NeededError):
+            again = self._specialised_alone
+            return self._varying.known(made.places, lambda: again(self._inputs(args, kwargs), args, kwargs))
+        if made is None:
+            return result
+        if self._varying.places and (
+            isinstance(made, (_machinery().Unwritten, Failure)) or (made.varied and made.number_guards)
+        ):
+            self._varying.fix()  # and the next call is captured with their values
+            return result
+        if isinstance(made, _machinery().Unwritten):
+            if self.verify:
+                raise made.error
+            if made.kept:
+                return self._unroll(result)
+            why = f"could not be written as source ({made.error!r}); please report it"
+            made = Failure(why, definition(self.function))
+        if isinstance(made, Failure):
+            self._say(made, stays=not made.passing)
+            return result
+        if made.number_guards:
+            self._number_misses[key] = self._number_misses.get(key, 0) + 1
+            if self._number_misses[key] > 2:
+                why = "turns a traced float into a number that differs from call to call"
+                self._say(Failure(why, made.number_site), stays=True)
+                return result
+        problem = made.first_check(result)
+        if problem is not None and made.varied:
+            self._varying.fix()
+            return result
+        if problem is not None and made.shared and not self.verify:
+            families.fix(made.outline)  # and the next call of this size is written down by itself
+            return result
+        if problem is not None and made.kept and not self.verify:
+            return self._unroll(result)
+        if problem is not None:
+            self._mismatch(problem, made.entry, made.before)
+            return result
+        text = (made.entry.specialisation.text, made.entry.specialisation.rebuild)
+        known = self._texts.get(text)
+        entry = (
+            made.entry
+            if known is None
+            else _machinery().Entry(made.entry.plan, known, made.entry.extras, (), made.entry.stores)
+        )
+        if known is None and len(self._texts) >= self.limit:
+            families.refuse(key)
+            self._say_full()
+            return result
+        families.learn(made.outline, entry.specialisation, key)
+        if made.shared:  # a known text serves another size, and was checked there
+            entry.specialisation.settle([])
+            if self._entries and self._misses:
+                self._misses.pop()
+        if known is None:
+            self._texts[text] = made.entry.specialisation
+            dump(made.entry.specialisation.filename, made.entry.specialisation.text)
+        if len(self._entries) > MANY:
+            self._hits = self._own_hits()
+            self._entries.clear()
+        self._add(entry, key)
+        return result
+
+    def _unroll(self, result: Any) -> Any:
+        """The source with loops kept is not right: the next call is captured without."""
+        self._keeps = False
+        self._entries.clear()
+        self._texts.clear()
+        self._families = None
+        self._remember(None)
+        return result
+
+    def _add(self, entry: Entry, key: Any) -> None:
+        """Keep an entry: in a tree with others of its signature, where they differ in the paths that they take."""
+        entries = self._entries.get(key, [])
+        try:
+            self._entries[key] = _machinery().joined(entry, entries, self._trees)
+        except Exception:  # of ours: texts of their own do as well
+            self._entries[key] = [entry, *entries]
+            if self.verify:
+                raise
+        first = self._entries[key][0]
+        if first.members and first.specialisation.unchecked:
+            self._remember(None)
+            dump(first.specialisation.filename, first.specialisation.text)
+        elif not first.specialisation.unchecked and self.verify is not True:
+            self._remember(first)
+
+    def _checked_again(self, entry: Entry, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The first call whose inputs differ runs both ways; with `verify=True` every call does."""
+        specialisation = entry.specialisation
+        ran: list[list[int]] = []  # which path of a tree
+        if self.verify is not True and not specialisation.paths:
+            specialisation.unchecked -= 1
+            if inputs.digest() == specialisation.digest and entry.reads_as_at_first():
+                result = self._called(entry, args, kwargs)
+                if result is NotImplemented:
+                    specialisation.unchecked += 1
+                return result
+        copies, outside = inputs.copied(), entry.outside()
+        found = entry.tried(copies, ran, outside)
+        if found is NotImplemented:  # a guard fails: this call is another's
+            specialisation.unchecked += self.verify is not True and not specialisation.paths
+            return found
+        unasked = _machinery().writes_unasked(entry, ((args, kwargs), entry.left_outside()), (copies, outside))
+        if unasked is None and self.verify is not True and not specialisation.doubts(ran, inputs.digest()):
+            return self._called(entry, args, kwargs)
+        before, held, stood = inputs.again(), _machinery().snapshots(entry.stores), entry.left_outside()
+        try:
+            result = self._run_eagerly(args, kwargs)
+        except Exception as error:
+            if type(error) is not type(found) and self.verify is True:
+                self._mismatch(f"eager raised {error!r}, compiled gave {found!r}", entry, before)
+            raise
+        entry.hits += 1
+        problem = f"it raised {found!r}" if isinstance(found, Exception) else unasked
+        if problem is None:
+            found, values = entry.parted(found)
+            problem = _machinery().difference(found, result, specialisation.eps)
+            problem = problem or _machinery().left_otherwise(entry, copies, outside, inputs, stood)
+            problem = problem or _machinery().holds_otherwise(entry.stores, values, held, specialisation.eps)
+        if problem is not None and specialisation.digest is None and self._varying.places:
+            self._varying.fix()
+            self._entries.clear()
+            return result
+        if problem is not None and not self.verify and specialisation.loops():
+            specialisation.forget()
+            return self._unroll(result)
+        if problem is not None:
+            self._mismatch(problem, entry, before)
+        specialisation.settle(ran)
+        return result
+
+    def _mismatch(self, problem: str, entry: Entry, inputs: Inputs) -> None:
+        statement = _machinery().first_difference(entry, inputs)
+        entry.specialisation.forget()
+        self._remember(None)
+        self._eager = Failure(
+            f"gave another result compiled than eagerly ({problem}{'; ' * bool(statement)}{statement})",
+            definition(self.function),
+        )
+        if self.verify:
+            raise VerifyError(
+                f"gs.compile({self._label()}): {self._eager}. Please report it; the function runs eagerly."
+            )
+        self._say(self._eager, stays=True)
+
+    def _label(self) -> str:
+        return str(getattr(self.function, "__name__", self.function))
+
+    def _say(self, failure: Failure, stays: bool) -> None:
+        if stays:
+            self._eager = failure
+            self._remember(None)
+        elif failure in self._said:
+            self._said[failure] += 1
+            return
+        self._said[failure] = 1
+        warn_at_user(f"gs.compile: `{self._label()}` runs eagerly: {failure}.", EagerWarning)
+
+    def hits(self) -> dict[Specialisation, int]:
+        """How many calls each specialisation served; several threads at once may lose a few."""
+        return {one: hits + one.left[0] for one, hits in self._own_hits().items()}
+
+    def _own_hits(self) -> dict[Specialisation, int]:
+        """How many calls each served by itself, outside of trees."""
+        found = dict.fromkeys(self._texts.values(), 0) | self._hits
+        for entries in list(self._entries.values()):
+            for one in (one for entry in entries for one in entry.members or (entry,)):
+                found[one.specialisation] = found.get(one.specialisation, 0) + one.hits
+        return found
+
+    def specialisation(self, *args: Any, **kwargs: Any) -> Specialisation:
+        """The specialisation that serves a call with these arguments, captured now if need be."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EagerWarning)
+            inputs = self._inputs(args, kwargs)
+            if inputs.refused is None:
+                found = self._serving(args, kwargs)
+                if found is not None:
+                    return found
+                for _ in range(2 if self._eager is None and not LOCAL.depth else 0):  # the first may not make it yet
+                    copies = inputs.copied()
+                    self._specialised(tuple(copies[0]), copies[1])  # it may write into its arguments
+                    found = self._serving(args, kwargs)
+                    if found is not None:
+                        return found
+        reason = self._eager or inputs.refused or Failure("has too many specialisations", None)
+        raise CompileError(f"`{self._label()}` has no generated source, because it runs eagerly: {reason}.")
+
+    def _serving(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialisation | None:
+        inputs = self._inputs(args, kwargs)
+        for entry in self._entries.get(inputs.key, ()):
+            if entry.fits(args, kwargs):
+                found = entry.tried(inputs.copied())
+                if isinstance(found, Exception):
+                    raise found
+                if found is not NotImplemented:
+                    return entry.specialisation
+        return None

@@ -1,0 +1,153 @@
+"""Free sizes: once two sizes of an axis gave one text, it serves every size at which the function does the same.
+
+A call at another size is an eager run under the recorder, which shows all that Python did with the size, also where no int
+subclass can notice it (`5.0 < n`, `range(n)`). Where the graph is the same but for lengths, nothing is optimised, printed
+or compiled: the known text is run on copies of the arguments and held against that eager run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any
+
+from ....runtime.ir.graph import Call, Graph, Type
+from ....runtime.ir.opcodes import all_calls
+from ....runtime.ops import Op
+from ..schedule.reuse import LARGE as REUSED
+from ..schedule.reuse import ufunc_of
+from ..schedule.signature import Signature
+from ..schedule.tiles import LARGE as TILED
+from .cache_key import Page, UnknownError
+
+__all__ = ["Families", "Outline", "outline_of"]
+
+MANY = 1024  # outlines that are remembered, and signatures
+
+
+class Outline:
+    """What graphs of different sizes have in common, and the lengths in which this one differs from others."""
+
+    def __init__(self, key: Any, lengths: list[int]) -> None:
+        self.key = key
+        self.lengths = lengths  # of the axes, equal ones once, in the order in which the graph has them
+
+
+def outline_of(graph: Graph, signature: Signature, name: str, rebuild: Any) -> Outline | None:
+    """The outline of a captured graph, before the passes; None where it holds what cannot be compared."""
+    page = _Page(graph)
+    try:
+        lines = [name, page.signature(signature), *map(page.call, graph.calls)]
+        lines += [" ".join(map(page.value, graph.inputs)), page.argument(list(graph.outputs))]
+        lines += [page.argument(list(signature.writes)), *page.values()]
+    except UnknownError:
+        return None
+    codes = tuple([code for code, _, _ in page.codes.values()])
+    digest = hashlib.sha256("\n".join(lines).encode("utf-8", "backslashreplace")).digest()
+    return Outline((digest, codes, tuple(page.ops), rebuild), list(page.lengths))
+
+
+class _Page(Page):
+    """A graph as text with a letter for each length, so that only equalities, ones and zeros among them show."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.lengths: dict[int, int] = {}
+        self.ops: dict[Op, int] = {}
+        self._sized = {v.type for c in all_calls(graph) if ufunc_of(c.op) or c.op.infix == "**" for v in c.outs}
+        self._sized |= {v.type for c in all_calls(graph) if c.op.path == "np.mean" for v in c.reads}
+
+    def call(self, call: Call) -> str:
+        op = self.ops.setdefault(call.op, len(self.ops))
+        left = " ".join(map(self.value, call.outs))
+        return f"{left} = {op} {call.backward}{call.quiet:d} {self.argument(call.args)} {self.site(call.site)}"
+
+    def type(self, type: Type) -> str:
+        """Dtype, lengths as letters, the order in memory, and how large an array is, where passes look at that."""
+        if type.kind != "array":
+            return f"{type.kind} {type.dtype.str}"
+        found = self.types.get(type)
+        if found is None:
+            named = [n if n < 2 else f"n{self.lengths.setdefault(n, len(self.lengths))}" for n in type.shape]
+            found = self.types[type] = f"{type.dtype.str} {named} {_order(type)} {self._scale(type)}"
+        return found
+
+    def _scale(self, type: Type) -> str:
+        size = math.prod(type.shape) * type.dtype.itemsize
+        if type not in self._sized or size < 4 * REUSED:
+            return ""
+        return f"large {type.shape[1:]}" if size >= TILED else "middling"
+
+
+def _order(type: Type) -> tuple[Any, ...]:
+    """How an array lies in memory: the order and the signs of its strides, and whether it has gaps."""
+    size, shape, strides = type.dtype.itemsize, type.shape, type.strides
+    rows = all(s == size * math.prod(shape[k + 1 :]) for k, s in enumerate(strides) if shape[k] != 1)
+    columns = all(s == size * math.prod(shape[:k]) for k, s in enumerate(strides) if shape[k] != 1)
+    ranks = sorted(range(len(strides)), key=lambda k: -abs(strides[k]))
+    return rows, columns, () if rows or columns else (*ranks, *[(s > 0) - (s < 0) for s in strides])
+
+
+class _Family:
+    """The graphs of one outline: their text, and the axes in which it is known to be free."""
+
+    def __init__(self, specialisation: Any, lengths: list[int]) -> None:
+        self.specialisation = specialisation  # None: the text depends on the sizes
+        self.lengths = lengths
+        self.free: set[int] = set()
+
+    def differing(self, lengths: list[int]) -> set[int]:
+        return {k for k, (a, b) in enumerate(zip(self.lengths, lengths, strict=True)) if a != b}
+
+
+class Families:
+    """What a compiled function learnt about its sizes."""
+
+    def __init__(self) -> None:
+        self._families: dict[Any, _Family] = {}
+        self._signatures: set[Any] = set()
+        self._refused: set[Any] = set()
+
+    def serving(self, outline: Outline | None) -> Any:
+        """The specialisation whose text serves a graph, or None where that is not known."""
+        family = None if outline is None else self._families.get(outline.key)
+        if outline is None or family is None or not family.differing(outline.lengths) <= family.free:
+            return None
+        return family.specialisation
+
+    def may_serve(self, key: Any) -> bool:
+        """Whether arguments, by their signature, are those of a call that was seen, but for lengths."""
+        return key not in self._refused and _without_lengths(key) in self._signatures
+
+    def refuse(self, key: Any) -> None:
+        """There is no text for these arguments, and no room for one."""
+        _bounded(self._refused).add(key)
+
+    def learn(self, outline: Outline | None, specialisation: Any, key: Any) -> None:
+        """A graph was written down, and gave this specialisation, or passed its check as one of it."""
+        _bounded(self._signatures).add(_without_lengths(key))
+        if outline is None:
+            return
+        family = _bounded(self._families).setdefault(outline.key, _Family(specialisation, outline.lengths))
+        if family.specialisation is specialisation:
+            family.free |= family.differing(outline.lengths)
+        else:
+            self.fix(outline)
+
+    def fix(self, outline: Outline) -> None:
+        """The text of these graphs depends on the sizes."""
+        if outline.key in self._families:
+            self._families[outline.key].specialisation = None
+
+
+def _bounded(known: Any) -> Any:
+    """A set or dict, emptied where it has grown beyond all measure."""
+    if len(known) > MANY:
+        known.clear()
+    return known
+
+
+def _without_lengths(key: Any) -> Any:
+    """The signature of arguments, of arrays their dtypes and numbers of axes alone."""
+    *rest, leaves = key
+    return (*rest, tuple([(v[0], len(v[1])) if isinstance(v, tuple) and len(v) == 3 else v for v in leaves]))

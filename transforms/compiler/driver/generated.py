@@ -1,0 +1,143 @@
+"""Generated text as a function: what runs it, where debuggers find it, and how it is checked."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import os
+import sys
+import types
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....runtime.ir.graph import Call, Graph
+from ....runtime.ir.opcodes import all_calls, is_region
+from ..schedule.signature import Signature
+from . import cache
+from .originals import as_imported
+
+if TYPE_CHECKING:
+    from ..python.emit import Emitter
+
+__all__ = ["Specialisation", "coarsest", "optimise"]
+
+_serial = itertools.count(1).__next__
+
+
+class Specialisation:
+    """Generated text and the function that it is."""
+
+    paths: tuple[Specialisation, ...] = ()  # of a tree
+    key: str | None = None  # of the text in the cache
+    outside: int | None = None  # what tells the arrays outside apart that it was checked with
+    unrolled: tuple[str, ...] = ()  # loops that were not kept, and why
+
+    def __init__(
+        self, text: str, graph: Graph | None, raw: Graph, signature: Signature, name: str, rebuild: Any,
+        digest: int | None,
+        optimised: Any = None,
+    ) -> None:  # fmt: skip
+        self.text = text
+        self._graph = graph
+        self.raw = raw  # before the passes
+        self.signature = signature
+        self.rebuild = rebuild  # the structure of a result that cannot be written as a literal
+        self.digest = digest
+        self.eps = coarsest(raw) if getattr(optimised, "fastmath", False) else 0.0  # 0: bit for bit
+        self._optimised = optimised or optimise
+        self.left = [0]  # how many calls took it as a path of a tree
+        self.unchecked = 3  # calls within which the second check must come
+        number = _serial()
+        self.filename = f"<gradscribe>/{name}_{number}.py"  # linecache asks no loader for a name that is all in <>
+        lines = (len(text), None, text.splitlines(keepends=True), self.filename)
+        absolute = os.path.abspath(self.filename)  # by which debuggers ask
+        linecache.cache[self.filename] = linecache.cache[absolute] = lines
+        module = types.ModuleType(f"gradscribe.generated.{name}_{number}")
+        vars(module)["__loader__"] = _Loader(text)
+        sys.modules[module.__name__] = module  # where inspect looks for the loader
+        weakref.finalize(self, _forget, module.__name__, self.filename, absolute).atexit = False
+        self._define(text, vars(module))
+        for library in vars(module).keys() & {"np", "scipy", "math"}:
+            vars(module)[library] = as_imported(vars(module)[library])
+        self.function: Callable[..., Any] = vars(module)[name]
+
+    def _define(self, text: str, space: dict[str, Any]) -> None:
+        exec(compile(text, self.filename, "exec"), space)
+
+    def straight(self) -> list[Graph]:
+        """The graph of each path of a call."""
+        return [self.graph]
+
+    def known(self) -> list[Graph]:
+        """The graphs that say what statements give; where several know a value, the last one counts."""
+        return [self.graph, self.raw]
+
+    def beside(self, guard: Call) -> list[Call]:
+        """The guards that look at a value at the same place."""
+        return [guard]
+
+    def emitter(self) -> Emitter:
+        """What writes the text."""
+        from ..python.emit import Emitter  # stands on gast, which is slow to load
+
+        return Emitter(self.graph, self.signature)
+
+    def probe(self, ran: list[list[int]]) -> Callable[..., Any]:
+        """The function, for a call that does not count."""
+        return self.function
+
+    def doubts(self, ran: list[list[int]], digest: int) -> bool:
+        """Whether a call that took the path of `ran` is to be checked against eager."""
+        return True
+
+    def loops(self) -> bool:
+        """Whether loops or branches were kept."""
+        return any(is_region(call) for graph in self.straight() for call in graph.calls)
+
+    def settle(self, ran: list[list[int]]) -> None:
+        """A call gave what eager gave."""
+        self.unchecked = 0
+
+    def forget(self) -> None:
+        """The text is wrong: the cache is not to give it again."""
+        if self.key is not None:
+            cache.forget(self.key)
+
+    @property
+    def graph(self) -> Graph:
+        """What the text was written from; where the cache had the text, the passes run when this is asked for."""
+        if self._graph is None:
+            self._graph = self._optimised(self.raw.copy())
+        return self._graph
+
+
+def coarsest(graph: Graph) -> float:
+    """The spacing of floats at one in the coarsest dtype of a graph."""
+    values = [*graph.inputs, *(v for call in all_calls(graph) for v in call.outs)]
+    return max([float(np.finfo(v.type.dtype).eps) for v in values if v.type.dtype.kind in "fc"], default=2.0**-52)
+
+
+def _forget(module: str, filename: str, absolute: str) -> None:
+    sys.modules.pop(module, None)
+    linecache.cache.pop(filename, None)
+    linecache.cache.pop(absolute, None)
+
+
+class _Loader:
+    """What linecache asks for the text again once its cache was cleared."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def get_source(self, name: str) -> str:
+        return self.text
+
+
+def optimise(graph: Graph) -> Graph:
+    """The graph after all passes; they are loaded here, and not where the cache has the text."""
+    from .. import passes
+
+    return passes.optimise(graph)

@@ -1,0 +1,137 @@
+"""The arguments of one call, taken apart, and copied so that generated text can be tried on them."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+
+from .....tracer.operand import Operand
+from ....trees import flatten_row, unflatten
+from ...capture.copies import with_copies
+from ...capture.failure import Failure, definition
+from ...capture.generators import copies_of, digest_of, is_generator
+from ...capture.instances import watchable
+from ...capture.outside import is_constant, why_not
+from ...schedule.signature import parameter_names
+from .guards import ANY_INT, signature_key
+
+__all__ = ["RUNTIME", "Inputs", "untransformed"]
+
+RUNTIME = (float, complex, np.floating, np.complexfloating)
+
+
+class Inputs:
+    """The arguments of one call, taken apart: what is an input, what is static, what cannot be compiled."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], varying: Collection[Any] = ()
+    ) -> None:
+        self.function = function
+        self._varying = varying
+        self.args, self.kwargs = args, kwargs
+        self.names = parameter_names(function, args, kwargs)
+        self.values = [*args, *kwargs.values()]
+        self.leaves, self.structure = flatten_row(tuple(self.values))
+        reason = _receiver(function)
+        self.refused = None if reason is None else Failure(reason, definition(function))
+        for leaf in self.leaves:
+            reason = self._reason(leaf)
+            if reason is not None and self.refused is None:
+                self.refused = Failure(reason, definition(function))
+        self._form = (self.structure, len(args), tuple(kwargs))
+        self.free = frozenset(k for k in self.ints() if self.place(k) in varying) if varying else frozenset()
+        self.key = (*self._form, signature_key(self.leaves, self.free))
+
+    def ints(self) -> dict[int, int]:
+        """The leaves that are ints of Python's."""
+        return {k: leaf for k, leaf in enumerate(self.leaves) if type(leaf) is int}
+
+    def place(self, k: int) -> tuple[Any, ...]:
+        """Where a leaf stands, among all calls of this form."""
+        return (*self._form, k)
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What calls have in common that differ in lengths, layouts and ints alone."""
+        parts = signature_key(self.leaves, frozenset(self.ints()))
+        return (*self._form, tuple([(p[0], len(p[1])) if len(p) == 3 else p for p in map(_as_row, parts)]))
+
+    def is_input(self, k: int) -> bool:
+        """Whether a leaf is an array or a number that generated source takes."""
+        return type(self.leaves[k]) is np.ndarray or isinstance(self.leaves[k], RUNTIME) or k in self.free
+
+    def assumed(self) -> list[Any]:
+        """The arguments, with `ANY_INT` where each int will do."""
+        if not self.free:
+            return self.values
+        return list(unflatten(self.structure, [ANY_INT if k in self.free else v for k, v in enumerate(self.leaves)]))
+
+    @staticmethod
+    def _reason(leaf: Any) -> str | None:
+        if type(leaf) is np.ndarray:
+            plain = leaf.dtype.kind in "biufc" and leaf.dtype.isnative
+            return (
+                None
+                if plain
+                else f"was called with an array of dtype {leaf.dtype.str if leaf.dtype.kind in 'biufc' else leaf.dtype}"
+            )
+        if isinstance(leaf, np.ndarray):
+            return f"was called with a {type(leaf).__name__}, a subclass of ndarray"
+        if isinstance(leaf, Operand):
+            return "was called with a Tensor; compiled functions take arrays"
+        if is_constant(leaf) or watchable(leaf) or is_generator(leaf):
+            return None
+        if callable(leaf):
+            reason = why_not(leaf, getattr(leaf, "__name__", type(leaf).__name__))
+            return None if reason is None else f"was called with a function that it cannot follow: it {reason}"
+        return f"was called with a {type(leaf).__name__}, which compile does not look into"
+
+    def copied(self) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments again, arrays copied with the strides and overlaps that they have."""
+        leaves = list(copies_of(with_copies(dict(enumerate(self.leaves)))).values())
+        values = list(unflatten(self.structure, leaves))
+        n = len(self.args)
+        return values[:n], dict(zip(self.kwargs, values[n:], strict=True))
+
+    def again(self) -> Inputs:
+        """The same inputs in memory of their own."""
+        args, kwargs = self.copied()
+        return Inputs(self.function, tuple(args), kwargs, self._varying)
+
+    def digest(self) -> int:
+        """A number that tells other inputs of the same signature apart from these."""
+        return hash(
+            tuple(
+                [v.tobytes() if type(v) is np.ndarray else id(v) if watchable(v) else digest_of(v) for v in self.leaves]
+            )
+        )
+
+
+def _as_row(part: Any) -> tuple[Any, ...]:
+    return part if isinstance(part, tuple) else (part,)
+
+
+def _receiver(function: Any) -> str | None:
+    """Why a function cannot be compiled for what is bound to it: None for a plain one."""
+    function = untransformed(function)
+    if isinstance(function, types.MethodType):
+        if watchable(function.__self__):
+            return _receiver(function.__func__)
+        name = type(function.__self__).__name__
+        return f"is a method of a {name}, whose attributes it could not notice; pass what it reads as arguments"
+    if isinstance(function, functools.partial):
+        return _receiver(function.func)
+    if type(function) is types.FunctionType or watchable(function):
+        return None
+    return why_not(function, getattr(function, "__name__", type(function).__name__))
+
+
+def untransformed(function: Any) -> Any:
+    """The user's function under our transforms."""
+    while hasattr(type(function), "__gradscribe_transform__"):
+        function = function.function
+    return function

@@ -1,0 +1,94 @@
+"""The part of the compiler that stands on gast: what gs.compile loads when something is first compiled."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, NamedTuple
+
+from ....runtime.ir.graph import Graph, Value
+from ..analysis.effects import prints
+from ..capture.numbers import NeededError, NumberNeededError
+from ..capture.stored import holds_otherwise, snapshots
+from ..capture.written import OverlapError, left_otherwise, writes_unasked, wrote_nothing
+from .free_sizes import Families
+from .misses import missed
+from .outcome_tree import joined
+from .specialise import Entry, Inputs, Unwritten, captured, difference
+from .statements import first_difference
+from .tracebacks import located
+
+__all__ = [
+    "Entry", "Families", "Inputs", "NeededError", "NumberNeededError", "OverlapError", "Unwritten", "captured", "difference",
+    "first_difference", "holds_otherwise", "joined", "left_otherwise", "located", "missed", "passes_of", "prints",
+    "snapshots", "writes_unasked", "wrote_nothing",
+]  # fmt: skip
+
+
+def passes_of(options: dict[str, Any]) -> Optimised:
+    """The passes that `gs.compile(f, passes=..., dump=..., fastmath=..., loop_memory=...)` asks for, as one function of a graph.
+
+    Raises ValueError for a name that is no pass and for another `loop_memory` than "sqrt", OSError where the file cannot be
+    written.
+    """
+    from ..passes import FAST_NAMES, NAMES
+
+    if isinstance(options.get("dump"), str):
+        open(options["dump"], "a", encoding="utf-8").close()
+    only = options.get("passes")
+    unknown = [name for name in only or () if name not in NAMES]
+    if unknown:
+        raise ValueError(f"no pass is called {unknown[0]!r}; there are {', '.join(NAMES)}")
+    fastmath, loop_memory = bool(options.get("fastmath", False)), options.get("loop_memory")
+    if loop_memory not in (None, "sqrt"):
+        raise ValueError(f'loop_memory is None or "sqrt", not {loop_memory!r}')
+    if not fastmath:
+        late = [name for name in only or () if name in FAST_NAMES]
+        if late:
+            raise ValueError(f"the pass {late[0]!r} changes the last digits: it needs fastmath=True")
+    return Optimised(only, options.get("dump", False), fastmath, loop_memory)
+
+
+class Optimised(NamedTuple):
+    """The passes that a compiled function asked for, as a function of a graph."""
+
+    only: tuple[str, ...] | None
+    dump: bool | str
+    fastmath: bool
+    loop_memory: str | None = None
+
+    @property
+    def key(self) -> str | None:
+        """What tells its texts from those of all passes; None where they are not kept."""
+        plain = self.only is None and not self.dump
+        return f"{'fastmath' * self.fastmath} {self.loop_memory or ''}".strip() if plain else None
+
+    def __call__(self, graph: Graph) -> Graph:
+        return _optimised(self, graph)
+
+
+def _optimised(asked: Optimised, graph: Graph) -> Graph:
+    from ..passes import optimise  # not loaded where the cache has the text
+
+    only, dump, fastmath, loop_memory = asked
+    if not dump:
+        return optimise(graph, only, None, fastmath, loop_memory)
+    names: dict[Value, str] = {}
+    texts: list[str] = []
+    shown: list[str] = []
+
+    def seen(name: str, after: Graph) -> None:
+        texts.append(after.text(names))
+        if len(texts) == 1:
+            shown.append(f"after {name}:\n{texts[0]}\n")
+            return
+        lines = list(difflib.unified_diff(texts[-2].splitlines(), texts[-1].splitlines(), lineterm="", n=1))[2:]
+        shown.append("\n".join([f"after {name}:" + ("" if lines else " nothing changed"), *lines, ""]))
+
+    found = optimise(graph, only, seen, fastmath, loop_memory)
+    whole = "\n".join(shown)
+    if dump is True:
+        print(whole)
+    else:
+        with open(dump, "a", encoding="utf-8") as file:
+            file.write(whole + "\n")
+    return found

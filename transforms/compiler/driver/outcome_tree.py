@@ -1,0 +1,234 @@
+"""The paths of one function as one text: what they share runs once, and each call takes the branch of its path."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import types
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ....runtime.ir.graph import Call, Graph
+from ....runtime.ir.opcodes import has_effects
+from ..frontend.user_names import Names
+from ..python.docstrings import specialised_to
+from ..schedule.outcomes import Node, merged
+from ..schedule.signature import Signature
+from . import cache
+from .guards.plans import joined_plan
+from .specialise import Entry, Specialisation
+
+if TYPE_CHECKING:
+    from ..python.emit import Emitter
+
+__all__ = ["Tree", "joined"]
+
+_HITS = "hits of the paths"  # no name that a user could give: what the running function counts in, beside the text
+_MANY = 64  # trees of one function, of which few are in use, and the others may be again
+_CALLS = 4  # for each path: the calls within which the paths of a new tree are checked
+
+
+class Tree(Specialisation):
+    """Generated text with a branch for each path."""
+
+    def __init__(self, members: Sequence[Entry]) -> None:
+        """Raises ValueError where two paths part at no guard."""
+        self.given = [entry.specialisation for entry in members]
+        first = self.given[0]
+        count = len(first.raw.inputs) - len(first.signature.extras)
+        names = Names()
+        for name in first.signature.arguments_named:
+            names.parameter(name)
+        slots: dict[Any, str] = {}  # the arrays from outside, by where they are read
+        self.origins: list[tuple[int, int]] = []  # and which path reads each, as which of its own
+        self.places: list[list[int]] = []
+        for k, entry in enumerate(members):
+            for j, (name, path) in enumerate(entry.extras):
+                if path not in slots:
+                    slots[path] = names.new(name)
+                    self.origins.append((k, j))
+            order = list(slots)
+            self.places.append([*range(count), *[count + order.index(path) for _, path in entry.extras]])
+        signature = Signature(
+            first.signature.arguments_named,
+            first.signature.positional,
+            first.signature.trees,
+            list(slots.values()),
+            None,
+        )
+        self.results = [path.signature.result_tree for path in self.given]
+        self.inputs = [first.graph.inputs[j] for j in range(count)]
+        self.inputs += [self.given[k].graph.inputs[count + j] for k, j in self.origins]
+        name = first.function.__name__
+        self.key = self._key(slots.values())
+        found = None if self.key is None else cache.load(self.key)
+        if found is not None:
+            head, _, text = found.partition("\n")
+            order_of_paths = [int(k) for k in head.removeprefix("# ").split()]
+        else:
+            order_of_paths = self.root.paths()
+            text = self._text(signature, name)
+            if self.key is not None:
+                cache.store(self.key, f"# {' '.join(map(str, order_of_paths))}\n{text}")
+        self.paths = tuple([self.given[k] for k in order_of_paths])
+        super().__init__(text, None, first.raw, signature, name, None, None, first._optimised)
+        self.eps = max(path.eps for path in self.paths)
+        self.doubtful: dict[int, int] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """From here on each path is to be checked."""
+        self.doubtful = dict.fromkeys(range(len(self.paths)), 3)
+        self.unchecked = _CALLS * len(self.paths)
+
+    def _key(self, names: Any) -> str | None:
+        keys = [path.key for path in self.given]
+        if None in keys:
+            return None
+        return hashlib.sha256("\n".join(map(str, ["tree", *keys, *names, *self.places])).encode()).hexdigest()
+
+    @functools.cached_property
+    def root(self) -> Node:
+        """The tree itself."""
+        root = merged([path.graph for path in self.given], self.inputs, self.places)
+        if root is None:
+            raise ValueError("paths part at no guard")
+        return root
+
+    def _text(self, signature: Signature, name: str) -> str:
+        from ..python.branches import emit_tree  # stands on gast, which is slow to load
+
+        docstring = specialised_to(signature, Graph(self.inputs, [], [])).rstrip()
+        docstring += f"\n\n    Knows {len(self.given)} paths; a call that takes another gives NotImplemented.\n    "
+        return emit_tree(self.root, self.inputs, signature, self.results, name, docstring)
+
+    def _define(self, text: str, space: dict[str, Any]) -> None:
+        """Run the text, and count where each path returns."""
+        tree = ast.parse(text)
+        function: Any = tree.body[-1]
+        for k, (body, at) in enumerate(_returns(function.body)):
+            its = ast.Subscript(ast.Name(_HITS, ast.Load()), ast.Constant(k), ast.Load())
+            where = ast.Subscript(its, ast.Constant(0), ast.Store())
+            added = ast.AugAssign(where, ast.Add(), ast.Constant(1))
+            for node in ast.walk(added):
+                ast.copy_location(node, body[at])
+            body.insert(at, added)
+        space[_HITS] = [path.left for path in self.paths]
+        exec(compile(tree, self.filename, "exec"), space)
+
+    @property
+    def graph(self) -> Graph:
+        """The calls of all paths in the order of the text."""
+        return self.root.whole(self.inputs)
+
+    def straight(self) -> list[Graph]:
+        """The graph of each path."""
+        return list(self.root.straight(self.inputs))
+
+    def known(self) -> list[Graph]:
+        """The graphs that say what statements give."""
+        return self.straight()
+
+    def beside(self, guard: Call) -> list[Call]:
+        """The guards of the arms of a fork."""
+        return next(
+            (g for g in ([guard for guard, _ in node.arms] for node in self.root.nodes()) if guard in g), [guard]
+        )
+
+    def emitter(self) -> Emitter:
+        """What writes the text."""
+        from ..python.branches import TreeEmitter
+
+        return TreeEmitter(self.root, self.inputs, self.signature, self.results)
+
+    def probe(self, ran: list[list[int]]) -> Callable[..., Any]:
+        """The function, which counts in `ran`."""
+        ran[:] = [[0] for _ in self.paths]
+        return types.FunctionType(self.function.__code__, {**self.function.__globals__, _HITS: ran})
+
+    def doubts(self, ran: list[list[int]], digest: int) -> bool:
+        """Whether a call that took the path of `ran` is to be checked against eager."""
+        self.unchecked -= 1
+        path = _taken(ran)
+        if path in self.doubtful and digest == self.paths[path].digest:
+            self.doubtful[path] -= 1
+            if not self.doubtful[path]:
+                self.trust(path)
+            return False
+        if not self.unchecked:  # what is called so seldom was checked when it was captured
+            self.doubtful.clear()
+        return path in self.doubtful
+
+    def settle(self, ran: list[list[int]]) -> None:
+        """A call that took the path of `ran` gave what eager gave."""
+        path = _taken(ran)
+        if path is not None:
+            self.paths[path].left[0] += 1
+            self.trust(path)
+
+    def trust(self, path: int) -> None:
+        """A path needs no check any more."""
+        self.doubtful.pop(path, None)
+        if not self.doubtful:
+            self.unchecked = 0
+
+
+def _taken(ran: list[list[int]]) -> int | None:
+    """Which path a call took; None where it raised before it returned."""
+    return next((k for k, (hits,) in enumerate(ran) if hits), None)
+
+
+def joined(entry: Entry, entries: Sequence[Entry], trees: dict[frozenset[Specialisation], Tree]) -> list[Entry]:
+    """The entries of a signature with one more: in a tree with those that it differs from in guards alone, else first."""
+    for k, known in enumerate(entries):
+        made = _in_tree([*(known.members or (known,)), entry], trees)
+        if made is not None:
+            return [made, *entries[:k], *entries[k + 1 :]]
+    return [entry, *entries]
+
+
+def _in_tree(members: list[Entry], trees: dict[frozenset[Specialisation], Tree]) -> Entry | None:
+    paths = frozenset(entry.specialisation for entry in members)
+    if len(paths) < len(members) or not all(map(_is_plain, paths)) or any(entry.stores for entry in members):
+        return None
+    plan = joined_plan([entry.plan for entry in members])
+    if plan is None:
+        return None
+    tree = trees.get(paths)
+    if tree is None:
+        try:
+            tree = Tree(members)
+        except ValueError:
+            return None
+    by_path = {entry.specialisation: entry for entry in members}
+    extras = [by_path[tree.given[k]].extras[j][1] for k, j in tree.origins]
+    count = len(tree.inputs) - len(extras)
+    for path, places in zip(tree.given, tree.places, strict=True):
+        own = [where for _, where in by_path[path].extras]
+        if own != [extras[place - count] for place in places[count:]]:
+            return None
+    if paths in trees:
+        tree.begin()  # with arrays of other shapes
+    elif len(trees) > _MANY:
+        trees.clear()
+    trees[paths] = tree
+    return Entry(plan, tree, list(zip(tree.signature.extras, extras, strict=True)), tuple(members))
+
+
+def _is_plain(path: Specialisation) -> bool:
+    """Whether a path gives a literal of arrays, and does nothing else that can be seen."""
+    return path.rebuild is None and not path.signature.writes and not has_effects(path.raw)
+
+
+def _returns(body: list[Any]) -> list[tuple[list[Any], int]]:
+    """Where the paths of a text return, in its order: each list of statements, and the place in it."""
+    found: list[tuple[list[Any], int]] = []
+    for k, node in enumerate(body):
+        if isinstance(node, ast.If):
+            found += _returns(node.body)
+        elif isinstance(node, ast.Return) and not (
+            isinstance(node.value, ast.Name) and node.value.id == "NotImplemented"
+        ):
+            found.append((body, k))
+    return found

@@ -1,0 +1,489 @@
+"""One specialisation: from a captured graph to checked, runnable text, and the inputs that it serves."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....runtime.errors import AutogradError, GradientLossError
+from ....runtime.ir.graph import Call, Graph
+from ....runtime.ir.opcodes import has_effects
+from ....tracer.graph import AccumulateGrad
+from ....tracer.modes import recording, transforming
+from ....tracer.operand import Operand
+from ....tracer.run import reached_from
+from ....tracer.site import Site
+from ...difference import NO_SIGNS, difference
+from ...trees import flatten_row, unflatten
+from ...user_code.scope import Path, all_code
+from ..analysis.effects import guards_first, stays
+from ..capture.capture import Capture
+from ..capture.containers import Containers
+from ..capture.control_flow.reach import reaches_control_flow
+from ..capture.control_flow.rejected import GivenUp, Unkept
+from ..capture.copies import with_copies
+from ..capture.failure import Failure, definition
+from ..capture.generators import copies_of, is_generator, modules_of, muted
+from ..capture.instructions import refused
+from ..capture.numbers import NeededError, NumberNeededError
+from ..capture.outside import is_constant, own_code
+from ..capture.sizes import Shape, Size
+from ..capture.stored import Store, holds_otherwise, snapshots
+from ..capture.written import OverlapError, left_otherwise, reads_other_strides, returned, writes_unasked
+from ..frontend.user_names import Names, function_name
+from ..python.docstrings import specialised_to
+from ..schedule.signature import Signature, dataclasses_in, printable
+from . import cache
+from .cache_key import cache_key
+from .free_sizes import Families, Outline, outline_of
+from .generated import Specialisation, coarsest, optimise
+from .guards.guards import ANY_INT, Plan
+from .guards.inputs import Inputs, untransformed
+
+__all__ = ["Entry", "Inputs", "Specialisation", "Unwritten", "captured", "difference", "unwrapped"]
+
+
+class Entry:
+    """A signature and the specialisation that serves it."""
+
+    __slots__ = ("call", "check", "extras", "hits", "members", "plan", "specialisation", "stores")
+
+    def __init__(
+        self,
+        plan: Plan,
+        specialisation: Specialisation,
+        extras: list[tuple[str, Path]],
+        members: tuple[Entry, ...] = (),
+        stores: tuple[Store, ...] = (),
+    ) -> None:
+        self.stores = stores  # where the last result of the text is stored, a tuple of values
+        self.members = members  # of a tree: those of its paths
+        self.plan = plan
+        self.check = plan.check
+        self.hits = 0
+        self.specialisation = specialisation
+        self.extras = extras
+        self.call = self._call if extras or stores or specialisation.rebuild is not None else specialisation.function
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        result = self._run(self.specialisation.function, args, kwargs)
+        if self.stores and result is not NotImplemented:
+            result, values = result
+            for store, value in zip(self.stores, values, strict=True):
+                store.do(value)
+        return result
+
+    def parted(self, found: Any) -> tuple[Any, Any]:
+        """What the text gave: the result of the function, and the values that a call would store."""
+        return found if self.stores else (found, ())
+
+    def _run(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], outside: Any = None
+    ) -> Any:
+        for name, path in self.extras:
+            kwargs[name] = path.read() if outside is None else outside[name]
+        result = function(*args, **kwargs)
+        if self.specialisation.rebuild is None or result is NotImplemented:
+            return result
+        return unflatten(self.specialisation.rebuild, result)
+
+    def outside(self) -> dict[str, Any]:
+        """Copies of what stands now where the function reads."""
+        graphs = [one.raw for one in getattr(self.specialisation, "given", [self.specialisation])]
+        return with_copies(copies_of(self.left_outside() | modules_of(*graphs)))
+
+    def reads_as_at_first(self) -> bool:
+        """Whether the arrays outside hold what they held when the text was checked first."""
+        return self.specialisation.outside in (None, bytes_of(self.left_outside()))
+
+    def left_outside(self) -> dict[str, Any]:
+        """What stands now where the function reads, as it is."""
+        return {name: path.read() for name, path in self.extras}
+
+    def tried(
+        self,
+        copies: tuple[list[Any], dict[str, Any]],
+        ran: list[list[int]] | None = None,
+        outside: dict[str, Any] | None = None,
+    ) -> Any:
+        """What the text gives for copies of inputs, without warnings; an exception that it raises is the result.
+
+        `ran` gets a 1 for the path of a tree that the call takes, and a 0 for the others. `outside` is what
+        `self.outside()` gave.
+        """
+        outside = self.outside() if outside is None else outside
+        function = muted(self.specialisation.probe([] if ran is None else ran), outside)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return self._run(function, copies[0], copies[1].copy(), outside)
+            except Exception as error:
+                return error
+
+    def fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether all that the specialisation assumes holds."""
+        try:
+            return self.check(*args, **kwargs)
+        except (TypeError, ValueError, AttributeError, LookupError):
+            return False
+
+
+class Made(NamedTuple):
+    """A fresh specialisation that has not been checked yet."""
+
+    entry: Entry
+    copies: tuple[list[Any], dict[str, Any]]
+    number_guards: bool
+    number_site: Site | None
+    reads: dict[Path, Any]  # what was read from outside, functions among it
+    key: str | None  # of the text in the cache
+    outline: Outline | None  # what it has in common with other sizes
+    shared: bool  # whether its text is that of other sizes
+    varied: bool = False  # whether numbers that change became inputs
+    inputs: Any = None  # the arguments themselves
+    outside: Any = None  # what stood outside before the run
+    kept: bool = False  # whether loops or branches were kept
+    held: Any = None  # what containers held before, into which the run has stored
+    stood: Any = None  # what stood outside before the run, itself
+
+    @property
+    def before(self) -> Inputs:
+        """The arguments as they were before the run."""
+        return Inputs(self.inputs.function, tuple(self.copies[0]), self.copies[1], self.inputs._varying)
+
+    def first_check(self, expected: Any) -> str | None:
+        """Run the text on copies of the inputs; what differs from the eager result, or None. What passes is cached."""
+        problem = self._problem(expected)
+        if self.key is not None:
+            if problem is not None:
+                cache.forget(self.key)
+            elif self.entry.specialisation._graph is not None:  # the text was written just now
+                cache.store(self.key, self.entry.specialisation.text)
+        return problem
+
+    def _problem(self, expected: Any) -> str | None:
+        copies, outside = self.before.copied(), with_copies(self.outside)
+        found = self.entry.tried(copies, None, outside)
+        if isinstance(found, Exception):
+            return f"the generated source raised {type(found).__name__}: {found}"
+        if found is NotImplemented:
+            return "a guard failed on the inputs of the capture"
+        entry, eps = self.entry, self.entry.specialisation.eps
+        problem = writes_unasked(entry, (self.copies, self.outside), (copies, outside))
+        found, values = entry.parted(found)
+        problem = (
+            problem
+            or difference(found, expected, eps)
+            or left_otherwise(entry, copies, outside, self.inputs, self.stood)
+        )
+        return problem or holds_otherwise(entry.stores, values, self.held, eps)
+
+
+class Unwritten(NamedTuple):
+    """Why a captured function has no source: an error of ours; and whether loops or branches were kept."""
+
+    error: Exception
+    kept: bool
+
+
+def captured(
+    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None = None, varying: Collection[Any] = (),
+    families: Families | None = None, keeps: bool = True,
+) -> tuple[Any, Made | Failure | Unwritten | None]:  # fmt: skip
+    """Run `function` once, eagerly, under a recorder; its result, and the specialisation or why there is none.
+
+    Where `families` knows the text of other sizes to serve this one, it is taken, and nothing is written. Where loops
+    and branches are kept, the run gives no result, and the function runs by itself once more; but with `keeps=False`
+    all loops are unrolled.
+    """
+    refusal = _refused(untransformed(function))
+    if refusal is not None:
+        return function(*inputs.args, **inputs.kwargs), refusal
+    unrolled: tuple[str, ...] = ()
+    if keeps and reaches_control_flow(untransformed(function)):
+        first = Capture(varying, keeps=True)
+        try:
+            return _captured(function, inputs, optimised, varying, families, first)
+        except (GivenUp, GradientLossError) as error:
+            return _uncaptured(function, inputs, first, error)
+        except Unkept as why:
+            first.generators.take_back()
+            if first.numbers.places:
+                raise NeededError(first.numbers.bounds or first.numbers.places) from None
+            where = f"{why.site}: " if why.site else ""
+            unrolled = (*(first.regions.unrolled() if first.regions else ()), f"{where}it {why.reason}")
+    capture = Capture(varying)
+    capture.unrolled = unrolled
+    try:
+        return _captured(function, inputs, optimised, varying, families, capture)
+    except (GivenUp, GradientLossError) as error:
+        return _uncaptured(function, inputs, capture, error)
+    finally:
+        capture.close()
+
+
+def _uncaptured(function: Any, inputs: Inputs, capture: Capture, error: BaseException) -> tuple[Any, Failure]:
+    """The result of the function alone, where its capture was given up, or lost a gradient: it raises itself if it does, too."""
+    if capture.changed:
+        raise error
+    capture.generators.take_back()
+    result = function(*inputs.args, **inputs.kwargs)
+    site = capture.failed.site if capture.failed is not None else definition(function)
+    why = "takes a number out of a traced value" if capture.failed is None else capture.failed.reason
+    return result, Failure(why, site)
+
+
+def _refused(function: Any) -> Failure | None:
+    """What a function does that no capture could notice, told before it runs."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is None:
+        return None
+    parts = all_code(code)
+    into: dict[str, Failure] = {}  # of attributes the capture decides, which knows whose they are
+    method = isinstance(function, types.MethodType)
+    found = (refused(part, part is code, method and part is code, code.co_freevars, into) for part in parts)
+    return next((why for why in found if why is not None), None)
+
+
+def _captured(
+    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None, varying: Collection[Any],
+    families: Families | None, capture: Capture,
+) -> tuple[Any, Made | Failure | Unwritten | None]:  # fmt: skip
+    copies = inputs.copied()
+    owned: list[Any] = []
+    tensors: list[Any] = []
+    static: list[Any] = []
+    for k, leaf in enumerate(inputs.leaves):
+        if inputs.is_input(k):
+            free = k in inputs.free
+            tensor = capture.numbers.enter(leaf, inputs.place(k)) if free else capture.new_input(leaf, "")
+            if type(leaf) is np.ndarray:
+                tensor._caller = leaf
+                owned.append(tensor)
+            tensors.append(tensor)
+            static.append(tensor._ir)
+        elif is_generator(leaf):
+            tensors.append(capture.generator(leaf, None))
+            static.append(capture.graph.inputs[-1])
+        else:
+            tensors.append(capture.instance(leaf))
+            static.append(leaf)
+    capture.given = owned
+    values = list(unflatten(inputs.structure, tensors))
+    for value in values:
+        for cls in dataclasses_in(value):
+            reason = own_code(cls)
+            if reason is not None:
+                capture.fail(reason, definition(function))
+            capture.of_class(cls)
+    n = len(inputs.args)
+    containers = Containers([*inputs.args, *inputs.kwargs.values()], values)
+    with recording(capture), transforming(owned, gradient=False):
+        try:
+            raw = capture.scope.rebuild(function)(*values[:n], **dict(zip(inputs.kwargs, values[n:], strict=True)))
+        except Unkept:
+            capture.abandoned = True
+            raise
+        except (GivenUp, GradientLossError):
+            capture.abandoned = True  # the function runs once more, without the capture
+            raise
+        except Exception as error:
+            capture.stored.raised = True
+            if capture.numbers.places and capture.numbers.may_run_again():
+                capture.numbers.need(capture.numbers.places, "raises an error")
+            if capture.kept:
+                capture.abandoned = True
+                raise Unkept(f"raises {type(error).__name__} behind a loop: {error}") from error
+            if capture.numbers.outside and capture.failed is None:  # nothing happened yet that the user can see
+                capture.abandoned = True
+                capture.generators.take_back()
+                raise NumberNeededError from error
+            raise
+        except OverlapError:
+            capture.messages.pending.clear()  # text alone is nothing that happened
+            capture.settle()
+            if capture.failed is None:
+                raise
+            capture.abandoned = False  # what happened to attributes is not to happen twice
+            raise AutogradError(
+                "the function writes into an argument that shares memory with another argument; pass a copy of one of them "
+                "(x.copy())"
+            ) from None
+        else:
+            again = bool(capture.numbers.places) and capture.numbers.may_run_again()
+            capture.abandoned |= again
+            if capture.numbers.needed:  # which the code has caught
+                raise NeededError(capture.numbers.needed)
+        finally:
+            capture.settle()
+            if not (capture.abandoned or capture.kept):
+                containers.give_back(lambda leaf: _given(capture, leaf, function))
+        count = len(flatten_row(raw)[0])
+        if capture.stored.found:
+            raw = (raw, tuple([value for _, value in capture.stored.found]))
+        leaves, structure = flatten_row(raw)
+        if any(type(leaf) is Shape for leaf in leaves):
+            raw = unflatten(structure, [tuple(leaf) if type(leaf) is Shape else leaf for leaf in leaves])
+            leaves, structure = flatten_row(raw)
+        outputs = [_output(capture, leaf, "returns" if k < count else "stores") for k, leaf in enumerate(leaves)]
+        if capture.kept and capture.regions is not None and any(map(capture.regions.is_loose, outputs)):
+            capture.abandoned = True
+            raise Unkept("gives a number that is Python's or NumPy's, as its loop goes")
+    capture.stored.before = snapshots(capture.stored.places)
+    if capture.kept or again:
+        capture.generators.take_back()
+        result = function(*inputs.args, **inputs.kwargs)
+    else:
+        result = unflatten(structure, [_given(capture, leaf, function) for leaf in leaves])
+        if capture.stored.found:
+            result, values = result
+            capture.stored.finish(values)
+    if capture.failed is not None:
+        return result, capture.failed._replace(passing=capture.met_mock)
+    if containers.changed():
+        return result, Failure("changes a list or dict that is an argument", definition(function))
+    if capture.postponed:
+        return result, None
+    try:
+        return result, _made(function, inputs, capture, outputs, (static, structure, raw), copies, optimised, families)
+    except Exception as error:  # of ours: the user's run is over
+        return result, Unwritten(error, capture.kept)
+
+
+def _made(
+    function: Callable[..., Any], inputs: Inputs, capture: Capture, outputs: list[Any], trees: tuple[list[Any], Any, Any],
+    copies: Any, optimised: Callable[[Graph], Graph] | None, families: Families | None,
+) -> Made | Failure:  # fmt: skip
+    """The specialisation that a finished capture gives."""
+    static, structure, raw = trees
+    n = len(inputs.args)
+    writes, news = capture.written.final()
+    if reads_other_strides(capture.graph, writes, news):
+        why = "writes into an array with gaps, and reads it again in another way than element by element"
+        return Failure(why, definition(function))
+    others = [call for call in capture.graph.calls if not call.op.effect and call.op.path != "guard"]
+    stores = capture.stored.places
+    if (writes or stores) and has_effects(capture.graph) and any(map(stays, others)):
+        what = "writes into an array" if writes else "stores the attributes of an object"
+        return Failure(f"{what}, draws or prints, and calls what can raise", definition(function))
+    if writes and any(map(capture.takes_the_place, capture.stored.found)):
+        return Failure(
+            "writes into an array, and stores another in the place of one that it reads", definition(function)
+        )
+    graph = guards_first(Graph(capture.graph.inputs, capture.graph.calls, [*outputs, *news]))
+    if isinstance(graph, Call):
+        return Failure(
+            "decides by a value that comes after an effect, a draw or a message, which cannot be taken back", graph.site
+        )
+    literal = unflatten(structure, range(len(outputs))) if outputs else raw
+    written = printable(literal)
+    names = Names()
+    arguments = [names.parameter(name) for name in inputs.names]
+    extras = [(names.new(path.name), path) for path in capture.arrays]
+    if arguments != inputs.names:
+        return Failure(
+            f"has parameters whose names its source needs for others: {', '.join(inputs.names)}", definition(function)
+        )
+    signature = Signature(
+        arguments, n, list(unflatten(inputs.structure, static)), [name for name, _ in extras],
+        literal if written else tuple(range(len(outputs))),
+    )  # fmt: skip
+    signature.writes = writes
+    signature.stores = tuple([store.words for store in stores])
+    name = function_name(function)
+    varied = capture.numbers.outside or bool(capture.numbers.places)
+    recorded, final, rebuild = graph.copy(), None, None if written else structure
+    outline = None if families is None or capture.numbers.outside else outline_of(recorded, signature, name, rebuild)
+    specialisation = None if families is None else families.serving(outline)
+    key, shared = None, specialisation is not None
+    if specialisation is None:
+        variant = "" if optimised is None else getattr(optimised, "key", None)  # None where a text is not to be shared
+        key = None if variant is None or cache.folder() is None else cache_key(graph, signature, name, variant)
+        text = None if key is None else cache.load(key)
+        if text is None:
+            final = (optimised or optimise)(graph)
+            text = emit(final, signature, name, specialised_to(signature, final))
+        digest = None if varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
+        specialisation = Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised)
+        specialisation.key = key
+    specialisation.unrolled = capture.unrolled if capture.regions is None else capture.regions.unrolled()
+    if capture.regions is not None and capture.regions.reordered:
+        specialisation.eps = coarsest(recorded)
+    elif capture.regions is not None and capture.regions.unsigned:
+        specialisation.eps = NO_SIGNS
+    arrays = {path: ANY_INT if type(value) is int else value for path, (_, value) in capture.arrays.items()}
+    plan = Plan(
+        arguments, n, inputs.assumed(), capture.stored.guarded(capture.reads), arrays, capture.codes, definition(function),
+        capture.written.before, capture.identities.twins if capture.identities.compared else None,
+    )  # fmt: skip
+    plan.compared = tuple(capture.compared)
+    plan.free = inputs.free
+    entry = Entry(plan, specialisation, extras, stores=stores)
+    site = next((c.site for c in recorded.calls if c.op.path == "guard" and c.args[1] != "bool"), None)
+    outside = _outside(capture, graph, extras)
+    if not shared:
+        specialisation.outside = bytes_of(outside)
+    return Made(
+        entry, copies, capture.has_number_guards, site, capture.reads, key, outline, shared, varied, inputs, outside,
+        capture.kept, capture.stored.before, {name: capture.arrays[path][1] for name, path in extras},
+    )  # fmt: skip
+
+
+def _outside(capture: Capture, graph: Graph, extras: list[tuple[str, Path]]) -> dict[str, Any]:
+    """What stood where the function read before it ran: copies of arrays, of generators, and of those of modules."""
+    before: dict[Any, Any] = {**capture.generators.before}
+    stood = {
+        path: value for path, (_, value) in capture.arrays.items()
+    }  # where the run has stored something else since
+    now = {name: capture.before[path] if path in capture.before else stood[path] for name, path in extras}
+    return {k: before.get(id(v), v) for k, v in now.items()} | {name: before[name] for name in modules_of(graph)}
+
+
+def bytes_of(values: dict[str, Any]) -> int:
+    """A number that tells other arrays apart from these."""
+    return hash(tuple([v.tobytes() for v in values.values() if isinstance(v, np.ndarray)]))
+
+
+def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
+    """The text of a graph; what prints stands on gast, which is slow to load."""
+    from ..python.emit import emit
+
+    return emit(graph, signature, name, docstring)
+
+
+def _output(capture: Capture, leaf: Any, does: str) -> Any:
+    """A result, or what the function stores, as it stands in the graph."""
+    if isinstance(leaf, Operand):
+        place = capture.written.place_of(leaf)
+        if place is not None and capture.written.bases[place]._ir is getattr(leaf, "_ir", None):
+            return capture.written.inputs[place]  # the array itself
+        if place is not None or capture.written.shows(leaf):
+            capture.fail(f"{does} a view of an array that it writes into")
+        return capture.operand(leaf)
+    if not is_constant(leaf) and type(leaf) is not Size:
+        capture.fail(f"{does} a {type(leaf).__name__} that it did not compute from its arguments")
+        return None
+    return capture.operand(leaf)
+
+
+def _given(capture: Capture, leaf: Any, function: Any) -> Any:
+    """A result of the captured run as the caller gets it; what follows from a leaf outside keeps its history, as in eager."""
+    outside: list[AccumulateGrad] = []
+    if capture.failed is not None and isinstance(leaf, Operand) and leaf.requires_grad:
+        reached_from([leaf._node], outside)
+    transformed = hasattr(type(function), "__gradscribe_transform__")  # it gives Tensors where some stood there before
+    if any(node.ir is None and not (transformed and node.seq > capture.began) for node in outside):
+        return leaf
+    return unwrapped(capture.plain(returned(capture.written, leaf)))
+
+
+def unwrapped(leaf: Any) -> Any:
+    """A result as it leaves: the caller's own array where that was returned."""
+    if not isinstance(leaf, Operand):
+        return int(leaf) if type(leaf) is not bool and isinstance(leaf, int) else leaf
+    caller = getattr(leaf, "_caller", None)
+    return leaf._value if caller is None else unwrapped(caller)

@@ -1,0 +1,176 @@
+"""gs.explain: what a compiled function has done so far: its specialisations, what they assume, what missed, what runs eagerly."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...runtime.ir.graph import Graph
+from ...tracer.site import Site
+from .analysis.effects import effect_words
+from .capture.failure import instead
+from .driver.compiled import Compiled
+from .driver.environment import eager_only
+from .driver.guards.size_words import with_free_sizes
+from .driver.misses import Miss
+
+__all__ = ["Assumed", "Eager", "Explanation", "Specialised", "explain"]
+
+
+MOST = 24  # assumptions of one specialisation that are shown
+
+
+class Assumed(NamedTuple):
+    """One thing that a specialisation assumes, and the user's line that it stems from."""
+
+    what: str
+    expected: str
+    site: Site | None
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.expected}" + (f"  ({self.site})" if self.site else "")
+
+
+class Specialised(NamedTuple):
+    """One specialisation: the signatures that it serves, what it assumes beyond them, and how often it was hit since."""
+
+    name: str
+    signatures: tuple[str, ...]
+    assumptions: tuple[Assumed, ...]
+    hits: int
+    source: str
+    unrolled: tuple[str, ...] = ()  # loops that are not loops in the source, and why
+    effects: tuple[str, ...] = ()  # what can be seen from outside, in order: `rng.normal`, `print`
+
+
+class Eager(NamedTuple):
+    """Why calls ran eagerly, at which of the user's lines, how many calls did, and what to change to avoid it."""
+
+    reason: str
+    site: Site | None
+    calls: int
+    change: str
+
+
+class Explanation:
+    """What `gs.explain` found; printing it shows it all."""
+
+    def __init__(
+        self, function: str, specialisations: list[Specialised], misses: list[Miss], eager: list[Eager], limit: int,
+        fastmath: bool = False,
+    ) -> None:  # fmt: skip
+        self.function = function
+        self.specialisations = specialisations
+        self.misses = misses  # the newest last: why a call found no specialisation, which was then made
+        self.eager = eager
+        self.limit = limit
+        self.fastmath = fastmath
+
+    def __str__(self) -> str:
+        n = len(self.specialisations)
+        lines = [f"{self.function}: {n} specialisation{'s' * (n != 1)} (of at most {self.limit})"]
+        if self.fastmath:
+            lines.append("fastmath is on: the last digits are not those of eager")
+        if eager_only():
+            lines.append("GRADSCRIBE_EAGER is set: nothing is compiled")
+        elif not n and not self.eager:
+            lines.append("it was not called yet")
+        for k, one in enumerate(self.specialisations, 1):
+            lines += ["", f"{k}. {one.name}: hit {one.hits} time{'s' * (one.hits != 1)} since the call that made it"]
+            lines += _listed("serves", with_free_sizes(one.signatures))
+            lines += _listed("assumes", [str(a) for a in one.assumptions], MOST)
+            lines += _listed("effects", one.effects)
+            lines += _listed("unrolled", one.unrolled)
+        if self.misses:
+            last = self.misses[-1]
+            lines += ["", f"The last miss ({len(self.misses)} so far):" if len(self.misses) > 1 else "The last miss:"]
+            lines += [f"    {last}", *_advice(last.change)]
+        if self.eager:
+            lines += ["", "Runs eagerly:"]
+            for reason in self.eager:
+                where = f"{reason.site}: " if reason.site else ""
+                lines += _wrapped(f"{where}it {reason.reason} ({_calls(reason.calls)})", "    ")
+                lines += _advice(reason.change)
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _calls(n: int) -> str:
+    return f"{n} call{'s' * (n != 1)}"
+
+
+def _advice(change: str) -> list[str]:
+    return _wrapped(f"to change it: {change}", "    ") if change else []
+
+
+def _listed(head: str, rows: Sequence[str], most: int = 6) -> list[str]:
+    shown = list(rows[:most]) + ([f"... and {len(rows) - most} more"] if len(rows) > most else [])
+    return [line for k, row in enumerate(shown) for line in _wrapped(row, f"    {'' if k else head:9}")]
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, 110, initial_indent=indent, subsequent_indent=" " * (len(indent) + 2), break_on_hyphens=False
+    )
+
+
+def explain(function: Any) -> Explanation:
+    """What a compiled function did so far: print it, or look at its `specialisations`, `misses` and `eager`.
+
+    Raises TypeError for what `gs.compile` did not return.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> f = gs.compile(lambda x: np.sum(x * x))
+    >>> _ = f(np.ones(3)), f(np.arange(3.0)), f(np.ones(3))
+    >>> gs.explain(f).specialisations[0].hits  # the first call made it
+    2
+    """
+    if not isinstance(function, Compiled):
+        raise TypeError(f"gs.explain takes what gs.compile returned, not {function!r}: call gs.compile(f) and run that")
+    known = [entry for known in list(function._entries.values()) for entry in list(known)]
+    entries = [one for entry in known for one in entry.members or (entry,)]
+    trees = {path: entry.specialisation for entry in known for path in entry.specialisation.paths}
+    specialisations = []
+    for specialisation, hits in function.hits().items():
+        own = [entry for entry in entries if entry.specialisation is specialisation]
+        assumed = dict.fromkeys(a for entry in own for a in _assumed(entry, specialisation.graph))
+        signatures = dict.fromkeys(_signature(entry) for entry in own)
+        tree = trees.get(specialisation)
+        name = (tree or specialisation).filename.rpartition("/")[2]
+        if tree is not None:
+            name += f", path {tree.paths.index(specialisation) + 1} of {len(tree.paths)}"
+        text = (tree or specialisation).text
+        told = specialisation.unrolled, effect_words(specialisation.raw)
+        specialisations.append(Specialised(name, tuple(signatures), tuple(assumed), hits, text, *told))
+    eager = [Eager(why.reason, why.site, calls, instead(why)) for why, calls in function._said.items()]
+    fastmath = bool(function.options.get("fastmath"))
+    return Explanation(function._label(), specialisations, list(function._misses), eager, function.limit, fastmath)
+
+
+_OF_THE_CALL = frozenset(["layout", "number", "structure", "static"])
+
+
+def _signature(entry: Any) -> str:
+    given = [a for a in entry.plan.assumptions if a.kind in _OF_THE_CALL or (a.kind == "generator" and a.path is None)]
+    parts = [f"{a.what}: {a.expected}" for a in given]
+    return ", ".join(parts) or "no arguments"
+
+
+def _assumed(entry: Any, graph: Graph) -> list[Assumed]:
+    """What must hold beyond the signature; the parts of one function together, builtins and modules as their names."""
+    plan = entry.plan
+    found = [
+        Assumed(a.what, a.expected, plan.site(a)) for a in plan.assumptions if a.kind in ("scope", "array", "generator")
+        if not a.expected.startswith("the module ") and (a.kind != "generator" or a.path is not None)
+    ]  # fmt: skip
+    holders = dict.fromkeys(a.path[1] for a in plan.assumptions if a.kind == "code" and a.path is not None)
+    for holder in holders:
+        site = next(plan.site(a) for a in plan.assumptions if a.path is not None and a.path[1] is holder)
+        found.append(Assumed(f"`{holder.__qualname__}`", "its code and defaults", site))
+    found += [Assumed(f"`{c.words}`", c.found, c.site) for c in plan.compared]
+    for call in graph.calls:
+        if call.op.path == "guard":
+            found.append(Assumed(f"{call.args[1]}() of a traced value", repr(call.args[2]), call.site))
+    return found

@@ -1,0 +1,280 @@
+"""The user's own names for values: what the source assigns at the place where an operation stands."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import keyword
+import linecache
+import re
+import types
+from typing import Any, NamedTuple
+
+from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.opcodes import SCAN
+from ....runtime.user_ops import USERS, text_name
+from ....tracer.site import Site
+
+__all__ = ["Cotangents", "Names", "function_name", "line_text", "name_values", "parse_code", "span_of"]
+
+_MODULES = ("np", "scipy", "math", "cmath", "statistics")  # that generated text imports
+_RESERVED = frozenset([*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *_MODULES, "_"])
+
+# What generated text may call: literals, guards, and the bodies of our own ops.
+_WRITTEN = frozenset(
+    ["abs", "bool", "complex", "float", "int", "len", "range", "slice", "NotImplemented", "None", "True", "False"]
+)
+_PRAGMA = re.compile(r"\s*#\s*(fmt|isort|mypy|noqa|pragma|pylint|pyright|ruff|type)\b.*")
+_WRITES = frozenset(["index_set", "index_add_at"])
+
+
+class Names:
+    """Names that are unique, short and the same from run to run."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = {*_RESERVED, *map(text_name, USERS)}
+
+    def copy(self) -> Names:
+        """Names of which the same are taken so far."""
+        names = Names()
+        names._taken |= self._taken
+        return names
+
+    def parameter(self, name: str) -> str:
+        """The name of a parameter: the user's, also where a builtin is called so that generated text never writes."""
+        if name in dir(builtins) and name not in _WRITTEN:
+            return name
+        return self.new(name)
+
+    def is_free(self, name: str) -> bool:
+        """Whether nothing has a name."""
+        return name not in self._taken
+
+    def new(self, wish: str) -> str:
+        """`wish`, or `wish_2`, `wish_3` ... where it is taken."""
+        name, k = wish, 1
+        while name in self._taken:
+            k += 1
+            name = f"{wish}_{k}"
+        self._taken.add(name)
+        return name
+
+
+def name_values(graph: Graph, given: dict[Value, str]) -> dict[Value, str]:
+    """What the user (or a reader of the derivative) would call each value; values that nobody named are absent."""
+    wishes = dict(given)
+    for k, call in enumerate(graph.calls):
+        if call.backward or call.site is None or (call.outs[0].type.kind == "python" and not call.outs[0].sites):
+            continue  # sizes among them, which are computed where they are needed
+        if k + 1 < len(graph.calls) and _continues(call, graph.calls[k + 1]):
+            continue  # one line of the user's that took several operations: the last one has the name
+        for out, name in zip(call.outs, _names_given(call), strict=False):
+            if name not in (None, "_"):
+                wishes.setdefault(out, name)
+        if call.op.name in _WRITES and call.args[0] in wishes:
+            wishes.setdefault(call.outs[0], wishes[call.args[0]])  # an array that is written keeps its name
+    for call in graph.calls:
+        for out in call.outs:
+            if out.name is not None:  # in a backward that the user wrote
+                wishes.setdefault(out, out.name)
+    for v in list(all_values(graph)):
+        if v not in wishes and v.cotangent_of is not None:
+            primal = _primal_name(v, wishes)
+            if primal is not None:
+                wishes[v] = "d_" * primal[1] + primal[0]
+    return wishes
+
+
+class Cotangents:
+    """Whose cotangent each value is: `d_theta_2` belongs to `theta_2`, and what is returned for `theta` is `d_theta`."""
+
+    def __init__(self, graph: Graph, uses: dict[Value, int], wishes: dict[Value, str]) -> None:
+        """Fits `wishes`: buffers have the name of what they become, and gradients theirs to themselves."""
+        inputs = set(graph.inputs)
+        self._wishes = wishes
+        self._primals: dict[Value, Value | None] = {}
+        self._returned = {v for v in values_in(graph.outputs) if v.cotangent_of in inputs and v in wishes}
+        self._gradients = {wishes[v]: v.cotangent_of for v in self._returned}
+        for call in reversed(graph.calls):
+            first = call.args[0] if call.args else None
+            for start, out in zip(call.args[1], call.outs, strict=False) if call.op is SCAN else ():
+                if uses.get(start) == 1 and isinstance(start, Value) and wishes.get(start) == wishes.get(out):
+                    wishes.pop(start, None)
+                    if out in wishes:
+                        self._become(start, out)
+            if not isinstance(first, Value) or uses.get(first) != 1:
+                continue
+            if call.op.consuming is not None and call.outs[0] in wishes:
+                self._become(first, call.outs[0])  # a buffer that is added into
+            elif call.op.path in ("np.copy", "np.asarray") and first in wishes:
+                self._become(call.outs[0], first)
+                del wishes[first]  # the result has the name, not its copy
+        for v in [v for v in wishes if v.cotangent_of in inputs and v not in self._returned]:
+            if self._gradients.get(wishes[v]) is v.cotangent_of:
+                del wishes[v]  # a part of the gradient
+
+    def _become(self, v: Value, named: Value) -> None:
+        if v not in self._wishes:
+            self._wishes[v] = self._wishes[named]
+            self._primals[v] = self._primals.get(named, named.cotangent_of)
+            if named in self._returned:
+                self._returned.add(v)
+
+    def wish(self, v: Value, wish: str, called: dict[Value | None, str], temporary: tuple[str, ...]) -> str:
+        """`wish`, by the names that values have got by now; the first of `temporary` where it would take a gradient's."""
+        primal = self._primals.get(v, v.cotangent_of)
+        if primal is not None and primal in called and (wish in temporary or wish == f"d_{self._wishes.get(primal)}"):
+            wish = f"d_{called[primal]}"
+        return temporary[0] if wish in self._gradients and v not in self._returned else wish
+
+
+def _primal_name(v: Value, wishes: dict[Value, str]) -> tuple[str, int] | None:
+    depth = 0
+    primal: Value | None = v
+    seen: set[Value] = set()  # values that were merged may be cotangents of each other
+    while primal is not None and primal not in wishes:
+        if primal in seen:
+            return None
+        seen.add(primal)
+        primal = primal.cotangent_of
+        depth += 1
+    if primal is None or depth == 0:
+        return None
+    return wishes[primal], depth
+
+
+def all_values(graph: Graph) -> list[Value]:
+    """Every value of a graph, in order."""
+    found = list(graph.inputs)
+    for call in graph.calls:
+        found.extend(call.outs)
+    return found
+
+
+def _continues(call: Call, following: Call) -> bool:
+    if following.site != call.site or following.backward or following.outs[0].sites != call.outs[0].sites:
+        return False
+    return any(v in call.outs for v in following.reads)
+
+
+def _names_given(call: Call) -> list[str | None]:
+    """The names of a call's results: those that the caller of a helper gives to what it returns, else those given there."""
+    count = len(call.outs)
+    found: list[str | None] = [None] * count
+    for site in call.outs[0].sites or (call.site,):
+        span, places = span_of(site), _places(site.code)
+        targets = places.unpacked.get(span, ())
+        if call.op.path == "operator.getitem" and call.args[1] in range(len(targets)):
+            return [targets[call.args[1]]]  # `a, b = x`
+        here = assigned_names(site, count)
+        found = here if any(here) else found
+        if not (span in places.returned or (count == 1 and here[0] in places.returned)):
+            break
+    return found
+
+
+def assigned_names(site: Site, count: int) -> list[str | None]:
+    """The names that the statement at `site` gives to the results of the operation there."""
+    found = _places(site.code).assigned.get(span_of(site), ())
+    return list(found) if len(found) == count else [None] * count
+
+
+Span = tuple[int | None, ...]  # line, end line, column, end column
+
+
+class _Places(NamedTuple):
+    """What becomes of expressions, by their spans."""
+
+    assigned: dict[Span, tuple[str | None, ...]]  # the names that they are given
+    unpacked: dict[Span, tuple[str | None, ...]]  # the names in a tuple of targets, by its own span
+    returned: set[Span | str]  # and the names that are returned, of those that are assigned but once
+
+
+def span_of(site: Site) -> Span:
+    """Where the instruction at a site stands in the source: line, end line, column, end column."""
+    positions = _positions(site.code)
+    k = site.offset // 2
+    return positions[k] if k < len(positions) else ()
+
+
+@functools.lru_cache(maxsize=512)
+def _positions(code: types.CodeType) -> list[Span]:
+    return list(code.co_positions())
+
+
+@functools.lru_cache(maxsize=512)
+def _places(code: types.CodeType) -> _Places:
+    """The expressions of a code object that are assigned, unpacked or returned."""
+    import gast  # slow to load, needed only to compile
+
+    found = _Places({}, {}, set())
+    parsed = parse_code(code)
+    if parsed is None:
+        return found
+    tree, shift = parsed
+
+    def place(node: Any) -> Span:
+        return (node.lineno + shift, node.end_lineno + shift, node.col_offset, node.end_col_offset)
+
+    times: dict[str, int] = {}
+
+    def assign(target: Any, value: Any) -> None:
+        if isinstance(target, gast.Name):
+            times[target.id] = times.get(target.id, 0) + 1
+            found.assigned.setdefault(place(value), (target.id,))
+        elif isinstance(target, (gast.Tuple, gast.List)):
+            if isinstance(value, gast.Tuple) and len(value.elts) == len(target.elts):
+                for one, its in zip(target.elts, value.elts, strict=True):
+                    assign(one, its)
+            if any(isinstance(e, gast.Starred) for e in target.elts):
+                return
+            names = tuple([e.id if isinstance(e, gast.Name) else None for e in target.elts])
+            found.assigned[place(value)] = found.unpacked[place(target)] = names
+
+    for node in gast.walk(tree):
+        if isinstance(node, gast.Assign):
+            for target in node.targets:
+                assign(target, node.value)
+        elif isinstance(node, (gast.AnnAssign, gast.NamedExpr)) and node.value is not None:
+            assign(node.target, node.value)
+        elif isinstance(node, gast.AugAssign):
+            assign(node.target, node)
+        elif isinstance(node, gast.Return) and node.value is not None:
+            found.returned.add(place(node.value))
+            if isinstance(node.value, gast.Name):
+                found.returned.add(node.value.id)
+    found.returned.difference_update([name for name, k in times.items() if k > 1])
+    return found
+
+
+def parse_code(code: types.CodeType) -> tuple[Any, int] | None:
+    """The gast tree of the source of a code object, and what to add to its line numbers; None without source."""
+    import gast
+
+    try:
+        lines, start = inspect.getsourcelines(code)
+    except (OSError, TypeError, IndentationError, SyntaxError):
+        return None
+    text, shift = "".join(lines), start - 1
+    if lines[0][:1].isspace():
+        text, shift = "if 1:\n" + text, start - 2
+    try:
+        return gast.parse(text), shift
+    except SyntaxError:
+        return None
+
+
+def line_text(site: Site) -> str:
+    """The user's line, without what it says to tools."""
+    return _PRAGMA.sub("", linecache.getline(site.code.co_filename, site.line).strip())
+
+
+def function_name(function: Any) -> str:
+    """What a generated function is called: as the user's, with the transforms of it."""
+    suffix = ""
+    while hasattr(type(function), "__gradscribe_transform__"):
+        suffix = f"_{function.kind}{suffix}" if function.kind != "compile" else suffix
+        function = function.function
+    name = getattr(function, "__name__", type(function).__name__)
+    return ("function" if not name.isidentifier() else name) + suffix

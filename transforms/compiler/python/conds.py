@@ -1,0 +1,129 @@
+"""How a branch is written: `if` and `else`, with what it gives under one name in both, or `a if test else b`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gast
+
+from ....runtime.ir.graph import Call, Graph, Value
+from ....runtime.ir.opcodes import COND
+from .blocks import Block, Entries, about, alike, assign, mentions, name_of
+from .buffers import is_own
+from .inlining import name_tree
+from .layout import WIDTH
+from .printer import to_source
+from .region import finish, inner, into
+from .stacks import note_lengths
+from .widths import width
+
+if TYPE_CHECKING:
+    from .emit import Emitter
+
+__all__ = ["write_cond"]
+
+
+def write_cond(emitter: Emitter, call: Call) -> None:
+    """Write a branch down."""
+    branch, pred, ins = call.args
+    test = emitter.tree(pred)
+    wanted = [k for k, out in enumerate(call.outs) if out in emitter.uses]
+    targets: dict[int, str] = {}
+    for k in wanted:
+        targets[k] = _target(emitter, call, k, list(targets.values()))
+    arms: list[Entries] = []
+    lengths = []
+    for graph in branch:
+        given = dict(zip(graph.inputs, ins, strict=True))
+        names = {v: emitter.wishes.get(x) for v, x in given.items() if isinstance(x, Value)}
+        arm = inner(emitter, graph, names, own={v for v, x in given.items() if is_own(emitter, x, call)})
+        arm.trees = {v: emitter.tree(x) for v, x in given.items()}
+        arm.lengths = {v: emitter.lengths[x] for v, x in given.items() if x in emitter.lengths}
+        arm.foreign = {name for tree in arm.trees.values() for name in mentions(tree)}
+        results = [(graph.outputs[k], name) for k, name in targets.items() if not _is_left_out(emitter, call, graph, k)]
+        into(arm, results)
+        arm.write(arm.graph.calls)
+        finish(arm, results, about(call))
+        arms.append(arm.statements)
+        lengths.append(arm.lengths)
+    for k, name in targets.items():
+        emitter.trees[call.outs[k]] = name_tree(name)
+        emitter.called[call.outs[k]] = name
+    note_lengths(emitter, call, lengths)
+    then, orelse = arms
+    if not then and not orelse:
+        if emitter.order.has_effect(emitter, pred):
+            emitter.add(gast.Expr(value=test), call)
+        return
+    chosen = _choice(emitter, call, test, then, orelse)
+    if chosen is not None:
+        emitter.add(chosen, call)
+        return
+    if not then:
+        negated = isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not)
+        test = test.operand if negated else gast.UnaryOp(op=gast.Not(), operand=test)
+        then, orelse = orelse, []
+    if not orelse and len(then) == 1 and isinstance(then[0][0], Block) and isinstance(then[0][0].node, gast.If):
+        inside = then[0][0]
+        if not inside.orelse:  # `if a and b:`
+            test, then = gast.BoolOp(op=gast.And(), values=[test, inside.node.test]), inside.body
+    emitter.statements.append((Block(gast.If(test=test, body=[], orelse=[]), then, orelse), call))
+
+
+def _target(emitter: Emitter, call: Call, k: int, taken: list[str]) -> str:
+    """The variable that a result becomes in both arms: one that an arm has it in already, if nobody reads that again."""
+    branch, _, ins = call.args
+    out = call.outs[k]
+    wish = emitter.wishes.get(out)
+    for name in emitter.slots.get(out, ()):
+        if name not in taken and emitter.free(name, call):
+            return name
+    for graph in branch:
+        v = graph.outputs[k]
+        if isinstance(v, Value) and v in graph.inputs:
+            given = ins[graph.inputs.index(v)]
+            held = name_of(emitter.trees[given]) if isinstance(given, Value) else None
+            if held is None or wish is None or not alike(held, wish) or held in {*taken, *emitter.foreign}:
+                continue
+            if emitter.free(held, call):
+                return held
+    return emitter.fresh(out)
+
+
+def _is_left_out(emitter: Emitter, call: Call, graph: Graph, k: int) -> bool:
+    """Whether a result is nothing in this arm, and read only in such arms of other branches as this one is not followed by."""
+    out = call.outs[k]
+    if graph.outputs[k] is not None or out in emitter.outputs:
+        return False
+    arm = list(call.args[0]).index(graph)
+    for user in emitter.users.get(out, []):
+        if user.op is not COND or user.args[1] is not call.args[1]:
+            return False
+        other = user.args[0][arm]
+        for v, given in zip(other.inputs, user.args[2], strict=True):
+            if given is out and (v in other.outputs or any(v in inner.reads for inner in other.calls)):
+                return False
+    return True
+
+
+def _choice(emitter: Emitter, call: Call, test: Any, then: Entries, orelse: Entries) -> Any:
+    """`c = b if test else 100 * b`, where both arms are one expression each, and there is room."""
+    if len(then) != 1 or len(orelse) != 1:
+        return None
+    (one, first), (other, second) = then[0], orelse[0]
+    if (
+        not isinstance(one, gast.Assign)
+        or not isinstance(other, gast.Assign)
+        or (first.quiet or second.quiet) > call.quiet
+    ):
+        return None
+    name = name_of(one.targets[0])
+    if name is None or name != name_of(other.targets[0]):
+        return None
+    if isinstance(one.value, gast.IfExp) or isinstance(other.value, gast.IfExp):
+        return None
+    if to_source(one.value) == to_source(other.value) and not emitter.order.has_effect(emitter, call.args[1]):
+        return assign(name, one.value)
+    value = gast.IfExp(test=test, body=one.value, orelse=other.value)
+    room = emitter.indent + 4 * call.quiet + len(f"{name} = ") + width(value)
+    return assign(name, value) if room <= WIDTH else None

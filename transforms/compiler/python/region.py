@@ -1,0 +1,142 @@
+"""The text of a region: an emitter of its own, which shares names with the one around it, and where its results go."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import gast
+
+from ....runtime.ir.graph import Call, Graph, Value
+from ....runtime.ir.opcodes import COND, SCAN, STACK
+from ..frontend.user_names import line_text, name_values
+from ..passes.scans import Scan
+from ..schedule.tiles import Tiles
+from .blocks import about, alike, assign, moves, name_of
+from .inlining import name_tree
+from .layout import WIDTH
+from .stacks import plural
+from .terms import BINARY
+from .widths import width
+
+if TYPE_CHECKING:
+    from .emit import Emitter
+
+__all__ = [
+    "append",
+    "changed",
+    "finish",
+    "inner",
+    "into",
+    "is_deferred",
+    "is_read_once",
+    "put_on_stacks",
+    "variables_for",
+]
+
+Pairs = list[tuple[Any, str]]  # results, and the variables that they become
+
+SHORT = 40  # columns of an expression that waits for its turn in `a, b = b, a + b`
+
+
+def inner(
+    emitter: Emitter, graph: Graph, names: dict[Value, str | None], steady: bool = True, own: Collection[Value] = ()
+) -> Emitter:
+    """What writes a region of the graph of `emitter`; `names` are those of its inputs, and of results that get a variable."""
+    made = copy.copy(emitter)
+    made.names = emitter.names.copy()
+    made.trees = {}
+    made.indent = emitter.indent + 4
+    made.result = made.stem
+    given = {v: plural(v.name) if v.type.kind == STACK else v.name for v in graph.inputs if v.name is not None}
+    given |= {v: name for v, name in names.items() if name is not None}
+    made.wishes = name_values(graph, {**emitter.named, **given})
+    made.begin(graph, steady and emitter.steady, own)
+    emitter.named.update(made.wishes)
+    return made
+
+
+def into(emitter: Emitter, results: Pairs) -> None:
+    """Have the results of a region put into variables, and what a loop in it makes such a result of, too."""
+    for v, name in results:
+        if isinstance(v, Value):
+            emitter.slots.setdefault(v, []).append(name)
+    emitter.at_end = set(emitter.slots)
+    for call in reversed(emitter.graph.calls):
+        for c in Scan(call).carry if call.op is SCAN else ():
+            if c.out in emitter.slots and c.start in emitter.maker and emitter.uses.get(c.start) == 1:
+                emitter.slots.setdefault(c.start, []).extend(emitter.slots[c.out])
+
+
+def variables_for(emitter: Emitter, v: Value) -> list[str]:
+    """The variables that a value of a region may go into: those that it becomes, and those that have its name."""
+    found = emitter.slots.get(v, [])
+    wish = emitter.wishes.get(v)
+    if wish is None or v not in emitter.uses:
+        return found
+    others = dict.fromkeys(name for names in emitter.slots.values() for name in names)
+    return [*found, *[name for name in others if name not in found and alike(name, wish)]]
+
+
+def finish(emitter: Emitter, results: Pairs, call: Call) -> None:
+    """Write down the assignments that a region ends with: its results to the variables that they become."""
+    pending = [(name, v) for v, name in results]
+    made = moves((name, emitter.tree(v)) for name, v in pending)
+    folded = [v for _, v in pending if v in emitter.folded]
+    owner = about(call)
+    if folded and made:
+        first = emitter.maker[folded[0]]
+        owner = Call(call.op, (), (), first.site, first.backward, first.quiet)
+    for statement in made:
+        emitter.add(statement, owner)
+
+
+def changed(name: str, tree: Any, call: Call) -> Any:
+    """`name = tree`; of a number `n += 1`, where the user's line says so, or there is none."""
+    (out,) = call.outs
+    if out.type.kind != "array" and isinstance(tree, gast.BinOp) and name_of(tree.left) == name:
+        sign = next(sign for sign, kind in BINARY.items() if kind is type(tree.op))
+        if call.site is None or f" {sign}= " in line_text(call.site):
+            return gast.AugAssign(target=name_tree(name, store=True), op=tree.op, value=tree.right)
+    return assign(name, tree)
+
+
+def is_read_once(v: Value, user: Call) -> bool:
+    """Whether a loop or a branch reads a value only before it begins: as a start, a number of trips, or a condition."""
+    if user.op is COND:
+        return user.args[1] is v and v not in user.args[2]
+    scan = Scan(user)
+    return scan.n is v or any(c.start is v and c.after is not c.param for c in scan.carry)
+
+
+def is_deferred(emitter: Emitter, call: Call, tree: Any) -> bool:
+    """Whether a result of a region, which is read nowhere else, stays an expression until it goes where it goes."""
+    (out,) = call.outs
+    if not emitter.buffers.isdisjoint(call.reads) or call.op.effect:
+        return False
+    if out in emitter.deferred:
+        return True
+    named, room = emitter.wishes.get(out), width(tree) + emitter.margin(call)
+    if out in emitter.stacked:
+        return named is None and room + len(".append()") <= WIDTH
+    if out not in emitter.slots or call.op.may_raise or width(tree) > SHORT:
+        return False
+    (name,) = emitter.slots[out]
+    one_by_one = len({c.quiet for c in emitter.graph.calls}) > 1
+    return not one_by_one and (named is None or alike(name, named)) and not emitter.free(name, call)
+
+
+def put_on_stacks(emitter: Emitter, done: Call | Tiles) -> None:
+    """Put what was just computed on the lists that it belongs on."""
+    calls = [done] if isinstance(done, Call) else done.calls
+    for call in calls:
+        for v in call.outs:
+            for name in emitter.stacked.get(v, ()):
+                append(emitter, name, emitter.trees[v], call)
+
+
+def append(emitter: Emitter, name: str, tree: Any, call: Call) -> None:
+    """`hs.append(h)`."""
+    method = gast.Attribute(value=name_tree(name), attr="append", ctx=gast.Load())
+    emitter.add(gast.Expr(value=gast.Call(func=method, args=[tree], keywords=[])), about(call))

@@ -1,0 +1,82 @@
+"""How a call of a NumPy function is spelled: as NumPy users write it, and in the backward part the shortest way there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import gast
+import numpy as np
+
+from ....runtime.ir.graph import Call, Value
+from ....runtime.user_ops import USERS, home_of, is_users, text_name
+from ..passes.means import SMALL
+from .inlining import name_tree
+
+__all__ = ["imports_of_users", "spelled"]
+
+_OF_FLOATS = frozenset(["np.zeros", "np.ones", "np.empty", "np.eye", "np.identity"])  # by default
+_MADE_NEW = frozenset(["zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like"])
+_METHODS = frozenset(["np.sum", "np.max", "np.min", "np.prod"])  # the function takes as long again
+_SHORTER = {"np.absolute": "np.abs"}
+
+
+def spelled(call: Call, tree: Callable[[Any], Any]) -> Any:
+    """The expression of a call that is written as a call; `tree` gives that of an argument."""
+    op = call.op
+    if op.title.startswith("Masked"):
+        return _masked(call, tree)
+    positional, keywords = op.call_form(call.args)
+    if op.path == "draw":
+        generator, method, positional, pairs = call.args
+        owner = name_tree(generator) if isinstance(generator, str) else tree(generator)
+        fn = gast.Attribute(value=owner, attr=method, ctx=gast.Load())
+        named = [gast.keyword(arg=k, value=tree(v)) for k, v in pairs]
+        return gast.Call(func=fn, args=[tree(a) for a in positional], keywords=named)
+    if op.path == "np.arange":  # NumPy users give the limits by position
+        positional = (*positional, *[keywords.pop(k) for k in ("stop",) if k in keywords])
+    of_floats = op.path in _OF_FLOATS or (op.path == "np.full" and type(call.args[1]) is float)
+    if of_floats and "dtype" in keywords and keywords["dtype"] in (np.float64, np.dtype(np.float64)):
+        del keywords["dtype"]
+    path = text_name(op.path) if is_users(op) else op.path
+    fn = name_tree("abs" if op.infix == "abs()" else _SHORTER.get(path, path))
+    args = [tree(a) for a in positional]
+    if op.path in _METHODS and _is_quick(call, args[0]):
+        fn = gast.Attribute(value=args.pop(0), attr=op.path.removeprefix("np."), ctx=gast.Load())
+    return gast.Call(func=fn, args=args, keywords=[gast.keyword(arg=k, value=tree(v)) for k, v in keywords.items()])
+
+
+def imports_of_users(used: set[str]) -> list[str]:
+    """The lines that import the functions of the user's which a text calls, after a gap."""
+    names = {path: text_name(path) for path in USERS}
+    lines = [
+        f"from {home_of(path)} import {USERS[path].__name__} as {name}\n"
+        for path, name in sorted(names.items())
+        if name in used
+    ]
+    return ["\n", *lines] if lines else []
+
+
+def _is_quick(call: Call, tree: Any) -> bool:
+    """Whether a reduction is written as a method: of small arrays, and of names in the backward part."""
+    x = call.args[0]
+    if not isinstance(x, Value) or x.type.kind != "array":
+        return False
+    small = math.prod(x.type.shape) * int(x.type.dtype.itemsize) < SMALL
+    return small or (bool(call.backward) and call.op.path == "np.sum" and isinstance(tree, gast.Name))
+
+
+def _masked(call: Call, tree: Callable[[Any], Any]) -> Any:
+    """A ufunc with `out=`, of which a copy is written, and `where=`: `np.log(x, out=np.array(y), where=x > 0)`."""
+    *operands, into, where, dtype, casting = call.args
+    buffer = tree(into)
+    if not (isinstance(buffer, gast.Call) and getattr(buffer.func, "attr", "") in _MADE_NEW):
+        buffer = gast.Call(func=name_tree("np.array"), args=[buffer], keywords=[])
+    words = {"out": buffer}
+    words |= {} if where is True else {"where": tree(where)}
+    words |= {} if dtype is None else {"dtype": tree(dtype)}
+    words |= {} if casting == "same_kind" else {"casting": tree(casting)}
+    fn = name_tree(call.op.path.removesuffix("_where"))
+    keywords = [gast.keyword(arg=k, value=v) for k, v in words.items()]
+    return gast.Call(func=fn, args=[tree(a) for a in operands], keywords=keywords)

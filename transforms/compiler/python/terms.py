@@ -1,0 +1,103 @@
+"""A call as an expression: operators, attributes, indices, and else a call of NumPy's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gast
+
+from ....runtime.ir.graph import Call, Value
+from ..passes.rewrite import is_elementwise
+from .inlining import body_of
+from .literals import constant_tree, joined_text, new_axis
+from .selections import selected
+from .signs import SIGNED, negated
+from .spelling import spelled
+
+if TYPE_CHECKING:
+    from .emit import Emitter
+
+__all__ = ["BINARY", "is_real", "term"]
+
+BINARY = {
+    "+": gast.Add, "-": gast.Sub, "*": gast.Mult, "/": gast.Div, "//": gast.FloorDiv, "%": gast.Mod, "**": gast.Pow,
+    "@": gast.MatMult, "&": gast.BitAnd, "<<": gast.LShift, ">>": gast.RShift, "|": gast.BitOr, "^": gast.BitXor,
+}  # fmt: skip
+_COMPARE = {"<": gast.Lt, "<=": gast.LtE, ">": gast.Gt, ">=": gast.GtE, "==": gast.Eq, "!=": gast.NotEq}
+_UNARY = {"-": gast.USub, "+": gast.UAdd, "~": gast.Invert}
+_WORDS = {"and": gast.And, "or": gast.Or}
+
+
+def term(emitter: Emitter, call: Call) -> Any:
+    """The expression of a call, whose arguments `emitter` writes."""
+    op, args = call.op, call.args
+    if op.inline:
+        (statement,) = body_of(call)
+        return emitter.inlined(statement.value, call, {})
+    if op.path == "text":
+        return joined_text(args[0], emitter.tree)
+    if op.path in _WORDS:
+        return gast.BoolOp(op=_WORDS[op.path](), values=[emitter.tree(a) for a in args])
+    if op.path == "not":
+        return gast.UnaryOp(op=gast.Not(), operand=emitter.tree(args[0]))
+    if op.path == "operator.getitem":
+        return gast.Subscript(value=emitter.tree(args[0]), slice=emitter.index(args[1]), ctx=gast.Load())
+    if op.path == "shape":
+        return gast.Attribute(value=emitter.tree(args[0]), attr="shape", ctx=gast.Load())
+    if op.path == "count":
+        return gast.Attribute(value=emitter.tree(args[0]), attr="size", ctx=gast.Load())
+    if op.path == "size":
+        shape = gast.Attribute(value=emitter.tree(args[0]), attr="shape", ctx=gast.Load())
+        return gast.Subscript(value=shape, slice=constant_tree(args[1]), ctx=gast.Load())
+    if op.path == "np.expand_dims" and _takes_index(emitter, call):
+        return gast.Subscript(
+            value=emitter.tree(args[0]), slice=new_axis(len(args[0].type.shape), args[1]), ctx=gast.Load()
+        )
+    symbol = op.infix
+    if symbol in BINARY and len(args) == 2:
+        if symbol == "*" and args[0] == -1 and isinstance(args[1], Value) and is_real(call, args[1]):
+            return negated(emitter.tree(args[1], call))
+        if call.outs[0] in emitter.plain_sizes:
+            return emitter.tree(args[1])
+        left, right = emitter.tree(args[0], call), emitter.tree(args[1], call)
+        if symbol in SIGNED and is_real(call):
+            return SIGNED[symbol](left, right)
+        return gast.BinOp(left=left, op=BINARY[symbol](), right=right)
+    if symbol in _COMPARE:
+        return gast.Compare(
+            left=emitter.tree(args[0], call), ops=[_COMPARE[symbol]()], comparators=[emitter.tree(args[1], call)]
+        )
+    if symbol == "-" and len(args) == 1 and is_real(call) and not _is_spread(emitter, args[0]):
+        return negated(emitter.tree(args[0], call))
+    if symbol in _UNARY and len(args) == 1:
+        return gast.UnaryOp(op=_UNARY[symbol](), operand=emitter.tree(args[0], call))
+    if op.path == "np.transpose" and args[1] is None and isinstance(args[0], Value) and args[0].type.kind == "array":
+        return gast.Attribute(value=emitter.tree(args[0]), attr="T", ctx=gast.Load())
+    if op.path == "np.copy" and args[0].type.kind == "array" and op.call_form(args)[1] == {"order": "C"}:
+        copy = gast.Attribute(value=emitter.tree(args[0]), attr="copy", ctx=gast.Load())
+        return gast.Call(func=copy, args=[], keywords=[])
+    found = selected(emitter, call) if op.path == "np.where" else None
+    return spelled(call, lambda a: emitter.tree(a, call)) if found is None else found
+
+
+def _takes_index(emitter: Emitter, call: Call) -> bool:
+    """Whether an axis may be added by an index: it has other strides, which only operations by element ignore."""
+    x, axis = call.args
+    if type(axis) is not int or not isinstance(x, Value) or x.type.kind != "array" or call.outs[0] in emitter.outputs:
+        return False
+    return all(is_elementwise(user) or user.op.path == "np.where" for user in emitter.users.get(call.outs[0], []))
+
+
+def _is_spread(emitter: Emitter, x: Any) -> bool:
+    """Whether an array repeats its numbers in memory: its negation does not, so that a product with it has other strides."""
+    if not isinstance(x, Value) or x.type.kind != "array":
+        return False
+    maker = emitter.maker.get(x)
+    repeats = any(n > 1 and stride == 0 for n, stride in zip(x.type.shape, x.type.strides, strict=True))
+    return repeats or (maker is not None and maker.op.path == "np.broadcast_to")
+
+
+def is_real(call: Call, x: Value | None = None) -> bool:
+    """Whether a call gives real floats; and `x` floats of that very dtype."""
+    dtype = call.outs[0].type.dtype
+    return dtype.kind == "f" and (x is None or (x.type.dtype == dtype and x.type.kind != "python"))

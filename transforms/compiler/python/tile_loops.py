@@ -1,0 +1,109 @@
+"""How a loop over tiles is written: `for start in range(0, len(x), 32768):`, in it the user's lines on slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import gast
+import numpy as np
+
+from ....runtime.ir.graph import Call, Value
+from ..schedule.tiles import Tiles
+from .blocks import Block
+from .forks import Fork
+from .inlining import name_tree
+from .literals import constant_tree
+from .printer import note
+
+if TYPE_CHECKING:
+    from .emit import Emitter
+
+__all__ = ["Loop", "each_statement", "write_loop"]
+
+Entries = list[tuple[Any, Call]]
+
+
+class Loop(NamedTuple):
+    """A loop over tiles: the arrays made before it, the `for`, whose body is `tile = ...` so far, and what follows that."""
+
+    before: list[Any]
+    node: Any
+    tile: str  # the name of the slice
+    entries: Entries
+    mixed: bool  # forward and backward calls
+
+
+def each_statement(entries: Iterable[tuple[Any, Call]]) -> Iterator[tuple[Any, Call]]:
+    """The statements of a function, those of loops and branches among them."""
+    for statement, call in entries:
+        if isinstance(statement, Loop):
+            yield from ((made, call) for made in (*statement.before, *statement.node.body[:1]))
+            yield from each_statement(statement.entries)
+        elif isinstance(statement, Fork):
+            yield statement.node, call
+            yield from each_statement(statement.entries)
+        elif isinstance(statement, Block):
+            yield statement.node, call
+            yield from each_statement((*statement.body, *statement.orelse))
+        else:
+            yield statement, call
+
+
+def write_loop(emitter: Emitter, tiles: Tiles) -> None:
+    """Write down the calls of a loop, each on a tile of its arguments, and what is needed whole into arrays made before."""
+    calls = tiles.calls
+    like = tiles.sliced[0]
+    about = Call(calls[0].op, (), (), None, all(c.backward for c in calls), all(c.quiet for c in calls))
+    taken = emitter.wishes.values()
+    tile, start = (
+        emitter.names.new(next(s for s in wishes if s not in taken))
+        for wishes in (("tile", "part", "slice_of_rows"), ("start", "first", "first_row"))
+    )
+    arrays = {v: emitter.trees[v] for v in tiles.sliced}
+    made = []
+    for v in tiles.whole:
+        twin = next((x for x in tiles.sliced if x.type == v.type), None)
+        new = _new_like(arrays[twin]) if twin is not None else _new_of_shape(arrays[like], v)
+        name = name_tree(emitter.fresh(v), store=True)
+        made.append(gast.Assign(targets=[name], value=new, type_comment=None))
+        arrays[v] = emitter.trees[v]
+    for v, tree in arrays.items():
+        emitter.trees[v] = piece(tree, tile)
+    above, emitter.statements = emitter.statements, []
+    emitter.pieces = {v: piece(arrays[v], tile, store=True) for v in tiles.whole}
+    emitter.in_loop = True
+    for call in calls:
+        emitter.call(call)
+    emitter.in_loop, emitter.pieces = False, {}
+    mixed = about.backward != any(c.backward for c in calls)
+    header = _header(arrays[like], tile, start, tiles.step)
+    above.append((Loop(made, header, tile, emitter.statements, mixed), about))
+    emitter.statements = above
+    emitter.trees |= arrays
+
+
+def piece(array: Any, tile: str, store: bool = False) -> Any:
+    """`array[tile]`."""
+    return gast.Subscript(value=array, slice=name_tree(tile), ctx=gast.Store() if store else gast.Load())
+
+
+def _header(array: Any, tile: str, start: str, step: int) -> Any:
+    length = gast.Call(func=name_tree("len"), args=[array], keywords=[])
+    steps = gast.Call(func=name_tree("range"), args=[constant_tree(0), length, constant_tree(step)], keywords=[])
+    end = gast.BinOp(left=name_tree(start), op=gast.Add(), right=constant_tree(step))
+    cut = gast.Call(func=name_tree("slice"), args=[name_tree(start), end], keywords=[])
+    body = [gast.Assign(targets=[name_tree(tile, store=True)], value=cut, type_comment=None)]
+    made = gast.For(target=name_tree(start, store=True), iter=steps, body=body, orelse=[], type_comment=None)
+    note(made, "in tiles, which stay in the cache")
+    return made
+
+
+def _new_like(array: Any) -> Any:
+    return gast.Call(func=name_tree("np.empty_like"), args=[array], keywords=[])
+
+
+def _new_of_shape(array: Any, v: Value) -> Any:
+    dtype = [] if v.type.dtype == np.float64 else [gast.keyword(arg="dtype", value=constant_tree(v.type.dtype))]
+    shape = gast.Attribute(value=array, attr="shape", ctx=gast.Load())
+    return gast.Call(func=name_tree("np.empty"), args=[shape], keywords=dtype)

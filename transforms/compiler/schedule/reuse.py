@@ -1,0 +1,119 @@
+"""Which calls may write their result over an argument that nobody reads again: if it is large, or the user does so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.opcodes import SCAN, is_region
+from ....runtime.ops import Op
+from ....runtime.rules.control import SIZES
+from ..analysis.memory import makes_new_memory, shares_with
+from ..passes.rewrite import key_of
+
+__all__ = ["is_apart", "is_dense", "last_writers", "reads_first", "reused", "ufunc_of"]
+
+LARGE = 1 << 16  # bytes; below, a new array costs less than the keyword `out=`
+
+
+def reused(graph: Graph, given: Collection[Value] = (), own: Collection[Value] = ()) -> dict[Call, Value]:
+    """For each call that may take over the memory of an argument: that argument.
+
+    Of the inputs only those `given`, where the user's code writes over them, and what is a region's `own`: what a loop
+    carries, and adds to in the backward part, is written over whatever its size.
+
+    The memory is the argument's own, of the very dtype, shape and strides that the result would have, and this call is the
+    last to read it; so the bits stay, and the order of a plain call.
+    """
+    last: dict[Value, Call] = {}
+    shown = set(values_in(graph.outputs))  # and what others may be views of
+    for call in graph.calls:
+        if call.op in SIZES:
+            continue
+        stored = list(values_in(call.args[1:])) if call.op.path == "store" else None
+        last.update(dict.fromkeys(call.reads if stored is None else stored, call))
+        shown.update(shares_with(call) if stored is None else stored)
+    maker = {v: call for call in graph.calls for v in call.outs}
+    results = set(values_in(graph.outputs))
+    found: dict[Call, Value] = {}
+    for call in graph.calls:
+        ufunc = ufunc_of(call.op)
+        if ufunc is None or ufunc.nout != 1:
+            continue
+        (out,) = call.outs
+        for v in call.reads:
+            fresh = makes_new_memory(maker[v]) if v in maker else v in own or (v in given and out.over is v)
+            dead = fresh and v not in shown and last[v] is call
+            added = v in own and out in results and bool(call.backward) and call.op.infix == "+"
+            worth = added or out.over is v or math.prod(v.type.shape) * v.type.dtype.itemsize >= LARGE
+            if dead and worth and v.type == out.type and is_dense(v):
+                found[call] = v
+                break
+    return found
+
+
+def reads_first(graph: Graph) -> Graph:
+    """The graph in which `x[i]` is read before another value is put at that place, so that this may happen in `x`."""
+    calls = list(graph.calls)
+    for call in graph.calls:
+        if call.op.name != "index_set" or not isinstance(call.args[0], Value):
+            continue
+        for read in calls[calls.index(call) + 1 :]:
+            alike = (read.quiet, read.backward) == (call.quiet, call.backward) and _is_number_of(read)
+            if alike and all(key_of(a) == key_of(b) for a, b in zip(read.args, call.args, strict=False)):
+                calls.remove(read)
+                calls.insert(calls.index(call), read)
+    return graph if calls == graph.calls else Graph(graph.inputs, calls, graph.outputs)
+
+
+def last_writers(graph: Graph) -> dict[Value, Call]:
+    """Of arrays that are read several times: the last reader, if it may write over one, and no other shares its memory.
+
+    The backward part writes over nothing of the forward part: a cotangent has a name of its own.
+    """
+    forward = {v for call in graph.calls if not call.backward for v in call.outs}
+    readers: dict[Value, list[Call]] = {}
+    for call in graph.calls:
+        for v in dict.fromkeys(call.reads):
+            readers.setdefault(v, []).append(call)
+    shown = set(values_in(graph.outputs))
+    found: dict[Value, Call] = {}
+    for v, (*others, last) in readers.items():
+        if not others or v.type.kind != "array" or v in shown or (last.backward and v in forward):
+            continue
+        into = last.args[1 if last.op is SCAN else 2] if is_region(last) else last.args[:1] * bool(last.op.consuming)
+        if v in values_in(into) and last.reads.count(v) == 1 and all(map(is_apart, others)):
+            found[v] = last
+    return found
+
+
+def is_apart(call: Call) -> bool:
+    """Whether the results of a call stay what they are when its arguments are written over."""
+    return _is_number_of(call) or makes_new_memory(call)
+
+
+def _is_number_of(call: Call) -> bool:
+    """Whether a call reads one element of an array."""
+    return call.op.path == "operator.getitem" and call.outs[0].type.kind == "scalar"
+
+
+def ufunc_of(op: Op) -> np.ufunc | None:
+    """The element-by-element ufunc that an op is, by name or by sign; `**` is not one, since it has short cuts."""
+    fn: Any = op.fn
+    if op.infix is not None and op.infix != "**":
+        fn = getattr(np, op.path.removeprefix("np."), None)
+    return fn if isinstance(fn, np.ufunc) and fn.signature is None else None
+
+
+def is_dense(v: Value) -> bool:
+    """Whether an array has no gaps. Not complex ones: their products differ in the last bit over themselves."""
+    kind, dtype, shape, strides = v.type
+    if kind != "array" or dtype.kind == "c":
+        return False
+    steps = [dtype.itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape))]
+    turned = [dtype.itemsize * math.prod(shape[:k]) for k in range(len(shape))]
+    return strides in (tuple(steps), tuple(turned))

@@ -1,1 +1,0 @@
-"""Text: a graph as the source that a person would have written."""

@@ -1,0 +1,1 @@
+"""Function to function: gradients, products with vectors, Jacobians, Hessians, vmap, and derivatives of one's own."""

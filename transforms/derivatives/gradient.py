@@ -1,0 +1,179 @@
+"""grad and value_and_grad: a function of arrays becomes the function of its gradient."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import AutogradError, DtypeError, ShapeError
+from ...runtime.registry import require
+from ...tracer.dispatch import apply
+from ...tracer.engine import run_backward
+from ...tracer.modes import LOCAL, transforming
+from ...tracer.operand import Operand, levels_of, wrap
+from ..arguments import Arguments, Finisher
+from ..transform import Transform
+from ..trees import flatten, unflatten
+from ..user_code.scope import scope
+
+__all__ = ["GradFunction", "grad", "value_and_grad"]
+
+
+class GradFunction(Transform):
+    """What `gs.grad` and `gs.value_and_grad` return: called like the function, it gives the gradient."""
+
+    kind = "grad"
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function, options)
+        self.argnums = options["argnums"]
+        self.has_aux = options["has_aux"]
+        self.with_value = options["with_value"]
+        self.convention = options.get("convention", "torch")
+        if self.with_value:
+            self.kind = "value_and_grad"
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        recorded = LOCAL.grad
+        outer = LOCAL.differentiating > 0 and recorded
+        frame = Arguments(self.function, self.argnums, args, kwargs)
+        with transforming(frame.owned, gradient=True, era=frame.era):
+            result = scope().rebuild(self.function)(*frame.args, **frame.kwargs)
+            value, aux = self._split(result)
+            reached = None
+            if recorded and not outer and not frame.tensors_given:
+                reached = frame.reached([value])
+                if self.has_aux:
+                    frame.reached(flatten(aux)[0])
+            keep_graph = outer or (frame.tensors_given and recorded)
+            grads = self._backward(value, frame, keep_graph, reached)
+        as_tensors = outer or frame.tensors_given or LOCAL.recorder is not None
+        finished = Finisher(frame, as_tensors, conjugates=self.convention == "torch")
+        recorder = LOCAL.recorder
+        before = None if recorder is None else recorder.backward_begins()
+        trees = [unflatten(s, [finished.gradient(g, a) for g, a in group]) for s, group in frame.grouped(grads)]
+        if recorder is not None:
+            recorder.backward_ends(before)
+        found = tuple(trees) if isinstance(self.argnums, (tuple, list)) else trees[0]
+        if not self.has_aux and not self.with_value:
+            return found
+        if self.has_aux:
+            leaves, structure = flatten(aux)
+            aux = unflatten(structure, [finished.result(leaf) for leaf in leaves])
+        if not self.with_value:
+            return found, aux
+        value = finished.result(value)
+        return ((value, aux), found) if self.has_aux else (value, found)
+
+    def _split(self, result: Any) -> tuple[Any, Any]:
+        if not self.has_aux:
+            return result, None
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(
+                f"has_aux=True needs a function that returns (output, aux), but `{self._name()}` returned "
+                f"{type(result).__name__} at {self._where()}"
+            )
+        return result
+
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def _where(self) -> str:
+        function = inspect.unwrap(getattr(self.function, "__func__", self.function))
+        code = getattr(function, "__code__", None)
+        if code is None:
+            return "its return"
+        returns = {line for i, line in _return_lines(code)}
+        line = returns.pop() if len(returns) == 1 else code.co_firstlineno
+        return f"{code.co_filename.rpartition('/')[2]}:{line}"
+
+    def _backward(
+        self, value: Any, frame: Arguments, keep_graph: bool, reached: dict[Any, None] | None
+    ) -> dict[Any, Any]:
+        if not isinstance(value, (Operand, float, int, complex, np.ndarray, np.generic)):
+            raise ShapeError(
+                f"grad needs a scalar output, but `{self._name()}` returned {type(value).__name__} at {self._where()}.\n"
+                "Return one number (has_aux=True for more beside it)."
+            )
+        if np.shape(value):
+            raise ShapeError(
+                f"grad needs a scalar output (grad can be implicitly created only for scalar outputs), but "
+                f"`{self._name()}` returned shape {tuple(np.shape(value))} at {self._where()}.\n"
+                "Sum it (`.sum()`), pass a cotangent (gs.vjp), or ask for gs.jacobian."
+            )
+        if not isinstance(value, Operand) or value._node is None:
+            return {}
+        if value._node.dtype.kind == "c":
+            raise DtypeError(
+                f"grad needs a real output, but `{self._name()}` returned a complex number at {self._where()}.\n"
+                "Take np.real(z), np.abs(z) ..., or pass a cotangent (gs.vjp)."
+            )
+        seed: Any = value._node.dtype.type(1)
+        if levels_of(value):  # one for each example
+            seed = apply(require(np.broadcast_to), (seed, tuple(value._whole().shape)), {})
+            seed = seed if keep_graph or LOCAL.recorder is not None else seed._value
+        elif keep_graph or LOCAL.recorder is not None:
+            seed = wrap(seed)
+        roots = [(value._node, seed)]
+        return run_backward(roots, frame.wanted, retain_graph=keep_graph, create_graph=keep_graph, reached=reached)
+
+
+def _return_lines(code: types.CodeType) -> list[tuple[int, int]]:
+    return [
+        (i.offset, i.positions.lineno)
+        for i in dis.get_instructions(code)
+        if i.opname.startswith("RETURN_") and i.opname != "RETURN_GENERATOR" and i.positions and i.positions.lineno
+    ]
+
+
+def _decorator(function: Any, argnums: Any, has_aux: bool, with_value: bool, convention: str) -> Any:
+    for n in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
+        if not isinstance(n, (int, str)) or isinstance(n, bool):
+            raise TypeError(f"argnums takes positions or names of arguments, not {n!r}")
+    if isinstance(argnums, (tuple, list)) and not argnums:
+        raise AutogradError("argnums is empty: name at least one argument to differentiate")
+    if convention not in ("torch", "jax"):
+        raise ValueError(
+            f"convention is 'torch' (dL/da + i dL/db, for z = a + ib) or 'jax' (its conjugate), not {convention!r}"
+        )
+    options = {"argnums": argnums, "has_aux": has_aux, "with_value": with_value, "convention": convention}
+    if function is None:
+        return functools.partial(GradFunction, options=options)
+    return GradFunction(function, options)
+
+
+def grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, convention: str = "torch") -> Any:
+    """The gradient of `function` with respect to the arguments `argnums`, as a function of the same arguments.
+
+    `argnums` is a position or a name (then the gradient has the shape and dtype of that argument; of a dict, list,
+    tuple or dataclass it is the like), or a tuple of them (then a tuple). `has_aux` takes a function that returns
+    `(output, aux)` and gives `(gradient, aux)`. Bare or with arguments it is a decorator. Of a complex argument z = a + ib the
+    gradient is dL/da + i dL/db, as in PyTorch, or with `convention="jax"` the conjugate of that (docs/complex.md). Raises
+    ShapeError unless the output is a scalar, DtypeError for integer arguments, ValueError for another convention.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.grad(lambda x: np.sum(x ** 2))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    >>> gs.grad(gs.grad(np.sin))(0.5) == -np.sin(0.5)
+    np.True_
+    >>> gs.grad(lambda z: np.abs(z) ** 2, convention="jax")(1.0 + 2.0j)
+    np.complex128(2-4j)
+    """
+    return _decorator(function, argnums, has_aux, with_value=False, convention=convention)
+
+
+def value_and_grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, convention: str = "torch") -> Any:
+    """Like `gs.grad`, but gives `(value, gradient)`; with `has_aux`, `((value, aux), gradient)`.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> value, gradient = gs.value_and_grad(lambda x: np.sum(x ** 2))(np.array([1.0, 2.0]))
+    >>> float(value), gradient
+    (5.0, array([2., 4.]))
+    """
+    return _decorator(function, argnums, has_aux, with_value=True, convention=convention)

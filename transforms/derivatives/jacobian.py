@@ -1,0 +1,213 @@
+"""jacobian, jacrev, jacfwd: every derivative of every output, by rows (backward) or by columns (forward)."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import ShapeError
+from ...runtime.registry import require
+from ...tracer.dispatch import apply
+from ...tracer.modes import LOCAL
+from ...tracer.operand import Operand, wrap
+from ..transform import Transform
+from ..trees import flatten, unflatten
+from .linearize import Pushforward
+from .vjp import Pullback, Traced, traced
+from .vmap import vmap
+
+__all__ = ["JacobianFunction", "jacfwd", "jacobian", "jacrev"]
+
+_KINDS = {"cheaper": "jacobian", "reverse": "jacrev", "forward": "jacfwd"}
+
+
+class JacobianFunction(Transform):
+    """What `gs.jacobian`, `gs.jacrev` and `gs.jacfwd` return."""
+
+    kind = "jacobian"
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        self.mode = options.get("mode", "reverse")
+        self.kind = _KINDS[self.mode]
+        super().__init__(function, options)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        argnums = self.options["argnums"]
+        several = isinstance(argnums, (tuple, list))
+        run = traced(self.function, argnums if several else (argnums,), args, kwargs)[1]
+        for leaf in run.leaves:
+            _check(leaf, self.kind)
+        forward = self.mode == "forward" or (self.mode == "cheaper" and _fewer_columns(run))
+        blocks = by_columns(run) if forward else [by_rows(run, k) for k in range(len(run.leaves))]
+        return unflatten(run.structure, [row if several else row[0] for row in blocks])
+
+
+def _check(leaf: Any, kind: str) -> None:
+    """Raise where an output has no Jacobian."""
+    if not isinstance(leaf, (Operand, np.ndarray, np.generic, float, complex)):
+        raise ShapeError(f"gs.{kind} needs arrays as output, but got {type(leaf).__name__}")
+    if 0 in np.shape(leaf):
+        raise ShapeError(f"gs.{kind} of an output without elements (shape {tuple(np.shape(leaf))}) has no rows")
+
+
+def _fewer_columns(run: Traced) -> bool:
+    """Whether the arguments have fewer elements than the outputs; of complex numbers, which take two columns, False."""
+    inputs = [leaf for _, group in run.frame.given for _, leaf in group]
+    if not inputs or not run.leaves or any(_dtype(leaf).kind == "c" for leaf in (*inputs, *run.leaves)):
+        return False
+    return bool(0 < _count(inputs) < _count(run.leaves))
+
+
+def _count(leaves: list[Any]) -> Any:
+    return functools.reduce(operator.add, [_product(np.shape(leaf)) for leaf in leaves])
+
+
+def _product(shape: Any) -> Any:
+    return functools.reduce(operator.mul, shape) if shape else 1
+
+
+def _dtype(leaf: Any) -> Any:
+    return np.result_type(leaf._value if isinstance(leaf, Operand) else leaf)
+
+
+def by_rows(run: Traced, k: int) -> tuple[Any, ...]:
+    """The Jacobian of one leaf of the output with respect to each argument: all rows of it in one backward run."""
+    leaf, pullback = run.leaves[k], Pullback(run)
+    shape, dtype = np.shape(leaf), leaf.dtype if hasattr(leaf, "dtype") else np.result_type(leaf)
+    tensors = isinstance(leaf, Operand) and (run.keep_graph or LOCAL.recorder is not None)
+    if not shape:
+        return pullback.back([(k, wrap(dtype.type(1)) if tensors else dtype.type(1))])
+    count = _product(shape)
+    eye = _recorded_eye(count, dtype) if tensors else np.eye(count, dtype=dtype)
+    each = eye if len(shape) == 1 else np.reshape(eye, (count, *shape))
+    found = vmap(lambda g: pullback.back([(k, g)]))(each)
+    made = []
+    for tree in found:
+        leaves, structure = flatten(tree)
+        if len(shape) > 1:
+            leaves = [np.reshape(row, (*shape, *np.shape(row)[1:])) for row in leaves]
+        made.append(unflatten(structure, leaves))
+    return tuple(made)
+
+
+def by_columns(run: Traced) -> list[tuple[Any, ...]]:
+    """For each leaf of the output its Jacobian with respect to each argument: the columns of a leaf in one forward run."""
+    groups: list[list[list[Any]]] = [[[] for _ in run.leaves] for _ in run.frame.given]
+    for j, (structure, group) in enumerate(run.frame.given):
+        for n, (_, leaf) in enumerate(group):
+            for made, block in zip(groups[j], _columns(run, j, structure, len(group), n, leaf), strict=True):
+                made.append(block)
+    structures = [structure for structure, _ in run.frame.given]
+    return [
+        tuple([unflatten(s, made[k]) for s, made in zip(structures, groups, strict=True)])
+        for k in range(len(run.leaves))
+    ]
+
+
+def _columns(run: Traced, j: int, structure: Any, size: int, n: int, leaf: Any) -> list[Any]:
+    """The Jacobian of every leaf of the output with respect to leaf `n` of argument `j`."""
+    shape, dtype = np.shape(leaf), _dtype(leaf)
+    zeros = [_zeros(x) for _, x in run.frame.given[j][1]] if size > 1 else [None]
+
+    def push(t: Any) -> Any:
+        tangents: list[Any] = [None] * len(run.frame.given)
+        tangents[j] = unflatten(structure, [*zeros[:n], t, *zeros[n + 1 :]])
+        return Pushforward(run, len(tangents)).push(tangents)
+
+    tensors = run.keep_graph or LOCAL.recorder is not None
+    unit = wrap(dtype.type(1)) if tensors else dtype.type(1)
+    if not shape:
+        found = [push(unit), push(unit * 1j)] if dtype.kind == "c" else [push(unit)]
+    elif 0 in shape:
+        return [_empty(np.shape(x) + shape, dtype, tensors) for x in run.leaves]
+    else:
+        count = _product(shape)
+        eye = _recorded_eye(count, dtype) if tensors else np.eye(count, dtype=dtype)
+        each = eye if len(shape) == 1 else np.reshape(eye, (count, *shape))
+        columns = vmap(push, out_axes=-1)
+        found = [columns(each), columns(each * 1j)] if dtype.kind == "c" else [columns(each)]
+        if len(shape) > 1:
+            found = [[np.reshape(c, (*np.shape(c)[:-1], *shape)) for c in part] for part in found]
+    return [_as_rows(parts, leaf, dtype) for parts in zip(*found, strict=True)]
+
+
+def _as_rows(parts: tuple[Any, ...], leaf: Any, dtype: Any) -> Any:
+    """A block in the convention of gradients (the slope of the real part), and in the type of the argument."""
+    block, *more = [np.real(p) if _dtype(p).kind == "c" else p for p in parts]
+    for imaginary in more:
+        block = block + 1j * imaginary
+    block = block if _dtype(block) == dtype else block.astype(dtype)
+    held, made = (x._value if isinstance(x, Operand) else x for x in (leaf, block))
+    if isinstance(held, np.ndarray) and not isinstance(made, np.ndarray):  # of a 0-d array it is one
+        block = apply(require(np.asarray), (block,), {}) if isinstance(block, Operand) else np.asarray(block)
+    return block
+
+
+def _zeros(leaf: Any) -> Any:
+    return _empty(np.shape(leaf), _dtype(leaf), isinstance(leaf, Operand) or LOCAL.recorder is not None)
+
+
+def _empty(shape: Any, dtype: Any, tensors: bool) -> Any:
+    return apply(require(np.zeros), (shape, dtype), {}) if tensors else np.zeros(shape, dtype)
+
+
+def _recorded_eye(count: Any, dtype: Any) -> Any:
+    """The vectors of all rows or columns, where a recorder sees them being made."""
+    recorder = LOCAL.recorder
+    before = None if recorder is None else recorder.backward_begins()
+    made = apply(require(np.eye), (count,), {"dtype": dtype})
+    if recorder is not None:
+        recorder.backward_ends(before)
+    return made
+
+
+def _made(function: Any, argnums: Any, mode: str) -> Any:
+    for n in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
+        if not isinstance(n, (int, str)) or isinstance(n, bool):
+            raise TypeError(f"argnums takes positions or names of arguments, not {n!r}")
+    options = {"argnums": argnums, "mode": mode}
+    return (
+        functools.partial(_made, argnums=argnums, mode=mode)
+        if function is None
+        else JacobianFunction(function, options)
+    )
+
+
+def jacobian(function: Any = None, argnums: Any = 0) -> Any:
+    """The Jacobian of `function` with respect to the argument `argnums`: of shape `output.shape + argument.shape`.
+
+    Where the output is a tree (dict, list, tuple, dataclass), so is the result, and each leaf of it is a tree like the
+    argument, or a tuple of them where `argnums` is a tuple. The cheaper mode is taken: `gs.jacfwd` where the arguments have
+    fewer elements than the outputs (and all are real), else `gs.jacrev`; the two agree to rounding, not bit for bit. The
+    function runs once. Complex follows the convention of `gs.grad` for each row: it is the gradient of the real part of
+    that output. Raises ShapeError for an output without elements, DtypeError for integers.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.jacobian(lambda x: x ** 2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    return _made(function, argnums, "cheaper")
+
+
+def jacrev(function: Any = None, argnums: Any = 0) -> Any:
+    """`gs.jacobian` by reverse mode: all rows of an output go through one backward pass.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.jacrev(np.sum)(np.array([1.0, 2.0]))
+    array([1., 1.])
+    """
+    return _made(function, argnums, "reverse")
+
+
+def jacfwd(function: Any = None, argnums: Any = 0) -> Any:
+    """`gs.jacobian` by forward mode: all columns of an argument go through one forward pass.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.jacfwd(lambda t: np.stack([np.cos(t), np.sin(t)]))(0.0)
+    array([0., 1.])
+    """
+    return _made(function, argnums, "forward")

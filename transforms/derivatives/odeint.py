@@ -1,0 +1,264 @@
+"""scipy.integrate.odeint, whose derivative integrates the adjoint equation backward."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import AutogradError, CompileError
+from ...runtime.registry import require
+from ...tracer.autograd.function import Function
+from ...tracer.batched import Level
+from ...tracer.dispatch import apply, has_tensor, stack_nested
+from ...tracer.graph import next_sequence
+from ...tracer.levels import under
+from ...tracer.modes import LOCAL
+from ...tracer.operand import Operand, levels_of, wrap
+from ...tracer.run import is_older
+from ...tracer.site import blame
+from ..trees import flatten, unflatten
+from ..user_code.scope import as_it_runs, scope
+from .odeint_calls import named, recorded
+from .vjp import forward, vjp
+
+__all__ = ["odeint"]
+
+
+def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
+    """The solution of dy/dt = func(y, t, *args) from `y0` at `t[0]`, at each of `t`: of shape `(len(t), len(y0))`.
+
+    As `scipy.integrate.odeint`, whose `options` (`rtol`, `atol`, `mxstep` ...) it takes, also for the way back; those that
+    change what comes out (`full_output`, `Dfun`) have no gradient. The gradient with respect to `y0`, `t` and `args` (any
+    tree of arrays) is by the adjoint method: L. S. Pontryagin; as in R. Chen et al., "Neural ordinary differential
+    equations", NeurIPS 2018, appendix B. It is as exact as the tolerances are. Generated source calls the solver and its
+    adjoint where `func` stands in a module under its name and `args` is a tuple of arrays and numbers; else a compiled
+    function runs eagerly, with a warning. Raises AutogradError where `func` reads a Tensor that requires grad and is not
+    among `args`.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> from gradscribe.scipy.integrate import odeint
+    >>> decay = gs.grad(lambda k: odeint(lambda y, t, k: -k * y, np.array([1.0]), np.array([0.0, 2.0]), (k,))[-1, 0])
+    >>> bool(abs(decay(0.5) - -2 * np.exp(-1.0)) < 1e-6)
+    True
+    """
+    from scipy import integrate
+
+    args = args if isinstance(args, tuple) else (args,)
+    written, tfirst = func, bool(options.pop("tfirst", False))
+    func = _in_order(as_it_runs(func), tfirst)
+    if not has_tensor((y0, t)) and not any(isinstance(a, Operand) for a in flatten(args)[0]):
+        return integrate.odeint(func, y0, t, args, **options)
+    for name in ("Dfun", "full_output"):
+        if options.pop(name, None):
+            raise blame(TypeError(f"scipy.integrate.odeint of Tensors takes no {name}: leave it out"))
+    if LOCAL.recorder is not None:
+        y0, t = [
+            stack_nested(x) if type(x) is not list or has_tensor(x) else apply(require(np.array), (x,), {})
+            for x in (y0, t)
+        ]
+        found = named(written, (y0, t, *args), options)
+        if found is not None:
+            return recorded((solution, adjoint), found, y0, t, args, {**options, "tfirst": tfirst})
+    return _solve(func, y0, t, args, options)
+
+
+def _in_order(func: Callable[..., Any], tfirst: bool) -> Callable[..., Any]:
+    """The function of the state and the time, in this order."""
+    return (lambda y, s, *rest: func(s, y, *rest)) if tfirst else func
+
+
+def solution(
+    func: Any, y0: Any, t: Any, args: Any, tfirst: bool = False, rtol: Any = None, atol: Any = None,
+    h0: float = 0.0, hmax: float = 0.0, hmin: float = 0.0, mxstep: int = 0,
+) -> Any:  # fmt: skip
+    """`scipy.integrate.odeint` of plain arrays, as generated source calls it."""
+    from scipy import integrate
+
+    options = {"rtol": rtol, "atol": atol, "h0": h0, "hmax": hmax, "hmin": hmin, "mxstep": mxstep}
+    return integrate.odeint(_in_order(as_it_runs(func), tfirst), y0, t, args, **options)
+
+
+def adjoint(
+    func: Any, places: Any, g: Any, y: Any, t: Any, args: Any, tfirst: bool = False, rtol: Any = None, atol: Any = None,
+    h0: float = 0.0, hmax: float = 0.0, hmin: float = 0.0, mxstep: int = 0,
+) -> Any:  # fmt: skip
+    """The cotangents of those of `(y0, t, *args)` that stand at `places`, from that of the solution `y`, of plain arrays."""
+    options = {"rtol": rtol, "atol": atol, "h0": h0, "hmax": hmax, "hmin": hmin, "mxstep": mxstep}
+    asked = [k in places for k in range(2 + len(args))]
+    move = None if LOCAL.depth else _compiled_move(func, tfirst, y[0], float(t[0]), args)
+    func = _in_order(scope().rebuild(func), tfirst)
+    found = [d for d in _back(func, flatten(args)[1], options, asked, g, y, t, *args, move=move) if d is not None]
+    if not has_tensor((g, y, t, *args)):  # np.array in `func` gives a Tensor, as in any transform
+        found = [_value(d) for d in found]
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _compiled_move(func: Any, tfirst: bool, *given: Any) -> Any:
+    """What `_back` integrates, compiled where that gives the bits of eager mode; None where it does not."""
+    y, s, args = given
+    if not all(map(_is_real, args)):
+        return None
+    made = _move(func, tfirst)
+    try:
+        return None if made.specialisation(y, s, y, *args).loops() else made
+    except CompileError:
+        return None
+
+
+@functools.lru_cache(maxsize=64)
+def _move(func: Any, tfirst: bool) -> Any:
+    from ..compiler.compile import compile
+
+    def of(y: Any, s: Any, *xs: Any) -> Any:
+        return _flat(func(s, y, *xs) if tfirst else func(y, s, *xs))
+
+    def move(y: Any, s: Any, d_y: Any, *xs: Any) -> Any:
+        value, pullback = vjp(of, y, s, *xs)
+        return value, pullback(-d_y)
+
+    of.__module__ = move.__module__ = func.__module__  # whose function is then followed, as the user's
+    return compile(move)
+
+
+def _solve(func: Callable[..., Any], y0: Any, t: Any, args: Any, options: dict[str, Any], ours: bool = False) -> Any:
+    from scipy import integrate
+
+    leaves, structure = flatten(args)
+    levels = [level for x in (y0, t, *leaves) for level in levels_of(x)]
+    if levels:
+        return _each(levels[0], func, (y0, t, *leaves), structure, options, ours)
+    if not has_tensor((y0, t)) and not any(isinstance(a, Operand) for a in leaves):
+        return integrate.odeint(func, y0, t, args, **options)
+    if not ours:
+        _closed(func, y0, t, args)
+    y0 = np.reshape(y0, (-1,)) if isinstance(y0, Operand) else np.atleast_1d(np.asarray(y0, float))
+    return _Odeint.apply(func, structure, options, y0, t, *leaves)
+
+
+def _each(level: Level, func: Any, given: tuple[Any, ...], structure: Any, options: dict[str, Any], ours: bool) -> Any:
+    """Under gs.vmap: one example after the other."""
+    many = [level in levels_of(x) for x in given]
+    shown = [Level.shown(x, (level,)) if own else x for x, own in zip(given, many, strict=True)]
+    found = []
+    with under(tuple([other for other in LOCAL.levels if other is not level])):
+        for k in range(int(level.size)):
+            y0, t, *leaves = [x[k] if own else x for x, own in zip(shown, many, strict=True)]
+            found.append(_solve(func, y0, t, unflatten(structure, leaves), options, ours))
+        stacked = np.stack(found)
+    return Level.hidden(stacked, (level,))
+
+
+def _value(x: Any) -> Any:
+    return x._value if isinstance(x, Operand) else x
+
+
+class _Odeint(Function):
+    @staticmethod
+    def forward(ctx: Any, func: Any, structure: Any, options: Any, y0: Any, t: Any, *leaves: Any) -> Any:
+        """The solution, by SciPy."""
+        from scipy import integrate
+
+        args = unflatten(structure, [_value(x) for x in leaves])
+        solved = integrate.odeint(lambda y, s: np.asarray(_value(func(y, s, *args))), _value(y0), _value(t), **options)
+        out = wrap(solved)
+        ctx.save_for_backward(out, *[x for x in (t, *leaves) if isinstance(x, Operand)])
+        ctx.constants = [None if isinstance(x, Operand) else x for x in (t, *leaves)]
+        ctx.func, ctx.structure, ctx.options = func, structure, options
+        ctx.asked = [isinstance(x, Operand) for x in (y0, t, *leaves)]
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> tuple[Any, ...]:
+        """The cotangents, under those vmaps alone that they differ in: a variable is made for each example of the others."""
+        saved = ctx.saved_tensors
+        differ = [level for x in (g, *saved) for level in levels_of(x)]
+        y, *moving = saved
+        given = [moving.pop(0) if x is None else x for x in ctx.constants]
+        with under(tuple([level for level in LOCAL.levels if level in differ])):
+            return (None, None, None, *_back(ctx.func, ctx.structure, ctx.options, ctx.asked, g, y, *given))
+
+
+def _back(
+    func: Any,
+    structure: Any,
+    options: dict[str, Any],
+    asked: list[bool],
+    g: Any,
+    y: Any,
+    t: Any,
+    *leaves: Any,
+    move: Any = None,
+) -> list[Any]:
+    """The state's cotangent, carried backward in time beside those of the arguments."""
+    sizes = [int(np.size(x)) for x in leaves]
+    n = y.shape[1]
+
+    def parts(flat: Any) -> list[Any]:
+        cuts = np.cumsum([n, n, 1, *sizes]).tolist()
+        return [flat[a:b] for a, b in zip([0, *cuts], cuts, strict=False)]
+
+    def along(state: Any, s: Any, *leaves: Any) -> Any:
+        """How the state, its cotangent, that of time and those of the arguments move."""
+        y, d_y, *_ = parts(state)
+        moved = [k for k, x in enumerate(leaves) if _is_real(x)]
+        of = lambda y, s, *xs: _flat(func(y, s, *unflatten(structure, _with(leaves, moved, xs))))
+        if move is not None:
+            value, slopes = move(y, s, d_y, *leaves)
+        else:
+            value, pullback = forward(of, tuple(range(2 + len(moved))), (y, s, *[leaves[k] for k in moved]), {})
+            slopes = pullback(-d_y)
+        found = dict(zip([-2, -1, *moved], slopes, strict=True))
+        zeros = [np.zeros(size) for size in sizes]
+        rest = [_flat(found[k]) if k in found else zeros[k] for k in range(len(leaves))]
+        return np.concatenate([value, found[-2], _flat(found[-1]), *rest])
+
+    d_t: Any = []
+    d_y, d_s = g[-1], np.zeros(1)
+    d_args = [np.zeros(size) for size in sizes]
+    for k in range(y.shape[0] - 1, 0, -1):
+        args = unflatten(structure, leaves)
+        at = np.sum(g[k] * _flat(func(y[k], t[k], *args)))
+        d_t.append(at)
+        d_s = d_s - at
+        state = np.concatenate([y[k], d_y, d_s, *d_args])
+        ends = np.stack([t[k], t[k - 1]])
+        _, d_y, d_s, *d_args = parts(_solve(along, state, ends, tuple(leaves), options, ours=True)[1])
+        d_y = d_y + g[k - 1]
+    d_t = np.stack([d_s[0], *reversed(d_t)])
+    shaped = [np.reshape(d, np.shape(x)) if _is_real(x) else None for d, x in zip(d_args, leaves, strict=True)]
+    return [d if needed else None for d, needed in zip((d_y, d_t, *shaped), asked, strict=True)]
+
+
+def _flat(x: Any) -> Any:
+    """What a function of the user's gives, which may be a list of numbers, as one axis."""
+    return np.reshape(stack_nested(x) if has_tensor(x) else x, (-1,))
+
+
+def _is_real(x: Any) -> bool:
+    return isinstance(x, float) or (hasattr(x, "dtype") and x.dtype.kind == "f")
+
+
+def _with(leaves: tuple[Any, ...], moved: list[int], xs: tuple[Any, ...]) -> list[Any]:
+    """The leaves, of which some are others."""
+    found = list(leaves)
+    for k, x in zip(moved, xs, strict=True):
+        found[k] = x
+    return found
+
+
+def _closed(func: Any, y0: Any, t: Any, args: Any) -> None:
+    """Raise where a gradient would be lost: the function reads a Tensor that requires grad past its arguments."""
+    leaves, structure = flatten(args)
+    before = next_sequence()
+    args = unflatten(structure, [_value(x) for x in leaves])
+    found = _flat(func(np.atleast_1d(_value(y0)), np.asarray(_value(t))[0], *args))
+    if isinstance(found, Operand) and found._node is not None and is_older(found._node, before):
+        raise blame(
+            AutogradError(
+                "the function that scipy.integrate.odeint solves reads a Tensor that requires grad from outside, whose "
+                "gradient would be lost: pass it in args=(...)"
+            )
+        )

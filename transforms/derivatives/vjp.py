@@ -1,0 +1,104 @@
+"""vjp: a function's value, and the way back from a cotangent of its output to its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...runtime.errors import ShapeError
+from ...tracer.backward import seed_of
+from ...tracer.engine import run_backward
+from ...tracer.modes import LOCAL, transforming
+from ...tracer.operand import Operand
+from ...tracer.site import prune
+from ..arguments import Arguments, Finisher
+from ..trees import flatten, unflatten
+from ..user_code.scope import scope
+
+__all__ = ["Pullback", "Traced", "forward", "pulled_back", "traced", "vjp"]
+
+
+class Traced(NamedTuple):
+    """One run of a function: its arguments, the leaves of its output with the graph behind them, their structure."""
+
+    frame: Arguments
+    leaves: list[Any]
+    structure: Any
+    keep_graph: bool  # whether an outer transform differentiates what is computed from it
+
+    def creates_graph(self, given: list[Any]) -> bool:
+        """Whether products with these vectors are differentiated: with respect to the arguments, or to the vectors."""
+        return LOCAL.grad and (self.keep_graph or any(isinstance(v, Operand) and v._node is not None for v in given))
+
+
+class Pullback:
+    """What carries a cotangent of the output back to the arguments, as often as one likes."""
+
+    def __init__(self, run: Traced) -> None:
+        self.run = run
+
+    def __call__(self, cotangent: Any) -> tuple[Any, ...]:
+        given, structure = flatten(cotangent)
+        if structure != self.run.structure:
+            raise ShapeError(
+                f"the cotangent of a pullback has the structure of the output, {self.run.structure}, but got {structure}"
+            )
+        return self.back(list(enumerate(given)))
+
+    def back(self, given: list[tuple[int, Any]]) -> tuple[Any, ...]:
+        """The gradients for cotangents of some leaves of the output."""
+        run, roots = self.run, []
+        create_graph = run.creates_graph([g for _, g in given])
+        as_tensors = create_graph or LOCAL.recorder is not None or bool(LOCAL.levels)
+        for k, g in given:
+            leaf = run.leaves[k]
+            if isinstance(leaf, Operand) and leaf._node is not None:
+                seed = seed_of(leaf, g, k)
+                roots.append((leaf._node, seed if as_tensors else seed._value))
+        grads = run_backward(roots, run.frame.wanted, retain_graph=True, create_graph=create_graph) if roots else {}
+        finisher = Finisher(run.frame, as_tensors or run.frame.tensors_given)
+        return tuple(
+            [unflatten(s, [finisher.gradient(g, a) for g, a in group]) for s, group in run.frame.grouped(grads)]
+        )
+
+
+def traced(function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Traced]:
+    """The value of a function, and the run that gave it, for products with its Jacobian in the arguments `argnums`."""
+    outer = LOCAL.differentiating > 0 and LOCAL.grad
+    frame = Arguments(function, argnums, args, kwargs)
+    with transforming(frame.owned, gradient=True, era=frame.era):
+        leaves, structure = flatten(scope().rebuild(function)(*frame.args, **frame.kwargs))
+    if LOCAL.grad and not outer and not frame.tensors_given:
+        frame.reached(leaves)
+    keep_graph = outer or (frame.tensors_given and LOCAL.grad)
+    frame.era.held = True
+    finisher = Finisher(frame, outer or frame.tensors_given or LOCAL.recorder is not None)
+    value = unflatten(structure, [finisher.result(leaf) for leaf in leaves])
+    return value, Traced(frame, leaves, structure, keep_graph)
+
+
+def forward(function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Pullback]:
+    """The value of a function, and the way back to the arguments `argnums`."""
+    value, run = traced(function, argnums, args, kwargs)
+    return value, Pullback(run)
+
+
+def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Pullback]:
+    """`(output, pullback)`: the pullback takes a cotangent of the output and gives a tuple, one gradient an argument.
+
+    The cotangent has the structure, shapes and (real or complex) dtypes of the output; else ShapeError or DtypeError.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> out, pullback = gs.vjp(lambda x: x * x, np.array([1.0, 2.0]))
+    >>> pullback(np.array([1.0, 10.0]))
+    (array([ 2., 40.]),)
+    """
+    try:
+        return forward(function, tuple(range(len(args))), args, {})
+    except Exception as error:
+        raise prune(error) from error.__cause__
+
+
+def pulled_back(function: Any, argnum: int | str, args: tuple[Any, ...], kwargs: dict[str, Any], cotangent: Any) -> Any:
+    """The cotangent of one argument."""
+    return forward(function, (argnum,), args, kwargs)[1](cotangent)[0]

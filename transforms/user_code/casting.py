@@ -1,0 +1,174 @@
+"""What a call of `float`, `np.float64`, `map`, a cache or a class runs inside a transform; as objects they stay themselves."""
+
+from __future__ import annotations
+
+import bisect
+import builtins
+import functools
+import heapq
+import itertools
+import operator
+import types
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from ...runtime.rules.casts import SCALARS
+from ...tracer.casts import as_complex, as_float, as_scalar
+from ...tracer.dispatch import has_tensor, stack_nested, unwrap
+from ...tracer.exits import leave
+from ...tracer.interop import tensors_in
+from ...tracer.modes import LOCAL
+from ...tracer.operand import Operand
+from ...tracer.survivors import note
+
+__all__ = ["CASTS", "HIGHER", "STORING", "is_cache", "past_cache", "storing", "takes_numbers", "taking_numbers"]
+
+
+def _float(*args: Any) -> Any:
+    return as_float(args[0]) if len(args) == 1 and isinstance(args[0], Operand) else float(*args)
+
+
+def _complex(*args: Any, **options: Any) -> Any:
+    if options and has_tensor(tuple(options.values())):
+        args, options = (*args, *[options[k] for k in ("real", "imag") if k in options]), {}
+    return as_complex(*args) if any(isinstance(a, Operand) for a in args) else complex(*args, **options)
+
+
+def _scalar(cls: Any) -> Callable[..., Any]:
+    @functools.wraps(cls, updated=())
+    def cast(*args: Any) -> Any:
+        if len(args) == 1:
+            if isinstance(args[0], Operand):
+                return as_scalar(cls, args[0])
+            if isinstance(args[0], (list, tuple)) and has_tensor(args[0]):
+                return as_scalar(cls, stack_nested(args[0]))
+        return cls(*args)
+
+    return cast
+
+
+CASTS: dict[Any, Any] = {float: _float, complex: _complex, **{cls: _scalar(cls) for cls in SCALARS}}
+
+
+def _first(fn: Any, ours: Callable[[Any], Any]) -> Any:
+    """A function that takes a function first: of ours it gets what a call of that would run."""
+
+    @functools.wraps(fn, updated=())
+    def call(*args: Any, **options: Any) -> Any:
+        return fn(ours(args[0]), *args[1:], **options) if args else fn(*args, **options)
+
+    return call
+
+
+def _keyed(fn: Any, ours: Callable[[Any], Any]) -> Any:
+    """A function that takes a function as its `key`."""
+
+    @functools.wraps(fn, updated=())
+    def call(*args: Any, **options: Any) -> Any:
+        if options.get("key") is not None:
+            options["key"] = ours(options["key"])
+        return fn(*args, **options)
+
+    return call
+
+
+def _second(fn: Any, ours: Callable[[Any], Any]) -> Any:
+    """itertools.accumulate and groupby, which take a function second, or by name."""
+
+    @functools.wraps(fn, updated=())
+    def call(*args: Any, **options: Any) -> Any:
+        if len(args) > 1 and args[1] is not None:
+            args = (args[0], ours(args[1]), *args[2:])
+        given = {k: ours(v) if k in ("func", "key") and v is not None else v for k, v in options.items()}
+        return fn(*args, **given)
+
+    return call
+
+
+def _by_name(fn: Any, ours: Callable[[Any], Any]) -> Any:
+    """operator.methodcaller, which calls a method by its name."""
+
+    def make(name: str, *args: Any, **kwargs: Any) -> Any:
+        return lambda obj: ours(getattr(obj, name))(*args, **kwargs)
+
+    return make
+
+
+HIGHER: dict[Any, Callable[[Any, Callable[[Any], Any]], Any]] = {
+    **dict.fromkeys(
+        (map, filter, functools.reduce, functools.partial, defaultdict, itertools.starmap, itertools.takewhile,
+         itertools.dropwhile, itertools.filterfalse),
+        _first,
+    ),
+    **dict.fromkeys((builtins.sorted, builtins.min, builtins.max, heapq.nlargest, heapq.nsmallest, heapq.merge), _keyed),
+    **dict.fromkeys((itertools.accumulate, itertools.groupby), _second), operator.methodcaller: _by_name,
+}  # fmt: skip
+
+
+STORING = frozenset(  # functions that store into their first argument
+    [setattr, operator.setitem, operator.iadd, operator.iconcat, heapq.heappush, heapq.heappushpop, heapq.heapreplace,
+     bisect.insort, bisect.insort_left, bisect.insort_right, object.__setattr__, list.append, list.extend, list.insert,
+     list.__setitem__, list.__iadd__, dict.__setitem__, dict.update, dict.setdefault, set.add, set.update]
+)  # fmt: skip
+
+
+def storing(fn: Any) -> Any:
+    """A function that stores into its first argument, as it is called inside a transform."""
+
+    @functools.wraps(fn, assigned=("__name__", "__doc__"))
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args:
+            note(args[0])
+        return fn(*args, **kwargs)
+
+    return call
+
+
+def is_cache(value: Any) -> bool:
+    """Return whether a value is a function behind functools.lru_cache or functools.cache."""
+    return type(value) is functools._lru_cache_wrapper
+
+
+def past_cache(cache: Any, function: Any) -> Any:
+    """Return what runs in place of a cached function: where an argument is traced, the function itself."""
+
+    @functools.wraps(cache, assigned=("__name__", "__qualname__", "__doc__"))  # of this module: nobody rebuilds it
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if has_tensor(args) or (kwargs and has_tensor(tuple(kwargs.values()))):
+            if LOCAL.recorder is not None:
+                LOCAL.recorder.fail(f"calls `{getattr(cache, '__name__', 'a function')}`, which has a cache")
+            return function(*args, **kwargs)
+        return cache(*args, **kwargs)
+
+    for name in ("cache_info", "cache_clear", "cache_parameters"):
+        setattr(call, name, getattr(cache, name))
+    return call
+
+
+_TAKERS = frozenset(
+    ["json", "pickle", "_pickle", "marshal", "struct", "_struct", "array", "ctypes", "_ctypes", "decimal", "_decimal",
+     "fractions", "csv", "_csv"]
+)  # fmt: skip  # modules whose functions know no Tensors, and say nothing of gradients
+
+
+def takes_numbers(value: Any) -> bool:
+    """Return whether a value is a function or class of Python's that takes plain numbers and knows no Tensors."""
+    module = getattr(value, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] in _TAKERS and not isinstance(value, types.ModuleType)
+
+
+def taking_numbers(value: Any) -> Any:
+    """Return such a function as it is called inside a transform: GradientLossError where a gradient would be lost."""
+
+    @functools.wraps(value, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found = tensors_in((args, kwargs))
+        if not found:
+            return value(*args, **kwargs)
+        how = "pickle" if "pickle" in str(value.__module__) else "float"
+        for t in found:
+            leave(t, how)
+        return value(*unwrap(args), **{k: unwrap(v) for k, v in kwargs.items()})
+
+    return call

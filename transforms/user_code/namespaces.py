@@ -1,0 +1,481 @@
+"""NumPy, SciPy and random as a function under a transform sees them: what does not dispatch is ours there."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import re
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...runtime.registry import compositions, ops, require
+from ...runtime.rules.elementwise import astype
+from ...tracer.dispatch import apply, has_tensor, stack_nested, unwrap
+from ...tracer.losses import watching
+from ...tracer.modes import LOCAL
+from ...tracer.operand import Operand, wrap
+from ..compiler.frontend.hooks import CALLED
+from .array_makers import JOINERS, chkfinite, required, vectorize
+from .library_code import Library, broadcast, ndenumerate, nditer
+from .math_names import stand_in
+from .scipy_names import is_known, of_scipy, through_apply
+
+__all__ = [
+    "Kept",
+    "ScopedModule",
+    "makes_generators",
+    "may_draw",
+    "op_of_the_user",
+    "polynomials",
+    "replacement",
+    "stacking",
+    "stands_for",
+]
+
+
+def _array(obj: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, **options: Any) -> Any:
+    if isinstance(obj, Operand):
+        if dtype is not None and _is_scalar(obj):
+            np.array(obj._value, dtype)  # NumPy's own errors
+        words = {k: v for k, v in options.items() if k == "order" and v is not None}
+        made = apply(require(np.copy), (obj,), words) if copy or _is_scalar(obj) else obj
+    elif isinstance(obj, (list, tuple)) and has_tensor(obj):
+        if dtype is not None and np.dtype(dtype) == object:
+            return _of_objects(obj)
+        made = stack_nested(obj)
+    else:
+        return _literal(np.array, obj, dtype, copy=copy, ndmin=ndmin, **options)
+    if ndmin > np.ndim(made):
+        made = np.reshape(made, (*(1,) * (ndmin - np.ndim(made)), *np.shape(made)))
+    return made if dtype is None or made.dtype == np.dtype(dtype) else astype(made, np.dtype(dtype))
+
+
+def _of_objects(rows: Any) -> Any:
+    """An array of objects, of nested lists of numbers and what not."""
+    shape = np.array(unwrap(rows), dtype=object).shape
+    made = np.empty(shape, dtype=object)
+    for place in np.ndindex(*shape):
+        element = rows
+        for k in place:
+            element = element[k]
+        made[place] = element
+    return made
+
+
+def _is_scalar(obj: Operand) -> bool:
+    """Whether a Tensor stands for a number of Python's or NumPy's, of which asking for an array makes one of no axes."""
+    return not isinstance(obj._value, np.ndarray)
+
+
+def _asarray(obj: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
+    if isinstance(obj, np.ndarray) and dtype in (None, obj.dtype):
+        return obj
+    return _array(obj, dtype, copy=None)
+
+
+def _fromiter(iter: Any, dtype: Any, count: int = -1, **options: Any) -> Any:
+    """np.fromiter, which takes numbers one by one."""
+    items = list(iter if count < 0 else itertools.islice(iter, count))
+    if not has_tensor(items):
+        return _literal(np.fromiter, items, dtype, count=count, **options)
+    return _array(items, dtype)
+
+
+def _laid_out(fn: Callable[..., Any], flag: str) -> Callable[..., Any]:
+    """np.ascontiguousarray and np.asfortranarray: the array itself where it lies so already, else a copy that does."""
+    op = require(fn)
+
+    def lay(a: Any, dtype: Any = None, **options: Any) -> Any:
+        if not isinstance(a, Operand):
+            return fn(a, dtype, **options)
+        if a.ndim and getattr(a._value.flags, flag) and dtype in (None, a.dtype):
+            return a
+        return apply(op, (a,), {} if dtype is None else {"dtype": dtype})
+
+    return lay
+
+
+def _literal(make: Callable[..., Any], obj: Any, dtype: Any, **options: Any) -> Any:
+    """An array of numbers written down in the code: a Tensor, so that Tensors can be written into it."""
+    obj = list(obj) if isinstance(obj, range) else obj  # which is no literal
+    array = make(obj, dtype=dtype, **options)
+    if array.dtype.kind not in "biufc":
+        return array
+    if LOCAL.recorder is not None and not isinstance(obj, np.ndarray):
+        words = {k: v for k, v in options.items() if k in ("ndmin", "order") and v}
+        return apply(require(np.array), (obj,), words if dtype is None else {"dtype": dtype, **words})
+    return wrap(array)
+
+
+def _is_no_number(dtype: Any) -> bool:
+    """Whether an argument is a dtype of objects, text or records, of which an array holds no Tensor's numbers."""
+    if dtype is None or not isinstance(dtype, (type, str, list, np.dtype)):
+        return False
+    try:
+        return np.dtype(dtype).kind not in "biufc"
+    except (TypeError, ValueError):
+        return False
+
+
+def _creation(fn: Callable[..., Any]) -> Callable[..., Any]:
+    op = require(fn)
+
+    @functools.wraps(fn)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        if any(map(_is_no_number, (kwargs.get("dtype"), *args[1:3]))):
+            return fn(*args, **kwargs)
+        kwargs.pop("like", None)
+        return apply(op, args, kwargs)
+
+    return create
+
+
+def stacking(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of arrays that NumPy gives a list of Tensors as it stands: `np.sum([f(v) for v in x])`."""
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for a in args:
+            if (type(a) is list or type(a) is tuple) and has_tensor(a):
+                return fn(*[stack_nested(b) for b in args], **kwargs)
+        return fn(*args, **kwargs)
+
+    return call
+
+
+def _joining(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a sequence of arrays, of which some may be lists: `np.concatenate([[t], x])`."""
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if (
+            args
+            and (type(args[0]) is list or type(args[0]) is tuple)
+            and any(isinstance(a, list | tuple) for a in args[0])
+        ):
+            args = (type(args[0])([stack_nested(a) for a in args[0]]), *args[1:])
+        return fn(*args, **kwargs)
+
+    return call
+
+
+def _indexing(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """np.take: NumPy asks the table what it is, and not the indices."""
+    op, of_tables = require(fn), stacking(fn)
+
+    @functools.wraps(fn)
+    def take(*args: Any, **kwargs: Any) -> Any:
+        if has_tensor((*args[1:2], kwargs.get("indices"))):
+            return apply(op, args, kwargs)
+        return of_tables(*args, **kwargs)
+
+    return take
+
+
+@functools.cache
+def op_of_the_user(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that the user registered with `gs.op`: its rule holds, and not what its body does."""
+    call = through_apply(fn)
+
+    @functools.wraps(fn)
+    def apply_it(*args: Any, **kwargs: Any) -> Any:
+        if LOCAL.recorder is not None and not has_tensor((*args, *kwargs.values())):
+            LOCAL.recorder.fail(f"calls {fn.__name__}, an op of yours, with nothing that is traced")
+        return call(*args, **kwargs)
+
+    return apply_it
+
+
+def _refused(path: str, fn: Any, why: str = "whose result differs from call to call") -> Any:
+    """A function that a capture cannot follow (random numbers, files, settings): it runs, and the capture says so."""
+
+    @functools.wraps(fn, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if LOCAL.recorder is not None:
+            LOCAL.recorder.fail(f"calls {path}, {why}")
+        return fn(*args, **kwargs)
+
+    return call
+
+
+def _drawing(owner: Any, fn: Any) -> Any:
+    """A function that draws random numbers, of which a capture is told."""
+
+    @functools.wraps(fn, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if LOCAL.recorder is None:
+            return fn(*args, **kwargs)
+        return LOCAL.recorder.generators.of_module(owner, fn, sys._getframe(1).f_code, args, kwargs)
+
+    call.__module__ = __name__  # that of a method of an object is None, as if it were the user's
+    return call
+
+
+def _seeding(fn: Any) -> Any:
+    """np.random.default_rng, of whose generators a capture is told."""
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return (fn if LOCAL.recorder is None else LOCAL.recorder.generators.new)(*args, **kwargs)
+
+    return call
+
+
+_OF_SEQUENCES = (np.select, np.choose, np.block, np.piecewise, np.histogramdd)
+_CREATION = (
+    "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity", "zeros_like", "ones_like", "empty_like",
+    "full_like", "tri", "indices", "tril_indices", "triu_indices", "diag_indices", "logspace", "geomspace", "bartlett",
+    "blackman", "hamming", "hanning", "kaiser", "ix_",
+)  # fmt: skip
+_FILES = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "save", "savez", "savetxt")
+_SETTINGS = ("errstate", "seterr", "geterr", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions")
+_DRAWS_NOTHING = frozenset(  # packages of SciPy
+    ["special", "constants", "linalg", "fft", "fftpack", "signal", "integrate", "interpolate", "ndimage", "_lib"]
+)
+
+
+@functools.cache
+def _by_identity() -> dict[int, Any]:
+    """What stands in for a function that does not dispatch, by the identity of the original."""
+    found: dict[int, Any] = {
+        id(np.array): _array, id(np.asarray): _asarray, id(np.asanyarray): _asarray,
+        id(np.ascontiguousarray): _laid_out(np.ascontiguousarray, "c_contiguous"),
+        id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"),
+        id(isinstance): _isinstance, id(type): type_of, id(len): _len, id(hasattr): _hasattr, id(getattr): _getattr,
+        id(np.isscalar): _isscalar, id(print): _print, id(np.vectorize): vectorize, id(np.take): _indexing(np.take), **JOINERS,
+        id(np.ndenumerate): ndenumerate, id(np.nditer): nditer, id(np.broadcast): broadcast,
+        id(np.fromiter): _fromiter, id(np.asarray_chkfinite): chkfinite(_asarray), id(np.require): required(_asarray),
+    }  # fmt: skip
+    asking: tuple[Any, ...] = (np.array_equal, np.array_equiv, np.allclose, np.isclose)
+    found |= {id(fn): stacking(fn) for fn in asking}
+    for name in _CREATION:
+        found[id(getattr(np, name))] = _creation(getattr(np, name))
+    for op in ops():
+        if hasattr(op.fn, "_implementation") and not re.search(r"\[|\*\w", op.signature):  # no sequence of arrays
+            found.setdefault(id(op.fn), stacking(op.fn))
+    for joining in (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack):
+        found[id(joining)] = _joining(joining)
+    for fn in compositions():
+        if hasattr(fn, "_implementation") and fn not in _OF_SEQUENCES:  # NumPy's
+            found[id(fn)] = stacking(fn)
+    for fn in (np.polyadd, np.polysub, np.polymul, np.polydiv, np.polyder, np.polyint, np.polyval):
+        found[id(fn)] = polynomials().of_polynomial(found[id(fn)])
+    for name in _SETTINGS:
+        found[id(getattr(np, name))] = _refused(
+            f"np.{name}", getattr(np, name), "a setting that its source would not follow"
+        )
+    for name in ("shares_memory", "may_share_memory"):
+        found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name), "a question about memory")
+    for name in _FILES:
+        found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name))
+    return found
+
+
+@functools.cache
+def polynomials() -> Library:
+    """NumPy's polynomials over what stands in here."""
+    return Library(replacement)
+
+
+_standing: list[Any] = []
+
+
+def stands_for(value: Any, ours: Any) -> None:
+    """Say what stands in for one more function."""
+    _by_identity()[id(value)] = ours
+    _standing.append(value)
+
+
+def _draws(owner: Any) -> bool:
+    """Whether methods of `owner` draw random numbers (who has such an object has loaded its module)."""
+    classes = [
+        getattr(sys.modules.get(module), name, None)
+        for module, name in (("random", "Random"), ("numpy.random", "RandomState"), ("numpy.random", "Generator"))
+    ]
+    return isinstance(owner, tuple([c for c in classes if c is not None]))
+
+
+def makes_generators(cls: type) -> bool:
+    """Whether objects of a class draw random numbers, or give the bits for them."""
+    return cls.__module__.startswith("numpy.random") or cls.__module__ == "random"
+
+
+def may_draw(value: Any) -> bool:
+    """Whether something of SciPy's may draw random numbers that a capture would not see, such as `scipy.stats.norm`."""
+    module = getattr(value, "__module__", None)
+    parts = module.split(".") if isinstance(module, str) else []
+    return (
+        parts[:1] == ["scipy"]
+        and not is_known(value)
+        and parts[1:2] != []
+        and (parts[1] not in _DRAWS_NOTHING or "interpolative" in "".join(parts[2:]))
+    )
+
+
+def replacement(value: Any) -> Any:
+    """What stands in for a function of NumPy, SciPy, math or random inside a transform; None where nothing does."""
+    found = _by_identity().get(id(value))
+    if found is not None:
+        return found
+    found = stand_in(value)
+    if found is not None:
+        return found
+    if polynomials().follows(value):
+        return polynomials().follow(value)
+    module = getattr(value, "__module__", None)
+    if isinstance(module, str) and module.startswith("scipy."):
+        found = of_scipy(value)
+        return watching(value) if found is None and type(value) is types.FunctionType else found
+    if module == "numpy.fft" and getattr(value, "__name__", None) in ("fftfreq", "rfftfreq"):
+        return _creation(value)
+    owner = getattr(value, "__self__", None)
+    if owner is not None and _draws(owner):
+        return _drawing(owner, value)
+    name = getattr(value, "__name__", None)
+    if name in ("seed", "ranf", "sample") and value is getattr(np.random, name):
+        return _drawing(getattr(np.random.normal, "__self__", None), value)
+    if name == "default_rng" and value is np.random.default_rng:
+        return _seeding(value)
+    return None
+
+
+def _isinstance(obj: Any, classes: Any) -> bool:
+    """A Tensor is an instance of whatever its value is one of."""
+    if classes is type_of:
+        classes = type
+    elif isinstance(classes, tuple) and type_of in classes:
+        classes = tuple([type if c is type_of else c for c in classes])
+    if not isinstance(obj, Operand):
+        return isinstance(obj, classes)
+    return isinstance(obj._value, classes) or _asks_for_tensors(classes, obj)
+
+
+def _asks_for_tensors(classes: Any, obj: Any) -> bool:
+    if isinstance(classes, tuple):
+        return any(_asks_for_tensors(c, obj) for c in classes)
+    return isinstance(classes, type) and issubclass(classes, Operand) and isinstance(obj, classes)
+
+
+def type_of(*args: Any, **options: Any) -> Any:
+    """The type of a Tensor is that of its value."""
+    if len(args) == 1 and isinstance(args[0], Operand):
+        return type(args[0]._value)
+    if len(args) == 1 and hasattr(type(args[0]), "__gradscribe_int__"):
+        return int
+    if len(args) == 1 and "__gradscribe_watched__" in vars(type(args[0])):  # a capture's handle of an instance
+        return args[0].__class__
+    return type(*args, **options)
+
+
+def _hasattr(obj: Any, name: str) -> bool:
+    """A Tensor has the attributes of its value."""
+    return hasattr(obj, name) and (not isinstance(obj, Operand) or hasattr(obj._value, name))
+
+
+def _print(*values: Any, **options: Any) -> None:
+    """A capture prints what stands in Tensors, and writes it down."""
+    (print if LOCAL.recorder is None else LOCAL.recorder.messages.printed)(*values, **options)
+
+
+def _getattr(obj: Any, name: str, *default: Any) -> Any:
+    """A number that is traced has no attributes of arrays."""
+    if default and isinstance(obj, Operand) and not hasattr(obj._value, name):
+        return default[0]
+    return getattr(obj, name, *default)
+
+
+def _isscalar(obj: Any) -> bool:
+    """A Tensor is a scalar where its value is one."""
+    return np.isscalar(obj._value if isinstance(obj, Operand) else obj)
+
+
+def _len(obj: Any) -> int:
+    """A Tensor's length, which remembers while capturing that it is one (len itself gives a plain int)."""
+    return obj.shape[0] if isinstance(obj, Operand) and obj.shape else len(obj)
+
+
+class Kept:
+    """What was read of a library, so that the next reads cost nothing, for as long as it stands there."""
+
+    __slots__ = ("mine", "names", "read", "space", "values")
+
+    def __init__(self, space: dict[str, Any], mine: dict[str, Any]) -> None:
+        self.space, self.mine = space, mine
+        self.forget()
+
+    def forget(self) -> None:
+        """Read everything anew."""
+        for name in getattr(self, "names", ())[1:]:
+            self.mine.pop(name, None)
+            self.mine.pop(name + CALLED, None)
+        self.names: tuple[str, ...] = ("__name__",)  # two at least, so that they are read as a tuple
+        self.read: Callable[[dict[str, Any]], Any] = operator.itemgetter("__name__")
+        self.values: Any = self.read(self.space)
+
+    def add(self, name: str, seen: Any) -> None:
+        """Let the next reads of a name take what this one has seen."""
+        if name in self.space and name not in self.names:  # else the library makes it anew
+            self.names += (name,)
+            self.read = operator.itemgetter(*self.names)
+            self.values = self.read(self.space)
+            self.mine[name] = seen
+
+    def renew(self) -> None:
+        """Forget it all where something else stands there now: a test has put it there, or taken it away."""
+        try:
+            if self.read(self.space) == self.values:
+                return
+        except (KeyError, TypeError, ValueError):
+            pass
+        self.forget()
+
+
+class ScopedModule(types.ModuleType):
+    """A module seen from inside a transform: each attribute read goes through the scope, writes to the module."""
+
+    def __init__(
+        self, module: types.ModuleType, see: Callable[[Any, str], Any], keep: bool, callee: Callable[[Any], Any]
+    ) -> None:
+        super().__init__(module.__name__)
+        mine = self.__dict__
+        for name in ("__name__", "__doc__", "__package__", "__loader__", "__spec__"):
+            mine.pop(name, None)
+        mine["_scoped"] = (module, see, keep, callee)
+        mine["_kept"] = Kept(module.__dict__, mine)
+
+    def __getattr__(self, name: str) -> Any:
+        module, see, keep, callee = self.__dict__["_scoped"]
+        if name.endswith(CALLED):  # what a call of it runs
+            value = callee(getattr(self, name.removesuffix(CALLED)))
+            if keep and name.removesuffix(CALLED) in self.__dict__:
+                self.__dict__[name] = value
+            return value
+        value = getattr(module, name)
+        if LOCAL.recorder is not None and may_draw(value):
+            LOCAL.recorder.fail(
+                f"uses `{module.__name__}.{name}`, which may draw random numbers that would not be seen"
+            )
+        value = see(value, name)
+        if keep:
+            self.__dict__["_kept"].add(name, value)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if LOCAL.recorder is not None:
+            LOCAL.recorder.fail(f"stores the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
+        setattr(self.__dict__["_scoped"][0], name, value)
+        self.__dict__["_kept"].renew()
+
+    def __delattr__(self, name: str) -> None:
+        if LOCAL.recorder is not None:
+            LOCAL.recorder.fail(f"deletes the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
+        delattr(self.__dict__["_scoped"][0], name)
+        self.__dict__["_kept"].renew()
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_scoped"][0])

@@ -1,0 +1,1059 @@
+"""The user's function rebuilt over a scope: its globals and closure seen through us, read by read.
+
+In eager mode the scope puts thin namespaces in place of NumPy, SciPy, math and random and rebuilds the user's
+helper functions likewise. While capturing, a *witness* (the compiler) also decides what each value that
+is read becomes: an input, a guard, or the end of the capture.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import dis
+import functools
+import sys
+import threading
+import types
+import typing
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...runtime.registry import lookup
+from ...tracer.dispatch import has_tensor, unwrap
+from ...tracer.losses import caught, telling
+from ...tracer.modes import LOCAL
+from ...tracer.operand import Operand
+from ...tracer.site import LEFT_ALONE
+from ...tracer.survivors import note, note_appended, note_held, remembered
+from ...tracer.tensor import Tensor as tensor_class
+from ..compiler.frontend.global_stores import through_module
+from ..compiler.frontend.hooks import CALLED, GLOBALS, HOOKS, OPERATORS, SPECIAL, all_code, needs_of, renamed, rewritten
+from .array_makers import JOINERS, vectorized
+from .casting import CASTS, HIGHER, STORING, is_cache, past_cache, storing, takes_numbers, taking_numbers
+from .drop_in import Namespace
+from .namespaces import Kept, ScopedModule, makes_generators, op_of_the_user, polynomials, replacement, stacking
+
+__all__ = [
+    "ABSENT",
+    "Path",
+    "Scope",
+    "Witness",
+    "all_code",
+    "as_it_runs",
+    "is_partial",
+    "is_put_in",
+    "is_user_class",
+    "is_user_function",
+    "member",
+    "scope",
+    "watched",
+]
+
+_LIBRARIES = frozenset(["numpy", "scipy", "gradscribe", "optree", "gast", "astunparse", __name__.split(".")[0]])
+_FOLLOWED = f"{__name__.split('.')[0]}.learn.optim"  # whose state and lines are part of what is compiled
+IN_PLACE = "__gradscribe_in_place__"  # but for its methods that bear this mark
+_NAMESPACES = frozenset(
+    ["numpy", "scipy", "math", "random", "cmath", "statistics", "functools", "itertools", "builtins", "operator", "json",
+     "pickle", "marshal", "struct", "array", "ctypes", "decimal", "fractions", "collections", "csv", "heapq", "bisect", "logging"]
+)  # fmt: skip
+# Of others than the user, however installed: their code is left alone, and what it takes out of a Tensor raises.
+ABSENT = object()  # what stands nowhere
+
+
+class Path(tuple[Any, ...]):
+    """Where a value was read: ("global", dict, name), ("cell", cell, name), ("attribute", object, name), ("item", list, k),
+    ("library", module, name).
+
+    Of what stands there, also: ("id", path, ""), its identity; ("keys", container, ""); ("defined", definitions, ""),
+    whether a class is as it was; ("method", object, name), the function that a bound method has;
+    ("member", (class, after), name), found in the classes behind `after`; and ("absent", object, name), that it has no
+    such attribute. `words` is how the user's code says it, `self.w`.
+    """
+
+    parent: Path | None
+    words: str
+
+    def __new__(cls, parts: tuple[Any, ...], words: str = "", parent: Path | None = None) -> Path:
+        self = super().__new__(cls, parts)
+        self.parent = parts[1] if parts[0] == "id" else parent
+        self.words = words or (self.parent.words if self.parent is not None else str(parts[2]))
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name that the user's code uses, or one made from it: `w` for `self.w`, `layers_0` for `self.layers[0]`."""
+        name = str(self[2])
+        if self[0] != "item" or name.isidentifier():
+            return name
+        if self.words.isidentifier():
+            return self.words
+        return f"{'part' if self.parent is None else self.parent.name}_{name if name.isdecimal() else 'part'}"
+
+    def read(self) -> Any:
+        """The value that stands there now."""
+        kind, holder, name = self
+        if kind in ("attribute", "library"):
+            return getattr(holder, name)
+        if kind == "global":
+            return holder[name] if name in holder else vars(builtins)[name]
+        if kind == "cell":
+            return holder.cell_contents
+        if kind == "item":
+            return holder[name]
+        if kind == "id":
+            return holder.read()
+        if kind == "keys":
+            return tuple(holder) if isinstance(holder, (dict, set, frozenset)) else tuple(range(len(holder)))
+        if kind == "method":
+            return getattr(holder, name).__func__
+        if kind == "defined":
+            return holder.hold()
+        return member(holder[0], name, holder[1]) if kind == "member" else not hasattr(holder, name)
+
+    def __hash__(self) -> int:
+        return hash((self[0], id(self[1]), self[2]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Path) and self[0] == other[0] and self[1] is other[1] and self[2] == other[2]
+
+
+class Witness(Protocol):
+    """Who decides, while capturing, what a value read from outside becomes."""
+
+    codes: set[types.CodeType]  # the user's, and what became of it
+    failed: Any  # why the capture is over, if it is
+    contexts: set[types.CodeType]  # methods of Functions, which may store attributes of their `ctx`
+
+    def instance(self, value: Any) -> Any: ...
+    def owner(self, method: types.MethodType) -> Any: ...
+    def partial(self, value: functools.partial[Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]: ...
+    def see(self, value: Any, path: Path) -> Any: ...
+    def of_library(self, module: types.ModuleType, name: str, value: Any) -> None: ...
+    def enter(self, function: types.FunctionType) -> None: ...
+    def converted(self, function: types.FunctionType) -> tuple[types.CodeType, dict[str, types.CellType]]: ...
+
+
+def is_user_function(value: Any) -> bool:
+    """Whether a Python function is the user's: its module belongs neither to Python, NumPy, SciPy nor to us (but optimisers)."""
+    return type(value) is types.FunctionType and _is_user_module(value.__module__) and not hasattr(value, IN_PLACE)
+
+
+def is_partial(value: Any) -> bool:
+    """Whether a value is a partial, or a subclass's that is called as one: a loss of gs.nn."""
+    return isinstance(value, functools.partial) and type(value).__call__ is functools.partial.__call__
+
+
+def is_user_class(cls: type) -> bool:
+    """Whether a class is the user's, by the same measure."""
+    return _is_user_module(cls.__module__)
+
+
+def is_put_in(value: Any) -> bool:
+    """Whether what a library has under a name is none of its own: a function, a class or an object of a test's."""
+    if not callable(value):
+        return False
+    if is_partial(value) or is_user_function(getattr(value, "__func__", value)):
+        return True
+    name = (value if isinstance(value, type) else type(value)).__module__
+    return name.startswith("unittest.") or (_is_user_module(name) and not name.startswith("_cython"))
+
+
+def _is_user_module(name: str | None) -> bool:
+    top = (name or "").partition(".")[0]
+    if top in _LIBRARIES:
+        return (name or "").startswith(_FOLLOWED)
+    return top not in sys.stdlib_module_names or top == "__main__"
+
+
+def _hashable(function: Any) -> bool:
+    """Whether a function is no method of an object that has no hash, such as a list's."""
+    owner = getattr(function, "__self__", None)
+    return owner is None or isinstance(owner, types.ModuleType)
+
+
+def _is_of_ours(function: types.FunctionType) -> bool:
+    """Whether a function is code of ours, whatever module it says that it belongs to."""
+    return str(function.__globals__.get("__name__")).startswith(_HOUSE)
+
+
+_HOUSE = __name__.partition(".")[0] + "."
+
+
+def watched(value: Any) -> Any:
+    """The object behind a handle, which stands for it while capturing; ABSENT for all other values."""
+    (real,) = getattr(type(value), "__gradscribe_watched__", (ABSENT,))
+    return real
+
+
+def member(cls: type, name: str, after: type | None = None) -> Any:
+    """What a class or its bases have under a name, as it stands there; of the bases behind `after`, if given."""
+    classes = cls.__mro__ if after is None else cls.__mro__[cls.__mro__.index(after) + 1 :]
+    return next((vars(owner)[name] for owner in classes if name in vars(owner)), ABSENT)
+
+
+class _Globals(dict[str, Any]):
+    """A function's globals: always empty but for `__builtins__`, so that each read arrives at `__missing__`."""
+
+    def __init__(self, real: dict[str, Any], owner: Scope) -> None:
+        super().__init__()
+        self.real = real
+        self.owner = owner
+        space = dict(vars(builtins))
+        space["__import__"] = functools.partial(_import, self)
+        self["__builtins__"] = space
+
+    def __missing__(self, name: str) -> Any:
+        if name == GLOBALS:
+            return self.real
+        called = name.endswith(CALLED)
+        if called:
+            name = name.removesuffix(CALLED)
+        value = self.real[name] if name in self.real else vars(builtins)[name]
+        seen = self.owner.see(value, Path(("global", self.real, name)))
+        if called:
+            return self.owner.callee(seen)
+        if value is builtins.globals or value is builtins.__import__:
+            return self._all if value is builtins.globals else self["__builtins__"]["__import__"]
+        if value is builtins.eval or value is builtins.exec:
+            return functools.partial(_run_text, value, self.real)
+        return seen
+
+    def _all(self) -> dict[str, Any]:
+        """What `globals()` gives, into which the code may store."""
+        note(self.real)
+        return self.real
+
+
+def _import(
+    space: _Globals, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+) -> Any:
+    module: Any = builtins.__import__(name, space.real, locals, fromlist, level)
+    found = module.__name__ if isinstance(module, types.ModuleType) else name  # anything can stand in sys.modules
+    return space.owner.see(module, Path(("global", sys.modules, found)))
+
+
+def _run_text(run: Any, real: dict[str, Any], text: Any, globals: Any = None, locals: Any = None) -> Any:
+    """`eval` and `exec` of a user's function: over its own globals and what is local where they are called."""
+    if globals is None:
+        globals, locals = real, dict(sys._getframe(1).f_locals) if locals is None else locals
+    return run(text, globals, locals)
+
+
+_NEW = vars(object)["__new__"]
+_FUNCTIONS = (types.BuiltinFunctionType, types.FunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
+def _no_one(**options: Any) -> None:
+    """Nothing is told of a subclass that is there for one call."""
+
+
+_LEVELS = frozenset(["debug", "info", "warning", "error", "critical", "exception", "log"])
+
+
+def _logs(function: Any) -> bool:
+    """Whether a function, or a method of a logger, makes a record."""
+    return getattr(function, "__module__", None) == "logging" and function.__name__ in _LEVELS
+
+
+def _logged(log: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call of a function of logging, whose records keep what they are given: text is no loss."""
+    options = {k: _shown(v) for k, v in kwargs.items()}
+    options["stacklevel"] = options.get("stacklevel", 1) + 1  # the record bears the user's line
+    return log(*map(_shown, args), **options)
+
+
+def _shown(value: Any) -> Any:
+    """A value as text will show it."""
+    if isinstance(value, dict):
+        return {k: _shown(v) for k, v in value.items()}
+    return unwrap(value)
+
+
+class Scope:
+    """Rebuilds functions, each once, for eager mode or for one capture."""
+
+    def __init__(self, witness: Witness | None = None) -> None:
+        self.witness = witness
+        self._functions: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
+        self._globals: dict[int, _Globals] = {}
+        self._modules: dict[int, ScopedModule] = {}
+        self._known: dict[int, tuple[Any, ...]] = {}  # by identity: what a function was made from, and became
+        self._callees: dict[Any, Any] = {}  # what calls of functions and types of libraries run
+        self._libraries: tuple[Kept, ...] = ()  # what those of libraries remember
+
+    def see(self, value: Any, path: Path) -> Any:
+        """What code in the scope gets for a value read at `path`."""
+        if self.witness is not None:
+            return self.witness.see(value, path)
+        return self.stand_in(value, path)
+
+    def stand_in(self, value: Any, path: Path | None = None) -> Any:
+        """A namespace for a module, the rebuilt form of a user's function, ours for what does not dispatch."""
+        kind = type(value)
+        if kind is np.ndarray or kind is float or kind is int:
+            return value
+        if kind is types.MethodType and type(getattr(value.__func__, "__globals__", None)) is _Globals:
+            return value
+        if kind is types.ModuleType or isinstance(value, types.ModuleType):
+            return self.module(value)
+        if is_user_function(value):
+            return self.rebuild(value)
+        if (kind is types.MethodType and is_user_function(value.__func__)) or is_partial(value):
+            return self.rebuild(value)
+        if self.witness is None and kind in (types.MethodType, types.FunctionType) and _logs(value):
+            return functools.partial(_logged, value)
+        if kind is np.vectorize:
+            return vectorized(value, self.callee)
+        if is_cache(value):
+            return past_cache(value, self.rebuild(value.__wrapped__))
+        if kind is types.MethodType and is_cache(value.__func__):
+            inner = past_cache(value.__func__, self.rebuild(value.__func__.__wrapped__))
+            return types.MethodType(inner, value.__self__)
+        if self.witness is None and kind in _FUNCTIONS:
+            if _hashable(value) and value in HIGHER:
+                return HIGHER[value](value, self.callee)
+            if _hashable(value) and value in STORING:
+                return storing(value)
+            holder = getattr(value, "__self__", None)
+            if isinstance(holder, _CONTAINERS) and value.__name__ in _MUTATORS:
+                note(holder)
+                return value
+        if polynomials().follows(kind):
+            return polynomials().over(value)
+        if kind is types.FunctionType and "__wrapped__" in value.__dict__ and _is_of_ours(value):
+            return value  # it stands in for something already
+        found = replacement(value) if callable(value) or id(value) in JOINERS else None
+        return value if found is None else found
+
+    def module(self, module: types.ModuleType) -> types.ModuleType:
+        """The namespace of a module; libraries that need none stay as they are."""
+        if isinstance(module, ScopedModule):
+            return module
+        top = module.__name__.partition(".")[0]
+        library = top in _NAMESPACES or isinstance(module, Namespace)
+        if not library and (top in _LIBRARIES or top in sys.stdlib_module_names):
+            return module
+        made = self._modules.get(id(module))
+        if made is None:
+
+            def see(value: Any, name: str) -> Any:
+                if isinstance(value, type) and LOCAL.recorder is not None and makes_generators(value):
+                    LOCAL.recorder.fail(
+                        f"uses the class {module.__name__}.{name}; np.random.default_rng(seed) is known"
+                    )
+                if library and not isinstance(value, types.ModuleType) and not is_put_in(value):
+                    if self.witness is not None:
+                        self.witness.of_library(module, name, value)
+                    if self.witness is None and type(value) in _FUNCTIONS and (value in HIGHER or value in STORING):
+                        return self.stand_in(value)
+                    found = replacement(value) if callable(value) or id(value) in JOINERS else None
+                    return value if found is None else found
+                return self.see(value, Path(("attribute", module, name)))
+
+            made = self._modules[id(module)] = ScopedModule(module, see, keep=library, callee=self.callee)
+            self._libraries += (vars(made)["_kept"],) if library else ()
+        return made
+
+    def renew(self) -> None:
+        """Read libraries anew that something was put into since."""
+        for kept in self._libraries:
+            kept.renew()
+
+    def callee(self, value: Any) -> Any:
+        """What a call of `value` runs, which as an object stays itself: a cast, a function that calls others, a class."""
+        kind = type(value)
+        if kind is types.FunctionType and type(value.__globals__) is _Globals:
+            return value
+        if (kind in _FUNCTIONS and _hashable(value)) or isinstance(value, type):
+            found = CASTS.get(value)
+            if found is not None:
+                return found if self.witness is not None else functools.partial(_cast, value, found)
+            higher = HIGHER.get(value)
+            if higher is not None:
+                return higher(value, self.callee)
+        if takes_numbers(value):
+            return taking_numbers(value)
+        if self.witness is not None:
+            return value  # what it read was seen where it was read
+        if isinstance(value, type):
+            return self.maker(value)
+        return self.rebuild(value) if is_user_callable(value) else self.stand_in(value) if callable(value) else value
+
+    def maker(self, cls: type) -> Any:
+        """What makes an instance of a user's class: the class, where its `__init__` is no code that should be in scope."""
+        if type(cls) is not type or not is_user_class(cls) or is_left_alone(cls.__module__):
+            return cls
+        init: Any = member(cls, "__init__")
+        new: Any = getattr(member(cls, "__new__"), "__func__", None)
+        own, after = _is_special(cls, "__init__"), _is_special(cls, "__post_init__")
+        if not (own or after or is_user_function(new)) or (new is None and member(cls, "__new__") is not _NEW):
+            return cls
+
+        def make(*args: Any, **kwargs: Any) -> Any:
+            made: Any = object.__new__(cls) if new is None else self.rebuild(new)(cls, *args, **kwargs)
+            if own and isinstance(made, cls):
+                self.rebuild(init)(made, *args, **kwargs)
+            elif after and isinstance(made, cls):
+                self._initialised(made, init, args, kwargs)
+            elif isinstance(made, cls):
+                init(made, *args, **kwargs)
+            return made
+
+        return make
+
+    def _initialised(self, made: Any, init: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Run the `__init__` that a dataclass wrote, which calls `__post_init__` by itself: here, one that is in scope."""
+        cls = type(made)
+        space = {
+            "__slots__": (),
+            "__post_init__": self.rebuild(member(cls, "__post_init__")),
+            "__init_subclass__": _no_one,
+        }
+        made.__class__ = type.__new__(type, cls.__name__, (cls,), space)
+        try:
+            init(made, *args, **kwargs)
+        finally:
+            made.__class__ = cls
+
+    def rebuild(self, function: Any) -> Any:
+        """`function` over this scope: plain functions, methods, partials and callable objects of the user."""
+        known = self._known.get(id(function))
+        if known is not None:
+            ref, code, defaults, keywords, name, doc, own, stored, held = known
+            if (
+                ref() is function and function.__code__ is code and function.__defaults__ is defaults
+                and keywords is function.__kwdefaults__ is None and function.__name__ is name and function.__doc__ is doc
+            ):  # fmt: skip
+                self._note(stored, held)
+                return own
+        if type(function) is types.MethodType and is_user_function(function.__func__):
+            owner = function.__self__ if self.witness is None else self.witness.owner(function)
+            return types.MethodType(self.rebuild(function.__func__), owner)
+        if is_partial(function):
+            inner, args, keywords = function.func, function.args, function.keywords
+            if self.witness is not None:
+                inner, args, keywords = self.witness.partial(function)
+            return functools.partial(self.rebuild(inner), *args, **keywords)
+        if type(function) is not types.FunctionType:
+            if self.witness is not None and watched(handle := self.witness.instance(function)) is not ABSENT:
+                return handle  # its call is one of its special methods
+            call = getattr(type(function), "__call__", None)  # noqa: B004  # the function itself is wanted
+            if is_user_function(call):
+                return types.MethodType(self.rebuild(call), function)
+            return self.stand_in(function)
+        if isinstance(function.__globals__, _Globals) and function.__globals__.owner is self:
+            return function  # defined inside a function that runs in this scope
+        if not is_user_function(function):
+            return self.stand_in(function)
+        if lookup(function) is not None:
+            return op_of_the_user(function)
+        known = self._functions.get(function)
+        if known is not None and _alike(known[0], _made_of(function)):
+            self._note(*known[2:])
+            return known[1]
+        if self.witness is not None:
+            self.witness.enter(function)
+            if self.witness.failed is not None:  # from here on it runs as in eager mode
+                return _eager.rebuild(function)
+        return self._rebuild(function)
+
+    @staticmethod
+    def _note(stored: list[types.CellType], held: list[Any]) -> None:
+        """Remember what a function may store into: variables of enclosing functions, and anything where it has no source."""
+        for cell in stored:
+            note(cell)
+        for value in held:
+            note_held(value, unseen=True)
+
+    def _hooked(
+        self, function: types.FunctionType, real: dict[str, Any]
+    ) -> tuple[types.CodeType, dict[str, types.CellType], list[Any]]:
+        """The code that runs for a function, which asks for what it calls; in eager mode with the hooks, where it needs them.
+
+        And what it may store into unseen, where it has no source.
+        """
+        held: list[Any] = []
+        code = function.__code__
+        needs = needs_of(code)
+        cells: dict[str, types.CellType] = {}
+        values = {chain: _value_of(chain, real) for chain in needs.chains}
+        tree = needs.tree or any(not callable(values[c]) and values[c] is not ABSENT for c in needs.called)
+        tree = tree or any(
+            _prefix_has_code(chain, real) if len(chain) > 1 else _is_object(values[chain]) for chain in needs.chains
+        )
+        if self.witness is None and (tree or has_operators(real)) and not is_left_alone(function.__module__):
+            prefixes = {chain[:k] for chain in needs.chains for k in range(1, len(chain))}
+            modules = frozenset([p for p in prefixes if isinstance(_value_of(p, real), types.ModuleType)])
+            made = rewritten(code, modules, has_operators(real))
+            if made is not None:
+                code, cells = made, CELLS
+            else:  # without source nothing tells what it stores, and where
+                first = {chain[:1] for chain in needs.chains}
+                held = [_value_of(c, real) for c in first] + list(_contents_of(function.__closure__))
+        called = frozenset([c for c in needs.called if self._is_told_by_calls(c, values[c], real)])
+        if called:
+            code = renamed(code, called)
+            if self.witness is not None:
+                self.witness.codes.update(all_code(code))
+        return code, cells, held
+
+    def _is_told_by_calls(self, chain: tuple[str, ...], value: Any, real: dict[str, Any]) -> bool:
+        """Whether what a call of a name runs is another thing than what its name stands for."""
+        higher = self.witness is not None and type(value) is types.BuiltinFunctionType and value in HIGHER
+        if not (isinstance(value, type) or takes_numbers(value) or higher or is_user_callable(value)) or value is super:
+            return False
+        holders = [_value_of(chain[:k], real) for k in range(1, len(chain))]
+        return all(isinstance(h, types.ModuleType) and isinstance(self.module(h), ScopedModule) for h in holders)
+
+    def _rebuild(self, function: types.FunctionType) -> Any:
+        code, operators = function.__code__, dict[str, types.CellType]()
+        special = _special_opcodes(code)
+        if "LOAD_BUILD_CLASS" in special and self.witness is not None:
+            return function  # the body of a class reads globals past `__missing__`
+        real = function.__globals__
+        if isinstance(real, _Globals):
+            real = real.real
+        if self.witness is not None and "STORE_GLOBAL" not in special:
+            code, operators = self.witness.converted(function)
+        held: list[Any] = []
+        if code is function.__code__:
+            code, operators, held = self._hooked(function, real)
+        if "STORE_GLOBAL" in special and not operators:
+            through = through_module(function)
+            if through is None:  # no source: it runs over its own globals
+                return function
+            code = through
+        space = self._globals.get(id(real))
+        if space is None:
+            space = self._globals[id(real)] = _Globals(real, self)
+        fresh = "LOAD_BUILD_CLASS" in special
+        if fresh:  # a dict of what the code can name, for this call
+            space = _Globals(real, self)
+            space.update({n: space[n] for n in {n for c in all_code(code) for n in c.co_names} if n in real})
+            space["__name__"] = real.get("__name__")
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        cells |= operators
+        given = function.__defaults__ or ()
+        names = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
+        being_built = _being_built.of
+        waiting = being_built[function] = []
+        try:
+            seen = [operators.get(name) or self._cell(cells[name], name) for name in code.co_freevars]
+        finally:
+            del being_built[function]
+        fresh = fresh or any(new is not cells[name] for new, name in zip(seen, code.co_freevars, strict=True))
+        defaults = tuple([self._default(given, k, name) for k, name in enumerate(names)]) or function.__defaults__
+        own = types.FunctionType(code, space, function.__name__, defaults, tuple(seen) if seen else None)
+        for cell in waiting:  # a function that reads itself, also by way of another, reads its rebuilt self
+            cell.cell_contents = own
+        keywords = function.__kwdefaults__
+        own.__kwdefaults__ = keywords and {k: self._default(keywords, k, k) for k in keywords}
+        own.__qualname__, own.__annotations__ = function.__qualname__, function.__annotations__
+        own.__module__ = function.__module__
+        own.__doc__ = function.__doc__
+        own.__dict__ = function.__dict__  # shared, so that attributes of the function stay one
+        stored = [cells[n] for n in _stores_outside(function.__code__) if n in cells]
+        held = [value for value in held if value is not ABSENT]
+        self._note(stored, held)
+        if not fresh or self.witness is not None:  # what stands in a cell may change from call to call
+            self._functions[function] = (_made_of(function), own, stored, held)
+            if self.witness is None:
+                identity, known = id(function), self._known
+                ref = weakref.ref(function, lambda _: known.pop(identity, None))
+                made = (
+                    function.__code__,
+                    function.__defaults__,
+                    function.__kwdefaults__,
+                    function.__name__,
+                    function.__doc__,
+                )
+                known[identity] = (ref, *made, own, stored, held)
+        return own
+
+    def _default(self, place: Any, k: Any, name: str) -> Any:
+        return self.see(place[k], Path(("item", place, k), words=name))
+
+    def _cell(self, cell: types.CellType, name: str) -> types.CellType:
+        try:
+            value = cell.cell_contents
+        except ValueError:  # not bound yet
+            return cell
+        if type(value) is types.FunctionType and value in _being_built.of:
+            later = types.CellType(value)
+            _being_built.of[value].append(later)
+            return later
+        new = self.see(value, Path(("cell", cell, name)))
+        return cell if new is value else types.CellType(new)
+
+
+def _made_of(function: types.FunctionType) -> tuple[Any, ...]:
+    """What a rebuilt function was made from, and is made anew when it changes."""
+    named = (function.__code__, function.__defaults__, function.__name__, function.__doc__)
+    return (*named, *(function.__kwdefaults__ or {}).items())
+
+
+def _alike(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
+    if len(before) != len(now) or any(a is not b for a, b in zip(before[:4], now[:4], strict=True)):
+        return False
+    return all(a[0] == b[0] and a[1] is b[1] for a, b in zip(before[4:], now[4:], strict=True))
+
+
+class _BeingBuilt(threading.local):
+    """The functions whose rebuilding has begun in this thread, each with the cells that wait for it."""
+
+    def __init__(self) -> None:
+        self.of: dict[Any, list[types.CellType]] = {}
+
+
+_being_built = _BeingBuilt()
+
+
+@functools.lru_cache(maxsize=4096)
+def _special_opcodes(code: types.CodeType) -> frozenset[str]:
+    """Which of the instructions that need care stand in a function: it stores globals, or defines a class."""
+    names = {i.opname for c in all_code(code) for i in dis.get_instructions(c)}
+    names = {"STORE_GLOBAL" if n == "DELETE_GLOBAL" else n for n in names}
+    return frozenset(names & {"STORE_GLOBAL", "LOAD_BUILD_CLASS"})
+
+
+@functools.lru_cache(maxsize=4096)
+def _stores_outside(code: types.CodeType) -> tuple[str, ...]:
+    """The variables of enclosing functions that code assigns to."""
+    stored = {i.argval for c in all_code(code) for i in dis.get_instructions(c) if i.opname == "STORE_DEREF"}
+    return tuple([n for n in code.co_freevars if n in stored])
+
+
+def is_left_alone(name: str | None) -> bool:
+    """Whether the code of a module is a library's that no hooks should be put into."""
+    return (name or "").partition(".")[0] in LEFT_ALONE
+
+
+def is_user_callable(value: Any) -> bool:
+    """Whether a value is called by code of the user's: a method, or an object of a class with `__call__`."""
+    if type(value) is types.MethodType:
+        return is_user_function(value.__func__) and not is_left_alone(value.__func__.__module__)
+    call = getattr(type(value), "__call__", None)  # noqa: B004  # the function itself is wanted
+    return is_user_function(call) and not is_left_alone(call.__module__)
+
+
+def _value_of(chain: tuple[str, ...], real: dict[str, Any]) -> Any:
+    """What a chain of names stands for now, as far as it leads through modules."""
+    value = real[chain[0]] if chain[0] in real else vars(builtins).get(chain[0], ABSENT)
+    for name in chain[1:]:
+        if not isinstance(value, types.ModuleType):
+            return ABSENT
+        value = getattr(value, name, ABSENT)
+    return value
+
+
+def _contents_of(closure: tuple[types.CellType, ...] | None) -> Iterator[Any]:
+    """What stands in the variables of a closure, as far as they are bound."""
+    for cell in closure or ():
+        with contextlib.suppress(ValueError):
+            yield cell.cell_contents
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, type) and value in _CONTAINERS
+
+
+def _prefix_has_code(chain: tuple[str, ...], real: dict[str, Any]) -> bool:
+    """Whether attributes are read of an object, behind the names of modules, that may be code of the user's."""
+    for k in range(1, len(chain)):
+        value = _value_of(chain[:k], real)
+        if not isinstance(value, types.ModuleType):
+            return value is not ABSENT and (_has_code(value) or isinstance(value, np.ufunc) or _is_container(value))
+    return False
+
+
+def _is_object(value: Any) -> bool:
+    """Whether a value is an object of a class of the user's, whose operators may be code of theirs; or such a class."""
+    if isinstance(value, type):
+        return is_user_class(value) and is_user_callable(getattr(value, "__class_getitem__", None))
+    return is_user_class(type(value))
+
+
+_WITHOUT_CODE = (
+    types.ModuleType, types.BuiltinFunctionType, types.FunctionType, np.ufunc, np.ndarray, np.generic, np.dtype, str, bytes, int,
+    float, complex, type(None), tensor_class,
+)  # fmt: skip
+
+
+def _has_code(value: Any) -> bool:
+    """Whether attributes of a value may be code of the user's, or what it computes, or store."""
+    if isinstance(value, type):
+        return is_user_class(value)
+    return not isinstance(value, _WITHOUT_CODE)
+
+
+_eager = Scope()
+
+
+def _method_in_scope(holder: Any, name: str, takes_ctx: bool) -> Any:
+    """A method of a custom Function (`holder` is its class) as it runs in the scope that holds now."""
+    method = getattr(holder, name)
+    now = scope()
+    if takes_ctx and now.witness is not None and isinstance(method, types.FunctionType):
+        now.witness.contexts.add(method.__code__)
+    return now.see(method, Path(("attribute", holder, name)))
+
+
+setattr(type(LOCAL), "method_in_scope", staticmethod(_method_in_scope))  # noqa: B010
+
+
+def scope() -> Scope:
+    """The scope that holds now: the capture's, or the eager one."""
+    captured: Scope | None = getattr(LOCAL.recorder, "scope", None)
+    if captured is not None:
+        return captured
+    if LOCAL.depth <= 1:  # within a transform of a transform it is what it was
+        _eager.renew()
+    return _eager
+
+
+def as_it_runs(function: Any) -> Any:
+    """A function of the user's that code of ours calls: inside a transform, rebuilt over the scope that holds now."""
+    return scope().rebuild(function) if LOCAL.depth else function
+
+
+_with_operators: dict[type, bool] = {}
+_modules_with_operators: dict[
+    int, tuple[int, bool]
+] = {}  # by the identity of its globals: how many there were, and whether
+
+
+def has_operators(space: dict[str, Any]) -> bool:
+    """Whether a module knows a class of the user's with special methods of its own, which operators run."""
+    known = _modules_with_operators.get(id(space))
+    if known is None or known[0] != len(space):
+        found = any(_defines_operators(v) for v in list(space.values()) if isinstance(v, type))
+        known = _modules_with_operators[id(space)] = len(space), found
+    return known[1]
+
+
+def _defines_operators(cls: type) -> bool:
+    if cls not in _with_operators:
+        _with_operators[cls] = (
+            is_user_class(cls) and not is_left_alone(cls.__module__) and any(_is_special(cls, name) for name in SPECIAL)
+        )
+    return _with_operators[cls]
+
+
+def _is_special(cls: type, name: str) -> bool:
+    """Whether a class has a special method that the user wrote (and not a dataclass)."""
+    found = member(cls, name)
+    return is_user_function(found) and found.__code__.co_filename != "<string>"
+
+
+_CASTING = {float: "__float__", complex: "__complex__"}
+
+
+def _cast(cls: Any, cast: Any, *args: Any, **options: Any) -> Any:
+    """A cast, of an object of the user's by its own method, which is in scope."""
+    if len(args) == 1 and not options and type(args[0]) not in _AS_THEY_ARE:
+        method = _special(args[0], _CASTING.get(cls, "__float__"))
+        if method is not None:
+            return cast(method())
+    return cast(*args, **options)
+
+
+# --- the hooks of rewritten code ------------------------------------------------------------------------------------------
+
+_AS_THEY_ARE = frozenset([float, int, bool, complex, str, bytes, type(None), np.ndarray, np.float64, list, dict, tuple, set,
+                          tensor_class, slice, range])  # fmt: skip
+_COMPUTED: dict[tuple[type, str], tuple[Any, Any]] = {}  # what a class has there; how it is read, None: as Python does
+_UNKNOWN = (object(), None)
+_MUTATORS = frozenset(
+    ["append", "extend", "insert", "appendleft", "extendleft", "add", "update", "setdefault", "__setitem__", "push", "put",
+     "put_nowait"]
+)  # fmt: skip
+_CONTAINERS = (list, dict, set, deque)
+
+
+def _read(obj: Any, name: str) -> Any:
+    """`obj.name`, the user's code that computes it in scope."""
+    cls = type(obj)
+    if cls is tensor_class:
+        return type(obj._value) if name == "__class__" else getattr(obj, name)
+    if name in _MUTATORS and isinstance(obj, _CONTAINERS):
+        note(obj)
+    found, compute = _COMPUTED.get((cls, name), _UNKNOWN)
+    if (cls.__dict__.get(name) if compute is None else member(cls, name)) is not found:
+        compute = _computed(cls, name)
+        _COMPUTED[cls, name] = cls.__dict__.get(name) if compute is None else member(cls, name), compute
+    value = getattr(obj, name) if compute is None else compute(obj)
+    return value if type(value) in _AS_THEY_ARE else _eager.stand_in(value)
+
+
+def _computed(cls: type, name: str) -> Any:
+    """How an attribute that code of the user's computes is read: a property, a descriptor, `__getattr__`."""
+    if not is_user_class(cls) or is_left_alone(cls.__module__) or issubclass(cls, types.ModuleType):
+        return None
+    custom = member(cls, "__getattribute__")
+    if is_user_function(custom):
+        return lambda obj: _eager.rebuild(custom)(obj, name)
+    found = member(cls, name)
+    if isinstance(found, property) and is_user_function(found.fget):
+        return lambda obj: _eager.rebuild(found.fget)(obj)
+    if isinstance(found, functools.cached_property) and is_user_function(found.func):
+        return functools.partial(_cached, found, name)
+    get = member(type(found), "__get__") if found is not ABSENT else ABSENT
+    if is_user_function(get):
+        return lambda obj: _eager.rebuild(get)(found, obj, type(obj))
+    absent = member(cls, "__getattr__")
+    if found is ABSENT and is_user_function(absent):
+        return functools.partial(_absent, absent, name)
+    return None
+
+
+def _cached(found: Any, name: str, obj: Any) -> Any:
+    """A cached property: of a traced value it caches nothing."""
+    if name in obj.__dict__:
+        return obj.__dict__[name]
+    value = _eager.rebuild(found.func)(obj)
+    if not has_tensor(value):
+        obj.__dict__[name] = value
+    return value
+
+
+def _absent(function: Any, name: str, obj: Any) -> Any:
+    """An attribute that only `__getattr__` may know."""
+    try:
+        return object.__getattribute__(obj, name)
+    except AttributeError:
+        return _eager.rebuild(function)(obj, name)
+
+
+def _method(obj: Any, name: str) -> Any:
+    """What a call of `obj.name` runs."""
+    cls = type(obj)
+    if cls is tensor_class:
+        return getattr(obj, name)
+    if cls is np.ufunc:
+        return stacking(getattr(obj, name))
+    if name == "sort" and isinstance(obj, list):
+        return HIGHER[sorted](obj.sort, _eager.callee)
+    if name in _MUTATORS:
+        if isinstance(obj, type) and issubclass(obj, _CONTAINERS):
+            return functools.partial(_stored_by_class, _call(getattr(obj, name)))
+        if cls is super and isinstance(obj.__self__, _CONTAINERS):
+            note(obj.__self__)
+        elif isinstance(obj, _CONTAINERS):
+            return _storing(obj, name)
+        elif not is_user_class(cls):
+            note_held(obj)
+    if cls is dict and name in ("get", "pop"):
+        return functools.partial(_looked_up, obj, name)
+    return _call(_read(obj, name))
+
+
+def _storing(holder: Any, name: str) -> Any:
+    """A method that stores into a container which the code may not have made."""
+    if name == "append" and type(holder) is list:
+        note_appended(holder, len(holder))
+    else:
+        note(holder)
+    return getattr(holder, name)
+
+
+def _stored_by_class(method: Any, holder: Any, *args: Any) -> Any:
+    """`list.append(holder, value)`, and its like."""
+    note(holder)
+    return method(holder, *args)
+
+
+def _looked_up(holder: dict[Any, Any], name: str, *args: Any) -> Any:
+    found = getattr(holder, name)(*args)
+    return remembered(holder, args[0], found) if args and isinstance(args[0], Operand) else found
+
+
+def _item(obj: Any, key: Any) -> Any:
+    """`obj[key]`, the user's code that computes it in scope."""
+    cls = type(obj)
+    if cls is tensor_class or cls is np.ndarray:
+        return obj[key]
+    if cls is list or cls is tuple:
+        value = obj[key]
+    elif isinstance(obj, dict) and isinstance(key, Operand) and key in obj:
+        value = remembered(obj, key, obj[key])
+    elif isinstance(obj, type):
+        get, generic = getattr(obj, "__class_getitem__", None), typing.cast(Any, obj)
+        value = _eager.rebuild(get)(key) if is_user_callable(get) else generic[key]
+    elif (method := _special(obj, "__getitem__")) is not None or (
+        isinstance(obj, dict) and (method := _special(obj, "__missing__")) is not None and key not in obj
+    ):
+        value = method(key)
+    else:
+        value = obj[key]
+    return value if type(value) in _AS_THEY_ARE else _eager.stand_in(value)
+
+
+def _put(holder: Any, key: Any = ABSENT) -> Any:
+    """`holder`, of which an item or attribute is about to be stored."""
+    cls = type(holder)
+    if cls is tensor_class or (cls is np.ndarray and holder.dtype != object):
+        return holder
+    kept = vars(holder)["_scoped"][0] if cls is ScopedModule else holder
+    if key is ABSENT or cls is np.ndarray:
+        note(kept)
+    else:
+        note(kept, key)
+    if cls is not list and cls is not dict and _stores_by_code(cls, key):
+        return _Storing(holder)
+    return holder
+
+
+def _stores_by_code(cls: type, key: Any) -> bool:
+    """Whether code of the user's stores an attribute or an item of a class."""
+    if not is_user_class(cls) or is_left_alone(cls.__module__):
+        return False
+    found = member(cls, key) if type(key) is str else ABSENT
+    if isinstance(found, property):
+        return is_user_function(found.fset)
+    return any(_is_special(cls, name) for name in ("__setattr__", "__setitem__")) or (
+        found is not ABSENT and is_user_function(member(type(found), "__set__"))
+    )
+
+
+class _Storing:
+    """What an attribute or an item is stored into, where code of the user's does it: in scope."""
+
+    __slots__ = ("_holder",)
+
+    def __init__(self, holder: Any) -> None:
+        object.__setattr__(self, "_holder", holder)
+
+    def __getattribute__(self, name: str) -> Any:
+        return _read(object.__getattribute__(self, "_holder"), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        holder = object.__getattribute__(self, "_holder")
+        found = member(type(holder), name)
+        store = member(type(found), "__set__") if found is not ABSENT else ABSENT
+        if isinstance(found, property) and is_user_function(found.fset):
+            _eager.rebuild(found.fset)(holder, value)
+        elif (method := _special(holder, "__setattr__")) is not None:
+            method(name, value)
+        elif is_user_function(store):
+            _eager.rebuild(store)(found, holder, value)
+        else:
+            setattr(holder, name, value)
+
+    def __getitem__(self, key: Any) -> Any:
+        return _item(object.__getattribute__(self, "_holder"), key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        holder = object.__getattribute__(self, "_holder")
+        method = _special(holder, "__setitem__")
+        if method is None:
+            holder[key] = value
+        else:
+            method(key, value)
+
+
+def _call(value: Any) -> Any:
+    """What a call of a value runs."""
+    kind = type(value)
+    if kind is types.FunctionType:
+        return value if type(value.__globals__) is _Globals else _eager.callee(value)
+    if kind is types.MethodType:
+        function = value.__func__
+        return value if type(getattr(function, "__globals__", None)) is _Globals else _eager.callee(value)
+    known = _eager._callees
+    if (kind is types.BuiltinFunctionType and type(value.__self__) is types.ModuleType) or kind in (np.ufunc, type):
+        found = known.get(value)
+        if found is None:
+            found = _eager.callee(value)
+            if kind is not type or not is_user_class(value):
+                known[value] = found
+        return found
+    return _eager.callee(value)
+
+
+def _special(obj: Any, name: str) -> Any:
+    """A special method of an object as the scope runs it; None where no code of the user's stands behind it."""
+    cls = type(obj)
+    if not is_user_class(cls) or is_left_alone(cls.__module__) or not _is_special(cls, name):
+        return None
+    return types.MethodType(_eager.rebuild(member(cls, name)), obj)
+
+
+def _operator(sign: str, *operands: Any) -> Any:
+    """An operator, whose special methods are in scope."""
+    plain, name, reflected = OPERATORS[sign]
+    if sign == "Mod" and isinstance(operands[0], (str, bytes)):
+        return operands[0] % unwrap(operands[1])  # text is no loss
+    if all(map(_AS_THEY_ARE.__contains__, map(type, operands))):
+        return plain(*operands)
+    if reflected == "__contains__":
+        asked = _special(operands[1], reflected)
+        return plain(*operands) if asked is None else bool(asked(operands[0])) is (sign == "In")
+    method = _special(operands[0], name)
+    if len(operands) == 1:
+        return plain(*operands) if method is None else method()
+    x, y = operands
+    other = _special(y, reflected)
+    tried: list[Any] = (
+        [(method, y)] if type(x) is type(y) and not sign.endswith(("t", "q", "E")) else [(method, y), (other, x)]
+    )
+    if type(x) is not type(y) and issubclass(type(y), type(x)):
+        tried.reverse()
+    for special, operand in tried:
+        if special is not None and (found := special(operand)) is not NotImplemented:
+            return found
+    return plain(x, y)
+
+
+def _iterate(obj: Any) -> Any:
+    """What a loop runs over, whose `__iter__` and `__next__` are in scope."""
+    if type(obj) in _AS_THEY_ARE:
+        return obj
+    begin = _special(obj, "__iter__")
+    found = obj if begin is None else begin()
+    step = _special(found, "__next__")
+    return found if step is None else _steps(step)
+
+
+def _steps(step: Any) -> Any:
+    while True:
+        try:
+            item = step()
+        except StopIteration:
+            return
+        yield item
+
+
+class _Entered:
+    """A context manager of the user's, whose methods are in scope."""
+
+    def __init__(self, manager: Any) -> None:
+        self.enter, self.exit = _special(manager, "__enter__"), _special(manager, "__exit__") or manager.__exit__
+
+    def __enter__(self) -> Any:
+        return self.enter()
+
+    def __exit__(self, *error: Any) -> Any:
+        return self.exit(*error)
+
+
+def _enter(manager: Any) -> Any:
+    """What a `with` enters."""
+    manager = telling(manager)
+    return manager if _special(manager, "__enter__") is None else _Entered(manager)
+
+
+def _grow(holder: Any, value: Any) -> Any:
+    """What is added in place to `holder`, which the code may not have made."""
+    if isinstance(holder, _CONTAINERS):
+        note(holder)
+    return value
+
+
+_HOOKS = (_read, _method, _call, _item, _put, _grow, _operator, _iterate, _enter, caught)
+CELLS = {
+    n: types.CellType(hook) for n, hook in zip(HOOKS, _HOOKS, strict=True)
+}  # what stands in rewritten code's free variables
