@@ -25,10 +25,10 @@ from .runtime import (
 )
 from .runtime.aliases import Alias
 from .tracer import Tensor, enable_grad, is_grad_enabled, no_grad, tensor
-from .tracer.exchange import from_dlpack
-from .tracer.modes import inference_mode, is_inference_mode_enabled, set_grad_enabled
-from .tracer.singular import singular
-from .tracer.torch_methods import FUNCTIONS, OTHER_FUNCTIONS
+from .tracer.core.singular import singular
+from .tracer.modes.thread_state import inference_mode, is_inference_mode_enabled, set_grad_enabled
+from .tracer.protocols.exchange import from_dlpack
+from .tracer.tensors.torch_methods import FUNCTIONS, OTHER_FUNCTIONS
 from .transforms.transform import bind
 from .transforms.user_code.finder import WHOLE_MODULES, DropIn
 
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from .runtime.user_ops import op, rule
     from .tracer import autograd
     from .tracer.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
-    from .tracer.autograd.stochastic import bernoulli, multinomial
-    from .tracer.checkpoint import checkpoint, set_checkpoint_early_stop
-    from .tracer.constructors import (
+    from .tracer.autograd.legacy.stochastic import bernoulli, multinomial
+    from .tracer.core.checkpoint import checkpoint, set_checkpoint_early_stop
+    from .tracer.random.generator import manual_seed
+    from .tracer.tensors.constructors import (
         arange,
         as_tensor,
         empty,
@@ -54,8 +55,7 @@ if TYPE_CHECKING:
         zeros,
         zeros_like,
     )
-    from .tracer.generator import manual_seed
-    from .tracer.samplers import normal, rand, rand_like, randint, randn, randn_like, randperm
+    from .tracer.tensors.samplers import normal, rand, rand_like, randint, randn, randn_like, randperm
     from .transforms.checks import testing
     from .transforms.checks.check_grads import check_grads
     from .transforms.checks.check_rule import check_rule
@@ -97,7 +97,12 @@ __all__ = [
 _PLACES = {"autograd": "tracer.autograd", "utils": "compat.utils"}
 _PLACES |= {name: f"learn.{name}" for name in ("functional", "nn", "optim")}
 sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.{place}") for name, place in _PLACES.items()]
-_PYTORCHS = {"nn.functional": "learn.functional", "utils.checkpoint": "tracer.checkpoint"}  # PyTorch's places of them
+_PYTORCHS = {  # PyTorch's places of them
+    "nn.functional": "learn.functional",
+    "utils.checkpoint": "tracer.core.checkpoint",
+    "autograd.variable": "tracer.autograd.legacy.variable",
+    "autograd.stochastic": "tracer.autograd.legacy.stochastic",
+}
 sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.{place}") for name, place in _PYTORCHS.items()]
 sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "scipy")]
 
@@ -105,13 +110,13 @@ sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "s
 _PLACES_OF = {
     "runtime.user_ops": "op rule",
     "tracer.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
-    "tracer.autograd.stochastic": "bernoulli multinomial",
-    "tracer.checkpoint": "checkpoint set_checkpoint_early_stop",
-    "tracer.constructors": (
+    "tracer.autograd.legacy.stochastic": "bernoulli multinomial",
+    "tracer.core.checkpoint": "checkpoint set_checkpoint_early_stop",
+    "tracer.tensors.constructors": (
         "arange as_tensor empty empty_like eye from_numpy full full_like linspace logspace ones ones_like zeros zeros_like"
     ),
-    "tracer.generator": "default_generator manual_seed",
-    "tracer.samplers": "normal rand rand_like randint randn randn_like randperm",
+    "tracer.random.generator": "default_generator manual_seed",
+    "tracer.tensors.samplers": "normal rand rand_like randint randn randn_like randperm",
     "transforms.checks.check_grads": "check_grads",
     "transforms.checks.check_rule": "check_rule",
     "transforms.checks.compare": "compare",
@@ -151,7 +156,7 @@ bind(compile=_late("transforms.compiler.compile", "compile"), compare=_late("tra
 bind(source=_late("transforms.compiler.source", "source"), graph=_late("transforms.compiler.source", "graph"))
 WHOLE_MODULES["scipy.integrate", "odeint"] = _late("transforms.derivatives.odeint", "odeint")
 _FUNCTIONS = tuple((FUNCTIONS + OTHER_FUNCTIONS).split())  # not in __all__, since some are named as Python's own
-_LATER |= dict.fromkeys(_FUNCTIONS, "tracer.torch_functions")
+_LATER |= dict.fromkeys(_FUNCTIONS, "tracer.tensors.torch_functions")
 _MODULES = frozenset(["compat", "numpy", "scipy", "testing", *_PLACES])
 _LATER |= {"compat": "compat", "numpy": "numpy", "scipy": "scipy", **_PLACES}
 

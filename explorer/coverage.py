@@ -13,11 +13,11 @@ import numpy as np
 
 from ..runtime.ops import Op
 from ..runtime.registry import composition, lookup, ops
-from ..tracer import writers
-from ..tracer.interop import answered
-from ..tracer.losses import WATCHING
-from ..tracer.operand import wrap
-from ..tracer.tensor import Tensor
+from ..tracer.core.losses import WATCHING
+from ..tracer.core.tensor_base import wrap
+from ..tracer.memory import writers
+from ..tracer.protocols.interop import answered
+from ..tracer.tensors.tensor import Tensor
 from ..transforms.user_code.namespaces import replacement
 from .coverage_reasons import ABOUT, PASSING, REASONS
 

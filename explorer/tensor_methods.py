@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..tracer import Tensor
-from ..tracer import torch_methods as table
+from ..tracer.tensors import torch_methods as table
 
 __all__ = ["Row", "markdown", "rows", "text"]
 

@@ -1,22 +1,13 @@
 """The eager engine: Tensor, the dynamic graph behind it, and the walk backward."""
 
-from . import inplace, methods, older, survivors  # which give Tensor its methods, and end transforms
-from .graph import AccumulateGrad, Node
-from .hooks import RemovableHandle
-from .modes import enable_grad, is_grad_enabled, no_grad
-from .tensor import Tensor, tensor
+from .core.graph import AccumulateGrad, Node
+from .core.hooks import RemovableHandle
+from .memory import masked, survivors  # `out=` of operations, and the end of transforms
+from .modes.thread_state import enable_grad, is_grad_enabled, no_grad
+from .tensors import inplace, legacy, methods  # which give Tensor its methods
+from .tensors.tensor import Tensor, tensor
 
 __all__ = [
-    "AccumulateGrad",
-    "Node",
-    "RemovableHandle",
-    "Tensor",
-    "enable_grad",
-    "inplace",
-    "is_grad_enabled",
-    "methods",
-    "no_grad",
-    "older",
-    "survivors",
-    "tensor",
+    "AccumulateGrad", "Node", "RemovableHandle", "Tensor", "enable_grad", "inplace", "is_grad_enabled", "legacy", "masked",
+    "methods", "no_grad", "survivors", "tensor",
 ]  # fmt: skip

@@ -9,14 +9,14 @@ import numpy as np
 
 from ..runtime.errors import DtypeError
 from ..runtime.registry import require
-from ..tracer.cotangents import outward
-from ..tracer.custom import CustomNode
-from ..tracer.dispatch import apply
-from ..tracer.graph import AccumulateGrad, Node, next_sequence
-from ..tracer.modes import LOCAL, Era
-from ..tracer.operand import Operand, alias, levels_of, wrap
-from ..tracer.randomness import read_by
-from ..tracer.run import reached_from
+from ..tracer.core.cotangents import outward
+from ..tracer.core.custom import CustomNode
+from ..tracer.core.dispatch import apply
+from ..tracer.core.graph import AccumulateGrad, Node, next_sequence
+from ..tracer.core.run import reached_from
+from ..tracer.core.tensor_base import Operand, alias, levels_of, wrap
+from ..tracer.modes.thread_state import LOCAL, Era
+from ..tracer.random.randomness import read_by
 from .trees import flatten, paths, unflatten
 
 __all__ = ["Arguments", "Finisher", "is_given", "owner_of"]
@@ -187,7 +187,7 @@ def is_given(tensor: Any) -> bool:
 
 def spread(leaf: Any) -> Any:
     """What is differentiated under vmap: a variable of its own for each example."""
-    from ..tracer import batched  # loaded already, where vmap is used
+    from ..tracer.tensors import batched  # loaded already, where vmap is used
 
     return batched.spread(leaf, LOCAL.levels)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..runtime.ir.graph import Graph
-from ..tracer.site import prune
+from ..tracer.core.site import prune
 
 __all__ = ["Transform", "bind"]
 

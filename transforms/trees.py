@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tracer.modes import LOCAL
-from ..tracer.operand import Operand
+from ..tracer.core.tensor_base import Operand
+from ..tracer.modes.thread_state import LOCAL
 from .user_code.scope import ABSENT, watched
 
 __all__ = ["flatten", "flatten_row", "paths", "unflatten"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from ...tracer.operand import Operand
+from ...tracer.core.tensor_base import Operand
 from ...transforms.user_code.namespaces import type_of
 
 __all__ = ["dict", "isinstance", "list", "tuple", "type"]

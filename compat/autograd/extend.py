@@ -11,11 +11,11 @@ import numpy as np
 from ...runtime.errors import NoRuleError
 from ...runtime.ops import Op
 from ...runtime.user_ops import called_by_name
-from ...tracer.batched import Level
-from ...tracer.levels import under
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand as Box
-from ...tracer.operand import levels_of, wrap
+from ...tracer.core.levels import under
+from ...tracer.core.tensor_base import Operand as Box
+from ...tracer.core.tensor_base import levels_of, wrap
+from ...tracer.modes.thread_state import LOCAL
+from ...tracer.tensors.batched import Level
 from ...transforms.derivatives.custom_jvp import CustomJvp
 from ...transforms.derivatives.custom_vjp import CustomVjp
 from ...transforms.trees import flatten, unflatten

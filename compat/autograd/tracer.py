@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tracer.exits import leave
-from ...tracer.operand import Operand as Box
+from ...tracer.core.exits import leave
+from ...tracer.core.tensor_base import Operand as Box
 from .extend import notrace_primitive, primitive
 
 __all__ = ["Box", "getval", "isbox", "notrace_primitive", "primitive"]

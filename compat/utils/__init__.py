@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ...tracer import checkpoint
+from ...tracer.core import checkpoint
 
 __all__ = ["checkpoint"]

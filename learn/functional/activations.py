@@ -12,7 +12,7 @@ from ...runtime.rules.activations import elu as _elu
 from ...runtime.rules.activations import relu as _relu
 from ...runtime.rules.activations import softplus as _softplus
 from ...runtime.rules.elementwise import sigmoid as _sigmoid
-from ...tracer.generator import generator as generator_of
+from ...tracer.random.generator import generator as generator_of
 from .shared import arrays, axis_of, written
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import ShapeError
-from ...tracer.generator import generator as generator_of
+from ...tracer.random.generator import generator as generator_of
 from .shared import arrays, written
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]

@@ -10,11 +10,11 @@ import numpy as np
 from ...runtime.errors import ShapeError
 from ...runtime.registry import require
 from ...runtime.rules.support import literal
-from ...tracer.count import axis_among
-from ...tracer.dispatch import apply
-from ...tracer.graph import Node
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand
+from ...tracer.core.count import axis_among
+from ...tracer.core.dispatch import apply
+from ...tracer.core.graph import Node
+from ...tracer.core.tensor_base import Operand
+from ...tracer.modes.thread_state import LOCAL
 
 
 def arrays(*values: Any) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.rules import softmaxes as rules
-from ...tracer.generator import generator as generator_of
+from ...tracer.random.generator import generator as generator_of
 from .shared import arrays, axis_of, constant, counted
 
 __all__ = ["gumbel_softmax", "log_softmax", "logsumexp", "softmax", "softmin"]

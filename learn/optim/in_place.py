@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ...tracer.modes import LOCAL
+from ...tracer.modes.thread_state import LOCAL
 from ...transforms.user_code.scope import ABSENT, IN_PLACE, watched
 
 __all__ = ["in_place"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tracer.modes import enable_grad, no_grad
+from ...tracer.modes.thread_state import enable_grad, no_grad
 from .in_place import in_place
 from .optimizer import Optimizer, not_negative
 

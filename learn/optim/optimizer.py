@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...tracer import Tensor, storage, tensor
+from ...tracer import Tensor, tensor
 from ...tracer.autograd.profiler import record_function
-from ...tracer.modes import enable_grad, no_grad
+from ...tracer.memory import eager_writes
+from ...tracer.modes.thread_state import enable_grad, no_grad
 from .in_place import in_place
 from .updates import Updates, started
 
@@ -118,7 +119,7 @@ class Optimizer(Updates):
         return loss
 
     def _change(self, p: Any, group: dict[str, Any]) -> None:
-        storage.may_write(p, "optimizer.step()")
+        eager_writes.may_write(p, "optimizer.step()")
         value, state = p.detach().numpy(), self.state[p]
         step = state["step"] = state.get("step", 1.0 if state else 0.0) + 1  # PyTorch's SGD does not count
         names = self.memory(group)
@@ -133,7 +134,7 @@ class Optimizer(Updates):
             for name, array in kept.items():
                 array[...] = new[name]
         state |= {name: new[name] for name in numbers}
-        storage.count_write([p], "optimizer.step()")
+        eager_writes.count_write([p], "optimizer.step()")
 
     def state_dict(self) -> dict[str, Any]:
         """What `load_state_dict` takes: `state` by the number of each parameter, and `param_groups` with those numbers."""

@@ -56,7 +56,7 @@ if NUMPY >= (2, 2):
     )
 
 # Methods of ufuncs. Those of np.add and np.multiply are np.sum, np.prod and the like; the rest is folded, one
-# operation after the other (tracer/ufunc_methods.py).
+# operation after the other (tracer/protocols/ufunc_methods.py).
 
 _REDUCE = "x, axis=0, dtype=None, out=None, keepdims=False, initial=NoValue, where=True"
 _ACCUMULATE = "x, axis=0, dtype=None, out=None"

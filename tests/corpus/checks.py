@@ -12,8 +12,8 @@ import pytest
 
 import gradscribe as gs
 from gradscribe.runtime import lookup
-from gradscribe.tracer import engine
-from gradscribe.tracer.operand import wrap
+from gradscribe.tracer.core import engine
+from gradscribe.tracer.core.tensor_base import wrap
 
 from samples import ROWS, Sample, Shapes, by_function
 from samples_arrays import SAMPLES_ARRAYS

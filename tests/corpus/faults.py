@@ -16,7 +16,7 @@ import numpy as np
 
 from gradscribe.runtime import lookup, ops
 from gradscribe.runtime.ops import Op, Vjp
-from gradscribe.tracer import engine
+from gradscribe.tracer.core import engine
 
 from checks import TABLE, cases, gradient_problem
 from samples import BINARY, NEWER

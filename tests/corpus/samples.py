@@ -17,7 +17,7 @@ from gradscribe.runtime.rules.control import count_of, guard, size_of
 from gradscribe.runtime.rules.elementwise import astype, logistic, real_sigmoid
 from gradscribe.runtime.rules.special import polygamma, zeta
 from gradscribe.runtime.rules.support import recurrence
-from gradscribe.tracer.dispatch import apply, has_tensor
+from gradscribe.tracer.core.dispatch import apply, has_tensor
 
 Shapes = tuple[tuple[int, ...], ...]  # one shape per array
 Domain = tuple[float, float]

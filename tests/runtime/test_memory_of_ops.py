@@ -20,8 +20,8 @@ from gradscribe.runtime.ops import Op
 from gradscribe.runtime.registry import require
 from gradscribe.runtime.rules.control import SIZES, guard
 from gradscribe.scipy import linalg
-from gradscribe.tracer import dispatch
-from gradscribe.tracer.operand import wrap
+from gradscribe.tracer.core import dispatch
+from gradscribe.tracer.core.tensor_base import wrap
 
 from checks import TABLE, Case, cases, laid_out, name_of, spaced
 from samples import Sample

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.tracer import exits
+from gradscribe.tracer.core import exits
 
 WORDS = "Converting a tensor with requires_grad=True to a scalar"
 
@@ -283,7 +283,7 @@ def test_exits_while_capturing_are_told_to_the_recorder() -> None:
         def shape(self, tensor: Any) -> Any:
             return np.shape(tensor._value)
 
-    from gradscribe.tracer.modes import recording
+    from gradscribe.tracer.modes.thread_state import recording
 
     t = gs.tensor(1.0)
     with recording(Recorder()):  # type: ignore[arg-type]

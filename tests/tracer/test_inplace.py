@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.tracer.versions import COUNTERS
+from gradscribe.tracer.core.versions import COUNTERS
 
 from programs import leaf, no_collector
 

@@ -15,7 +15,7 @@ import pytest
 import gradscribe as gs
 from gradscribe.__main__ import main
 from gradscribe.explorer import tensor_methods
-from gradscribe.tracer import torch_methods
+from gradscribe.tracer.tensors import torch_methods
 
 from house import ROOT
 from method_cases import ARRAYS, DIFFERENTIATED, ELSEWHERE, IN_PLACE, NUMPY, TORCH, calls, evaluate, names_in, rows
@@ -367,12 +367,12 @@ def test_numbers_in_captured_code_are_no_strangers() -> None:
 def test_methods_load_when_first_asked_for() -> None:
     """`import gradscribe` loads none of their modules."""
     program = (
-        "import sys, gradscribe as gs; print([m for m in sys.modules if 'tracer.torch_' in m or m.endswith('samplers')]);"
-        "gs.tensor([1.0]).addcmul(gs.tensor([1.0]), 2.0); print([m for m in sys.modules if 'tracer.torch_' in m])"
+        "import sys, gradscribe as gs; print([m for m in sys.modules if 'tracer.tensors.torch_' in m or m.endswith('samplers')]);"
+        "gs.tensor([1.0]).addcmul(gs.tensor([1.0]), 2.0); print([m for m in sys.modules if 'tracer.tensors.torch_' in m])"
     )
     found = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    assert found[0] == "['gradscribe.tracer.torch_methods']"
-    assert "gradscribe.tracer.torch_arithmetic" in found[1]
+    assert found[0] == "['gradscribe.tracer.tensors.torch_methods']"
+    assert "gradscribe.tracer.tensors.torch_arithmetic" in found[1]
     assert "torch_indexing" not in found[1]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.tracer import torch_methods
+from gradscribe.tracer.tensors import torch_methods
 
 from function_cases import ARRAYS, DIFFERENTIATED, calls, name_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..backward import backward, grad
-from ..modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ..core.backward import backward, grad
+from ..modes.thread_state import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __all__ = ["backward", "enable_grad", "grad", "inference_mode", "no_grad", "set_grad_enabled"]
 
@@ -26,9 +26,9 @@ _LATER: dict[str, str] = {
     "graph": "graph",
     "profiler": "profiler",
     "functional": "functional",
-    "Variable": "variable",
-    "variable": "variable",
-    "stochastic": "stochastic",
+    "Variable": "legacy.variable",
+    "variable": "legacy.variable",
+    "stochastic": "legacy.stochastic",
 }  # a name, and the module of this folder that it stands in
 
 
@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
     if module is None:
         raise AttributeError(f"module 'gradscribe.autograd' has no attribute {name!r}")
     loaded = importlib.import_module(f".{module}", __name__)
-    found = loaded if name == module else getattr(loaded, name)
+    found = loaded if name == module.rpartition(".")[2] else getattr(loaded, name)
     globals()[name] = found
     return found
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...runtime.errors import AutogradError
-from ..exits import warn_at_user
-from ..graph import Extra, Pick
-from ..modes import LOCAL, refresh
-from ..operand import Operand
-from ..site import Site, blame, user_stack
+from ..core.exits import warn_at_user
+from ..core.graph import Extra, Pick
+from ..core.site import Site, blame, user_stack
+from ..core.tensor_base import Operand
+from ..modes.thread_state import LOCAL, refresh
 
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from ...runtime.errors import AutogradError
 from ...runtime.hermitian import noting_hermitian, symmetrising
-from ..backward import grad
-from ..exits import warn_at_user
-from ..operand import Operand, wrap
-from ..site import blame
-from ..versions import own_array
+from ..core.backward import grad
+from ..core.exits import warn_at_user
+from ..core.site import blame
+from ..core.tensor_base import Operand, wrap
+from ..core.versions import own_array
 
 __all__ = ["Array", "GradcheckError", "Jacobians", "Part", "as_tuple", "combined", "differentiable"]
 

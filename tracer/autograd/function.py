@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import AutogradError
-from .. import storage, views
-from ..context import FunctionCtx
-from ..custom import CustomNode
-from ..exits import warn_at_user
-from ..modes import LOCAL, grad_mode
-from ..operand import Operand, alias, wrap
-from ..site import blame
+from ..core import views
+from ..core.context import FunctionCtx
+from ..core.custom import CustomNode
+from ..core.exits import warn_at_user
+from ..core.site import blame
+from ..core.tensor_base import Operand, alias, wrap
+from ..memory import eager_writes
+from ..modes.thread_state import LOCAL, grad_mode
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
@@ -113,19 +114,19 @@ class FunctionNode(CustomNode):
         self._check_writes(inputs, dirty)
         if self.records:
             for t in dirty:
-                storage.may_write(t, f"{self.label.removesuffix('Backward')}.apply", *tensors)
+                eager_writes.may_write(t, f"{self.label.removesuffix('Backward')}.apply", *tensors)
         marked = self.ctx.non_differentiable or ()
         made = [self._own(o, tensors, dirty) for o in outputs]
         constant = [m for m, o in zip(made, outputs, strict=True) if any(o is n for n in marked)]
         if dirty:
-            storage.count_write(dirty, f"{self.label.removesuffix('Backward')}.apply")
+            eager_writes.count_write(dirty, f"{self.label.removesuffix('Backward')}.apply")
         nodes = self.make(tuple(made), several, constant)
         for k, (result, node) in enumerate(zip(made, nodes, strict=True)):
             if node is None:
                 continue
             if any(result is t for t in dirty):
                 self.leads_to(result._node, views.node_before(result))
-                storage.go_on(result, node)
+                eager_writes.go_on(result, node)
             else:
                 result._node = node
                 views.forbid_writes(result, tensors, k, self.label.removesuffix("Backward"), several)
@@ -231,7 +232,7 @@ class Function(FunctionCtx):
 
         An instance is used once, forward and backward see Tensors without a history, and a second derivative is an error.
         """
-        return importlib.import_module(".by_instance", __package__).call(self, args)
+        return importlib.import_module(".legacy.by_instance", __package__).call(self, args)
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:

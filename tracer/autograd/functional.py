@@ -9,11 +9,11 @@ import numpy as np
 
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.registry import require
-from ..backward import grad
-from ..dispatch import apply
-from ..modes import LOCAL, grad_mode
-from ..operand import Operand, wrap
-from ..site import blame
+from ..core.backward import grad
+from ..core.dispatch import apply
+from ..core.site import blame
+from ..core.tensor_base import Operand, wrap
+from ..modes.thread_state import LOCAL, grad_mode
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

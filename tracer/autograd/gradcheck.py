@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..backward import grad
-from ..cotangents import UNDEFINED
-from ..engine import run_backward
-from ..modes import LOCAL
-from ..operand import wrap
-from ..site import blame
+from ..core.backward import grad
+from ..core.cotangents import UNDEFINED
+from ..core.engine import run_backward
+from ..core.site import blame
+from ..core.tensor_base import wrap
+from ..modes.thread_state import LOCAL
 from .differences import Array, GradcheckError, Jacobians, Part, as_tuple, combined, differentiable
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

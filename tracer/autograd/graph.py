@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import AutogradError
-from ..graph import GradientEdge, edge_of, extra_of, public_edge
-from ..graph import GraphNode as Node
-from ..hooks import RemovableHandle
-from ..modes import LOCAL
-from ..operand import Operand, is_inference, wrap
-from ..saved import disable_saved_tensors_hooks, saved_tensors_hooks
-from ..site import blame
-from ..versions import bump, own_array, owner_of
+from ..core.graph import GradientEdge, edge_of, extra_of, public_edge
+from ..core.graph import GraphNode as Node
+from ..core.hooks import RemovableHandle
+from ..core.saved import disable_saved_tensors_hooks, saved_tensors_hooks
+from ..core.site import blame
+from ..core.tensor_base import Operand, is_inference, wrap
+from ..core.versions import bump, own_array, owner_of
+from ..modes.thread_state import LOCAL
 
 __all__ = [
     "GradientEdge",

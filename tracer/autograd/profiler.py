@@ -13,12 +13,12 @@ import numpy as np
 
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Op
-from ..graph import AccumulateGrad, Pick
-from ..modes import LOCAL, refresh
-from ..operand import Operand
-from ..site import Site, blame, user_site, user_stack
-from ..steps import within
-from ..versions import owner_of
+from ..core.graph import AccumulateGrad, Pick
+from ..core.site import Site, blame, user_site, user_stack
+from ..core.tensor_base import Operand
+from ..core.versions import owner_of
+from ..modes.steps import within
+from ..modes.thread_state import LOCAL, refresh
 from .profiler_events import EventList, FunctionEvent, FunctionEventAvg
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]

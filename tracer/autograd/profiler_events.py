@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ..site import Site
+from ..core.site import Site
 from .profiler_tables import table_of
 from .profiler_trace import write_trace
 

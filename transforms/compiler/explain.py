@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...runtime.ir.graph import Graph
-from ...tracer.site import Site
+from ...tracer.core.site import Site
 from .analysis.effects import effect_words
 from .capture.failure import instead
 from .driver.compiled import Compiled

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import AutogradError, GradientLossError
-from ...tracer.custom import CustomNode
-from ...tracer.modes import LOCAL, by_itself, grad_mode
-from ...tracer.operand import Operand, alias, is_inference, wrap
-from ...tracer.run import is_older
-from ...tracer.site import blame
+from ...tracer.core.custom import CustomNode
+from ...tracer.core.run import is_older
+from ...tracer.core.site import blame
+from ...tracer.core.tensor_base import Operand, alias, is_inference, wrap
+from ...tracer.modes.thread_state import LOCAL, by_itself, grad_mode
 from ..transform import Transform
 from ..trees import flatten, unflatten
 from ..user_code.scope import Path, scope

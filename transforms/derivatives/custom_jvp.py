@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import DtypeError, ShapeError
-from ...tracer.cotangents import outward
-from ...tracer.engine import run_backward
-from ...tracer.forward import variable
-from ...tracer.levels import under
-from ...tracer.modes import LOCAL, grad_mode
-from ...tracer.operand import Operand, plain_shape, wrap
-from ...tracer.site import blame
-from ...tracer.versions import check_written
+from ...tracer.core.cotangents import outward
+from ...tracer.core.engine import run_backward
+from ...tracer.core.forward import variable
+from ...tracer.core.levels import under
+from ...tracer.core.site import blame
+from ...tracer.core.tensor_base import Operand, plain_shape, wrap
+from ...tracer.core.versions import check_written
+from ...tracer.modes.thread_state import LOCAL, grad_mode
 from ..trees import flatten
 from .custom import Call, Custom, CustomCallNode, stated
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import ShapeError
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand, plain_shape
-from ...tracer.site import blame
-from ...tracer.versions import check_written
+from ...tracer.core.site import blame
+from ...tracer.core.tensor_base import Operand, plain_shape
+from ...tracer.core.versions import check_written
+from ...tracer.modes.thread_state import LOCAL
 from ..trees import flatten, unflatten
 from .custom import Call, Custom, CustomCallNode, stated
 

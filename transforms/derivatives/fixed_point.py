@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...runtime.errors import AutogradError, ConvergenceError, DtypeError, ShapeError
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand, alias, cover
-from ...tracer.site import blame, prune
+from ...tracer.core.site import blame, prune
+from ...tracer.core.tensor_base import Operand, alias, cover
+from ...tracer.modes.thread_state import LOCAL
 from ..compiler.frontend.operators import and_, assert_, while_
 from ..trees import flatten, unflatten
 from ..user_code.scope import scope

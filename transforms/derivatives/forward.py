@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import DtypeError, ShapeError
-from ...tracer.casts import as_scalar
-from ...tracer.forward import run_forward
-from ...tracer.modes import LOCAL, transforming
-from ...tracer.operand import Operand, alias, levels_of, wrap
-from ...tracer.site import prune
+from ...tracer.core.forward import run_forward
+from ...tracer.core.site import prune
+from ...tracer.core.tensor_base import Operand, alias, levels_of, wrap
+from ...tracer.modes.thread_state import LOCAL, transforming
+from ...tracer.tensors.casts import as_scalar
 from ..arguments import Arguments, Finisher, is_given, owner_of
 from ..transform import Transform
 from ..trees import flatten, unflatten

@@ -13,10 +13,10 @@ import numpy as np
 
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.registry import require
-from ...tracer.dispatch import apply
-from ...tracer.engine import run_backward
-from ...tracer.modes import LOCAL, transforming
-from ...tracer.operand import Operand, levels_of, wrap
+from ...tracer.core.dispatch import apply
+from ...tracer.core.engine import run_backward
+from ...tracer.core.tensor_base import Operand, levels_of, wrap
+from ...tracer.modes.thread_state import LOCAL, transforming
 from ..arguments import Arguments, Finisher
 from ..transform import Transform
 from ..trees import flatten, unflatten

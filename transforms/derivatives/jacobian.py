@@ -10,9 +10,9 @@ import numpy as np
 
 from ...runtime.errors import ShapeError
 from ...runtime.registry import require
-from ...tracer.dispatch import apply
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand, wrap
+from ...tracer.core.dispatch import apply
+from ...tracer.core.tensor_base import Operand, wrap
+from ...tracer.modes.thread_state import LOCAL
 from ..transform import Transform
 from ..trees import flatten, unflatten
 from .linearize import Pushforward

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import DtypeError, ShapeError
-from ...tracer.forward import run_forward
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand
-from ...tracer.site import prune
+from ...tracer.core.forward import run_forward
+from ...tracer.core.site import prune
+from ...tracer.core.tensor_base import Operand
+from ...tracer.modes.thread_state import LOCAL
 from ..arguments import Finisher, owner_of
 from ..trees import flatten, unflatten
 from .forward import seed, tangent_leaves

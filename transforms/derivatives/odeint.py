@@ -11,14 +11,14 @@ import numpy as np
 from ...runtime.errors import AutogradError, CompileError
 from ...runtime.registry import require
 from ...tracer.autograd.function import Function
-from ...tracer.batched import Level
-from ...tracer.dispatch import apply, has_tensor, stack_nested
-from ...tracer.graph import next_sequence
-from ...tracer.levels import under
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand, levels_of, wrap
-from ...tracer.run import is_older
-from ...tracer.site import blame
+from ...tracer.core.dispatch import apply, has_tensor, stack_nested
+from ...tracer.core.graph import next_sequence
+from ...tracer.core.levels import under
+from ...tracer.core.run import is_older
+from ...tracer.core.site import blame
+from ...tracer.core.tensor_base import Operand, levels_of, wrap
+from ...tracer.modes.thread_state import LOCAL
+from ...tracer.tensors.batched import Level
 from ..trees import flatten, unflatten
 from ..user_code.scope import as_it_runs, scope
 from .odeint_calls import named, recorded

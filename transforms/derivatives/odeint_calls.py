@@ -11,9 +11,9 @@ import numpy as np
 from ...runtime.ops import Op
 from ...runtime.user_ops import called_by_name
 from ...tracer.autograd.function import Function
-from ...tracer.levels import under
-from ...tracer.modes import LOCAL, grad_mode, recording
-from ...tracer.operand import Operand, levels_of, wrap
+from ...tracer.core.levels import under
+from ...tracer.core.tensor_base import Operand, levels_of, wrap
+from ...tracer.modes.thread_state import LOCAL, grad_mode, recording
 from ..user_code.scope import scope
 from .vjp import forward
 

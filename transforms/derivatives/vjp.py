@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...runtime.errors import ShapeError
-from ...tracer.backward import seed_of
-from ...tracer.engine import run_backward
-from ...tracer.modes import LOCAL, transforming
-from ...tracer.operand import Operand
-from ...tracer.site import prune
+from ...tracer.core.backward import seed_of
+from ...tracer.core.engine import run_backward
+from ...tracer.core.site import prune
+from ...tracer.core.tensor_base import Operand
+from ...tracer.modes.thread_state import LOCAL, transforming
 from ..arguments import Arguments, Finisher
 from ..trees import flatten, unflatten
 from ..user_code.scope import scope

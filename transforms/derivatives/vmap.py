@@ -11,10 +11,10 @@ import numpy as np
 
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.registry import require
-from ...tracer.batched import Level, hide, mapping, peel
-from ...tracer.dispatch import apply
-from ...tracer.modes import LOCAL, transforming
-from ...tracer.operand import Operand, levels_of, wrap
+from ...tracer.core.dispatch import apply
+from ...tracer.core.tensor_base import Operand, levels_of, wrap
+from ...tracer.modes.thread_state import LOCAL, transforming
+from ...tracer.tensors.batched import Level, hide, mapping, peel
 from ..arguments import owner_of
 from ..transform import Transform
 from ..trees import flatten, paths, unflatten

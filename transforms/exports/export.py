@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import CompileError, ShapeError, VerifyError
-from ...tracer.site import prune
+from ...tracer.core.site import prune
 from ..compiler.driver.compiled import Compiled
 from ..compiler.source import Source
 from ..derivatives.forward import VECTOR, JvpFunction

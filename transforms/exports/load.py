@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import CompileError, VerifyError
-from ...tracer.exits import warn_at_user
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand
-from ...tracer.site import prune
+from ...tracer.core.exits import warn_at_user
+from ...tracer.core.site import prune
+from ...tracer.core.tensor_base import Operand
+from ...tracer.modes.thread_state import LOCAL
 from ..checks.evaluation import Evaluation
 from ..checks.finite import slopes
 from ..derivatives.custom_vjp import CustomVjp

@@ -13,9 +13,9 @@ import numpy as np
 from ...runtime.registry import require
 from ...runtime.rules.elementwise import astype
 from ...runtime.rules.support import happens
-from ...tracer.dispatch import apply, has_tensor, stack_nested
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand
+from ...tracer.core.dispatch import apply, has_tensor, stack_nested
+from ...tracer.core.tensor_base import Operand
+from ...tracer.modes.thread_state import LOCAL
 from .casting import CASTS
 
 __all__ = ["JOINERS", "chkfinite", "required", "vectorize", "vectorized"]

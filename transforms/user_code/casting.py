@@ -14,13 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ...runtime.rules.casts import SCALARS
-from ...tracer.casts import as_complex, as_float, as_scalar
-from ...tracer.dispatch import has_tensor, stack_nested, unwrap
-from ...tracer.exits import leave
-from ...tracer.interop import tensors_in
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand
-from ...tracer.survivors import note
+from ...tracer.core.dispatch import has_tensor, stack_nested, unwrap
+from ...tracer.core.exits import leave
+from ...tracer.core.tensor_base import Operand
+from ...tracer.memory.survivors import note
+from ...tracer.modes.thread_state import LOCAL
+from ...tracer.protocols.interop import tensors_in
+from ...tracer.tensors.casts import as_complex, as_float, as_scalar
 
 __all__ = ["CASTS", "HIGHER", "STORING", "is_cache", "past_cache", "storing", "takes_numbers", "taking_numbers"]
 

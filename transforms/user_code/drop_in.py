@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...tracer.dispatch import has_tensor
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand
+from ...tracer.core.dispatch import has_tensor
+from ...tracer.core.tensor_base import Operand
+from ...tracer.modes.thread_state import LOCAL
 from .array_makers import JOINERS
 from .namespaces import replacement, stands_for
 from .scipy_names import Distribution

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import NoRuleError
-from ...tracer.dispatch import has_tensor
-from ...tracer.operand import Operand
+from ...tracer.core.dispatch import has_tensor
+from ...tracer.core.tensor_base import Operand
 
 __all__ = ["Library", "broadcast", "ndenumerate", "nditer"]
 

@@ -19,11 +19,11 @@ from ...runtime.ops import Kind, Op
 from ...runtime.registry import require
 from ...runtime.rules import python_math
 from ...runtime.rules.elementwise import astype
-from ...tracer.dispatch import apply, has_tensor, stack_nested
-from ...tracer.exits import leave
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand, alias, levels_of
-from ...tracer.site import blame
+from ...tracer.core.dispatch import apply, has_tensor, stack_nested
+from ...tracer.core.exits import leave
+from ...tracer.core.site import blame
+from ...tracer.core.tensor_base import Operand, alias, levels_of
+from ...tracer.modes.thread_state import LOCAL
 
 __all__ = ["ROWS", "stand_in"]
 

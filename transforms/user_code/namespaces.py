@@ -15,10 +15,10 @@ import numpy as np
 
 from ...runtime.registry import compositions, ops, require
 from ...runtime.rules.elementwise import astype
-from ...tracer.dispatch import apply, has_tensor, stack_nested, unwrap
-from ...tracer.losses import watching
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand, wrap
+from ...tracer.core.dispatch import apply, has_tensor, stack_nested, unwrap
+from ...tracer.core.losses import watching
+from ...tracer.core.tensor_base import Operand, wrap
+from ...tracer.modes.thread_state import LOCAL
 from ..compiler.frontend.hooks import CALLED
 from .array_makers import JOINERS, chkfinite, required, vectorize
 from .library_code import Library, broadcast, ndenumerate, nditer

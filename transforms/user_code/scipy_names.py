@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...runtime.registry import composition, lookup, require
-from ...tracer.dispatch import apply, has_tensor, stack_nested
-from ...tracer.modes import LOCAL
+from ...tracer.core.dispatch import apply, has_tensor, stack_nested
+from ...tracer.modes.thread_state import LOCAL
 from .finder import WHOLE_MODULES
 
 __all__ = ["Distribution", "is_known", "of_scipy", "through_apply"]

@@ -23,13 +23,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...runtime.registry import lookup
-from ...tracer.dispatch import has_tensor, unwrap
-from ...tracer.losses import caught, telling
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand
-from ...tracer.site import LEFT_ALONE
-from ...tracer.survivors import note, note_appended, note_held, remembered
-from ...tracer.tensor import Tensor as tensor_class
+from ...tracer.core.dispatch import has_tensor, unwrap
+from ...tracer.core.losses import caught, telling
+from ...tracer.core.site import LEFT_ALONE
+from ...tracer.core.tensor_base import Operand
+from ...tracer.memory.survivors import note, note_appended, note_held, remembered
+from ...tracer.modes.thread_state import LOCAL
+from ...tracer.tensors.tensor import Tensor as tensor_class
 from ..compiler.frontend.global_stores import through_module
 from ..compiler.frontend.hooks import CALLED, GLOBALS, HOOKS, OPERATORS, SPECIAL, all_code, needs_of, renamed, rewritten
 from .array_makers import JOINERS, vectorized

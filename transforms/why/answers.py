@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...tracer.operand import Operand
-from ...tracer.watching import Event, Watch
+from ...tracer.core.tensor_base import Operand
+from ...tracer.core.watching import Event, Watch
 from .cuts import cuts, cuts_on_the_way
 from .nonfinite import nonfinite, of_the_value
 from .report import Answer, state_of

@@ -6,9 +6,9 @@ import contextlib
 import weakref
 from typing import Any
 
-from ...tracer.modes import LOCAL
-from ...tracer.operand import Operand
-from ...tracer.watching import Watch, watching
+from ...tracer.core.tensor_base import Operand
+from ...tracer.core.watching import Watch, watching
+from ...tracer.modes.thread_state import LOCAL
 from .functions import why_of_function
 from .report import Why
 from .tensors import why_of_tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from ...tracer.watching import Event, Input
+from ...tracer.core.watching import Event, Input
 from .paths import ancestors, carries, followers, key_of, name_of_op
 from .report import Cause, cause_at
 from .source import assigned, derived_from, operand, quoted, reads_of, within, written_call

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...tracer.operand import Operand
-from ...tracer.watching import Watch, watching
+from ...tracer.core.tensor_base import Operand
+from ...tracer.core.watching import Watch, watching
 from ..arguments import Arguments
 from ..compiler.driver.compiled import Compiled
 from ..derivatives.gradient import GradFunction

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...tracer.watching import Event
+from ...tracer.core.watching import Event
 from .report import Cause
 from .source import first_argument, quoted, within
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tracer.watching import Event
+from ...tracer.core.watching import Event
 from .blowups import backward_words, forward_words
 from .paths import ancestors, key_of, name_of_op
 from .report import Cause, cause_at

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...tracer.graph import AccumulateGrad, Node, Pick
-from ...tracer.watching import Event, Input
+from ...tracer.core.graph import AccumulateGrad, Node, Pick
+from ...tracer.core.watching import Event, Input
 
 __all__ = ["ancestors", "carries", "followers", "key_of", "name_of_op", "node_of"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...tracer.operand import Operand
-from ...tracer.watching import Event
+from ...tracer.core.tensor_base import Operand
+from ...tracer.core.watching import Event
 from .paths import name_of_op
 from .source import derived_from, line_at, operand, within
 

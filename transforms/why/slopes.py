@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tracer.watching import Event
+from ...tracer.core.watching import Event
 from .paths import key_of, name_of_op
 from .source import operand, quoted
 

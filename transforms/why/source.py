@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...runtime.registry import lookup
-from ...tracer.site import Site
-from ...tracer.watching import Event
+from ...tracer.core.site import Site
+from ...tracer.core.watching import Event
 from ..compiler.frontend.user_names import span_of
 
 __all__ = [

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ...tracer.engine import run_backward
-from ...tracer.graph import AccumulateGrad, edge_of
-from ...tracer.operand import Operand
-from ...tracer.run import reached_from, sequence
-from ...tracer.site import Site, is_library, is_ours
-from ...tracer.watching import Event, Watch, watching
+from ...tracer.core.engine import run_backward
+from ...tracer.core.graph import AccumulateGrad, edge_of
+from ...tracer.core.run import reached_from, sequence
+from ...tracer.core.site import Site, is_library, is_ours
+from ...tracer.core.tensor_base import Operand
+from ...tracer.core.watching import Event, Watch, watching
 from .answers import answer_for, answer_for_result
 from .cuts import cuts
 from .paths import ancestors, followers, name_of_op, node_of

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...tracer.graph import Pick
-from ...tracer.operand import Operand
-from ...tracer.watching import Event, Watch
+from ...tracer.core.graph import Pick
+from ...tracer.core.tensor_base import Operand
+from ...tracer.core.watching import Event, Watch
 from .networks import cancelled, flat
 from .paths import key_of, name_of_op, node_of
 from .report import Cause, cause_at, largest

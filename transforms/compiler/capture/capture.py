@@ -14,11 +14,11 @@ from ....runtime.ops import shape_of
 from ....runtime.registry import require
 from ....runtime.rules.control import size_of
 from ....runtime.user_ops import home_of, is_users
-from ....tracer.graph import next_sequence
-from ....tracer.modes import LOCAL
-from ....tracer.operand import Operand, wrap
-from ....tracer.site import Site, calls_to, user_site
-from ....tracer.survivors import note_held
+from ....tracer.core.graph import next_sequence
+from ....tracer.core.site import Site, calls_to, user_site
+from ....tracer.core.tensor_base import Operand, wrap
+from ....tracer.memory.survivors import note_held
+from ....tracer.modes.thread_state import LOCAL
 from ...user_code.scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_class, is_user_function, watched
 from ..analysis.effects import is_behind_effects
 from ..frontend.functions import convert_code, has_control_flow

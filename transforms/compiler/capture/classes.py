@@ -10,7 +10,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
-from ....tracer.operand import Operand
+from ....tracer.core.tensor_base import Operand
 from ...user_code.scope import ABSENT, Path, is_user_class, is_user_function, member, watched
 from .definitions import Definitions
 from .outside import generated, is_constant, is_plain_data, own_code

@@ -9,7 +9,7 @@ import types
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ....tracer.site import Site
+from ....tracer.core.site import Site
 from ...user_code.scope import Path, all_code
 
 __all__ = ["Failure", "change", "definition", "instead", "read_at", "reading"]

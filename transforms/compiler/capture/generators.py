@@ -17,9 +17,9 @@ from ....runtime.ir.opcodes import all_calls, regions_of, with_regions
 from ....runtime.registry import require
 from ....runtime.rules.drawing import draw, seeded
 from ....runtime.rules.messages import silent
-from ....tracer.dispatch import has_tensor, unwrap
-from ....tracer.operand import Operand, levels_of, wrap
-from ....tracer.site import calls_to, is_ours
+from ....tracer.core.dispatch import has_tensor, unwrap
+from ....tracer.core.site import calls_to, is_ours
+from ....tracer.core.tensor_base import Operand, levels_of, wrap
 from ...trees import flatten_row
 from ...user_code.scope import Path, watched
 

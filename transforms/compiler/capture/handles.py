@@ -6,8 +6,8 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ....tracer.exits import leave
-from ....tracer.operand import Operand
+from ....tracer.core.exits import leave
+from ....tracer.core.tensor_base import Operand
 from ...user_code.scope import is_user_function, member
 
 if TYPE_CHECKING:

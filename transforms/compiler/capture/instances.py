@@ -15,8 +15,8 @@ from collections.abc import Callable
 from copy import copy as _copied
 from typing import TYPE_CHECKING, Any
 
-from ....tracer.operand import Operand
-from ....tracer.survivors import note, note_held, put_back
+from ....tracer.core.tensor_base import Operand
+from ....tracer.memory.survivors import note, note_held, put_back
 from ...user_code.namespaces import type_of
 from ...user_code.scope import ABSENT, Path, is_partial, is_user_class, is_user_function, member, watched
 from .classes import Classes

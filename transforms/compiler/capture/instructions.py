@@ -8,7 +8,7 @@ import types
 from collections.abc import Container
 from typing import Any
 
-from ....tracer.site import Site
+from ....tracer.core.site import Site
 from .failure import Failure
 
 __all__ = ["compares_objects", "only_filled", "only_for_super", "reads_of_others", "refused", "stored_attributes"]

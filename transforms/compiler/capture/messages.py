@@ -11,9 +11,9 @@ import numpy as np
 from ....runtime.ir.graph import Call, Type, Value
 from ....runtime.registry import require
 from ....runtime.rules.messages import text
-from ....tracer.dispatch import unwrap
-from ....tracer.operand import Operand, levels_of
-from ....tracer.site import Site
+from ....tracer.core.dispatch import unwrap
+from ....tracer.core.site import Site
+from ....tracer.core.tensor_base import Operand, levels_of
 from ..frontend.user_names import parse_code, span_of
 from .outside import is_constant
 from .sizes import Shape, Size

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ....tracer.autograd.function import Function, once_differentiable
-from ....tracer.count import Count
-from ....tracer.operand import Operand
+from ....tracer.core.count import Count
+from ....tracer.core.tensor_base import Operand
 from ...user_code.namespaces import makes_generators, may_draw
 from ...user_code.scipy_names import is_known
 from ...user_code.scope import is_user_class, is_user_function

@@ -10,8 +10,8 @@ import types
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from ....tracer.count import size_called
-from ....tracer.site import Site
+from ....tracer.core.count import size_called
+from ....tracer.core.site import Site
 
 __all__ = ["Compared", "Shape", "Size"]
 

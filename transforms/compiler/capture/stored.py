@@ -7,8 +7,8 @@ import types
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ....tracer.operand import Operand
-from ....tracer.survivors import note
+from ....tracer.core.tensor_base import Operand
+from ....tracer.memory.survivors import note
 from ...difference import difference
 from ...user_code.scope import ABSENT, Path, is_user_function
 from .control_flow.rejected import Unkept

@@ -12,10 +12,10 @@ import numpy as np
 from ....runtime.errors import GradientLossError
 from ....runtime.ir.graph import Graph, Value
 from ....runtime.ir.opcodes import has_effects
-from ....tracer.modes import LOCAL, grad_mode, recording
-from ....tracer.operand import Operand, wrap
-from ....tracer.site import blame
-from ....tracer.views import replay
+from ....tracer.core.site import blame
+from ....tracer.core.tensor_base import Operand, wrap
+from ....tracer.core.views import replay
+from ....tracer.modes.thread_state import LOCAL, grad_mode, recording
 from ...difference import difference
 from ...trees import flatten_row
 from ..schedule.reuse import ufunc_of

@@ -16,7 +16,7 @@ import numpy as np
 from ....runtime.ir.graph import Call, Graph, Type, Value
 from ....runtime.ir.opcodes import Branch, Loop, all_calls
 from ....runtime.ops import MISSING, Op
-from ....tracer.site import Site
+from ....tracer.core.site import Site
 from ..python.docstrings import describe
 from ..schedule.signature import Signature, children
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....runtime.errors import CompileError, EagerWarning, VerifyError
-from ....tracer.exits import warn_at_user
-from ....tracer.modes import LOCAL
-from ....tracer.site import prune
+from ....tracer.core.exits import warn_at_user
+from ....tracer.core.site import prune
+from ....tracer.modes.thread_state import LOCAL
 from ...transform import Transform
 from ...user_code.scope import scope
 from ..capture.failure import Failure, definition

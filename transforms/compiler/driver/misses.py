@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ....tracer.site import Site
+from ....tracer.core.site import Site
 from ..capture.failure import change
 from .guards.inputs import Inputs
 from .statements import failing_guard

@@ -12,11 +12,11 @@ import numpy as np
 from ....runtime.errors import AutogradError, GradientLossError
 from ....runtime.ir.graph import Call, Graph
 from ....runtime.ir.opcodes import has_effects
-from ....tracer.graph import AccumulateGrad
-from ....tracer.modes import recording, transforming
-from ....tracer.operand import Operand
-from ....tracer.run import reached_from
-from ....tracer.site import Site
+from ....tracer.core.graph import AccumulateGrad
+from ....tracer.core.run import reached_from
+from ....tracer.core.site import Site
+from ....tracer.core.tensor_base import Operand
+from ....tracer.modes.thread_state import recording, transforming
 from ...difference import NO_SIGNS, difference
 from ...trees import flatten_row, unflatten
 from ...user_code.scope import Path, all_code

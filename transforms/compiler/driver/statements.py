@@ -13,7 +13,7 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Value, interpret
 from ....runtime.rules.control import GuardMissError
-from ....tracer.site import Site
+from ....tracer.core.site import Site
 from ...difference import is_near
 from ..capture.generators import copies_of, is_generator, muted, privately
 from ..frontend.user_names import line_text

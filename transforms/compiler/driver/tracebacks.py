@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Any
 
-from ....tracer.site import Site, is_ours
+from ....tracer.core.site import Site, is_ours
 from .statements import statements
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import types
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
-from ....tracer.losses import caught, telling
-from ....tracer.modes import LOCAL
+from ....tracer.core.losses import caught, telling
+from ....tracer.modes.thread_state import LOCAL
 
 __all__ = ["CELL", "CONTROL", "Regions", "Undefined", "operators"]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.ir.opcodes import SCAN
 from ....runtime.user_ops import USERS, text_name
-from ....tracer.site import Site
+from ....tracer.core.site import Site
 
 __all__ = ["Cotangents", "Names", "function_name", "line_text", "name_values", "parse_code", "span_of"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradscribe.tracer.site import is_ours
+from gradscribe.tracer.core.site import is_ours
 from gradscribe.transforms.compiler.frontend.functions import conversion, converted, has_control_flow
 
 import conversion_functions

@@ -10,7 +10,7 @@ import numpy as np
 from .....runtime.ir.graph import Call, Graph, Value, type_of
 from .....runtime.ir.opcodes import COND, ITEMS, ROWS, SCAN, Branch, Loop, stack_value
 from .....runtime.ops import Op
-from .....tracer.operand import Operand
+from .....tracer.core.tensor_base import Operand
 from .examples import covered, hidden_by, whole
 from .frames import Frame
 from .nodes import attach

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .....tracer.batched import spread
-from .....tracer.operand import Operand, cover, levels_of, wrap
+from .....tracer.core.tensor_base import Operand, cover, levels_of, wrap
+from .....tracer.tensors.batched import spread
 from .stacks import Stack
 
 __all__ = ["copied", "covered", "hidden_by", "joined", "over", "whole"]

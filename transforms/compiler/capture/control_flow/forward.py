@@ -8,7 +8,7 @@ import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Value
 from .....runtime.ir.opcodes import Branch, Loop
-from .....tracer.modes import LOCAL
+from .....tracer.modes.thread_state import LOCAL
 from .examples import covered, hidden_by, joined, over
 from .rejected import Unkept
 from .residuals import keep, recall

@@ -12,8 +12,8 @@ import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Value, type_of
 from .....runtime.ops import Op
-from .....tracer.operand import Operand, levels_of, wrap
-from .....tracer.site import Site
+from .....tracer.core.site import Site
+from .....tracer.core.tensor_base import Operand, levels_of, wrap
 from ...frontend.functions import conversion, has_control_flow
 from .examples import copied
 from .rejected import Retyped, Unkept

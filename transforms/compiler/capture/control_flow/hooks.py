@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .....runtime.registry import require
-from .....tracer.dispatch import apply
-from .....tracer.operand import Operand, plain_shape
+from .....tracer.core.dispatch import apply
+from .....tracer.core.tensor_base import Operand, plain_shape
 from .branches import Branches
 from .lists import Collected, Listed, of_lists
 from .loops import Loops

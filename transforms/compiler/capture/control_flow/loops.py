@@ -12,8 +12,8 @@ from .....runtime.ir.graph import Call, Graph, Value, type_of
 from .....runtime.ir.opcodes import Loop, has_effects
 from .....runtime.registry import require
 from .....runtime.rules.control import guard
-from .....tracer.modes import grad_mode
-from .....tracer.operand import Operand, levels_of
+from .....tracer.core.tensor_base import Operand, levels_of
+from .....tracer.modes.thread_state import grad_mode
 from .calls import Calls
 from .examples import covered
 from .frames import FEW, NOTHING, Frame, refuse_impure

@@ -11,9 +11,9 @@ import numpy as np
 from .....runtime.ir.graph import Call, Graph, Value
 from .....runtime.ir.opcodes import COND, ITEMS, ROWS, SCAN, STACK, Branch, Loop
 from .....runtime.ops import Plan
-from .....tracer.graph import Node, Pick, meta_of, next_sequence
-from .....tracer.modes import LOCAL
-from .....tracer.operand import Operand, wrap
+from .....tracer.core.graph import Node, Pick, meta_of, next_sequence
+from .....tracer.core.tensor_base import Operand, wrap
+from .....tracer.modes.thread_state import LOCAL
 from .draws import refuse_draws_by
 from .examples import copied, covered, hidden_by, joined, over, whole
 from .forward import branch_forward, loop_forward

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .....tracer.operand import Operand
+from .....tracer.core.tensor_base import Operand
 
 __all__ = ["is_number"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .....runtime.registry import lookup
-from .....tracer.operand import Operand
+from .....tracer.core.tensor_base import Operand
 from ....user_code.namespaces import makes_generators
 from ....user_code.scope import all_code, is_user_function, watched
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .....tracer.site import Site
+from .....tracer.core.site import Site
 
 __all__ = ["GivenUp", "Retyped", "Unkept"]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from .....runtime.ir.graph import Call, Graph, Value, map_values, values_in
 from .....runtime.ir.opcodes import COND, ITEMS, ROWS, SCAN, STACK, is_region
-from .....tracer import dispatch
-from .....tracer.engine import run_backward
-from .....tracer.forward import run_forward
-from .....tracer.graph import AccumulateGrad
-from .....tracer.modes import grad_mode
-from .....tracer.operand import wrap
+from .....tracer.core import dispatch
+from .....tracer.core.engine import run_backward
+from .....tracer.core.forward import run_forward
+from .....tracer.core.graph import AccumulateGrad
+from .....tracer.core.tensor_base import wrap
+from .....tracer.modes.thread_state import grad_mode
 from .rejected import Unkept
 from .stacks import META, stacked
 

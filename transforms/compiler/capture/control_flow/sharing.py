@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .....runtime.ir.graph import Value
-from .....tracer.operand import Operand
-from .....tracer.views import live_views
+from .....tracer.core.tensor_base import Operand
+from .....tracer.core.views import live_views
 from .frames import Frame, Frames
 from .rejected import Unkept
 from .state import Leaves, Params

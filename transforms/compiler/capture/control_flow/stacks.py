@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .....runtime.ir.graph import Value
-from .....tracer.modes import LOCAL
-from .....tracer.operand import wrap
-from .....tracer.tensor import Tensor
+from .....tracer.core.tensor_base import wrap
+from .....tracer.modes.thread_state import LOCAL
+from .....tracer.tensors.tensor import Tensor
 
 __all__ = ["META", "Stack", "stacked"]
 

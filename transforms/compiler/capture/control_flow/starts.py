@@ -10,9 +10,9 @@ import numpy as np
 from .....runtime.ir.graph import Call, Value, type_of
 from .....runtime.ir.opcodes import is_region
 from .....runtime.registry import require
-from .....tracer.dispatch import apply
-from .....tracer.graph import AccumulateGrad
-from .....tracer.operand import Operand
+from .....tracer.core.dispatch import apply
+from .....tracer.core.graph import AccumulateGrad
+from .....tracer.core.tensor_base import Operand
 from .examples import covered, hidden_by, joined, over
 from .rejected import Unkept
 

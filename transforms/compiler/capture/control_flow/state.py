@@ -9,9 +9,9 @@ import numpy as np
 
 from .....runtime.ir.graph import Type, type_of
 from .....runtime.registry import require
-from .....tracer.dispatch import apply
-from .....tracer.operand import Operand, levels_of
-from .....tracer.rebinding import rebind
+from .....tracer.core.dispatch import apply
+from .....tracer.core.tensor_base import Operand, levels_of
+from .....tracer.memory.traced_writes import rebind
 from ....trees import flatten, unflatten
 from ...frontend.operators import Undefined
 from .examples import copied, covered, joined, over

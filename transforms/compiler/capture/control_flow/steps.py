@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .....tracer.operand import Operand, plain_shape
+from .....tracer.core.tensor_base import Operand, plain_shape
 from .lists import Listed
 
 __all__ = ["Backward", "Counted", "RangeSteps", "Steps", "Together", "known", "named", "place_name", "steps_of"]

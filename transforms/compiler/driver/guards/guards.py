@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .....runtime.registry import REPLACED
-from .....tracer.count import Count
-from .....tracer.site import Site
+from .....tracer.core.count import Count
+from .....tracer.core.site import Site
 from ....user_code.scope import Path
 from ...capture.failure import read_at
 from ...capture.generators import is_generator

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .....tracer.operand import Operand
+from .....tracer.core.tensor_base import Operand
 from ....trees import flatten_row, unflatten
 from ...capture.copies import with_copies
 from ...capture.failure import Failure, definition

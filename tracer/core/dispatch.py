@@ -1,0 +1,421 @@
+"""apply: the one door that every operation goes through. Unwrap, call NumPy, wrap, record.
+
+`apply` takes any call; `apply1` and `apply2` are the same for one or two positional arguments, written out
+because they are hot, and hand everything that is not plain to `apply`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import NoRuleError
+from ...runtime.ops import Kind, Op, Plan
+from ...runtime.registry import require
+from ..modes.thread_state import LOCAL
+from . import saved, tensor_base, versions, views, volatile
+from .count import Count
+from .foreign import Foreign, base_of, defers, is_masked, not_repeated
+from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
+from .levels import refuse_leaked
+from .singular import strict
+from .site import blame, user_site
+from .tensor_base import Operand, alias, wrap
+
+__all__ = ["Foreign", "apply", "apply1", "apply2", "install", "install_batching", "install_masked", "node_of", "run"]
+
+_new = object.__new__
+float64 = np.float64
+_PLAIN = {float, int, complex, bool, np.ndarray, *(np.sctypeDict.values())}
+tensor_class: Any = Operand
+
+
+def install(cls: type[Operand]) -> None:
+    """Make `cls` the class that `apply` makes and knows: a global, since this code is hot."""
+    global tensor_class
+    tensor_class = cls
+    tensor_base.install(cls)
+
+
+def install_batching(run: Any) -> None:
+    """Let `run` have a look at what happens under vmap (its module stands above this one)."""
+    global run_batched
+    run_batched = run
+
+
+run_batched: Any = None
+
+
+def install_masked(module: Any) -> None:
+    """Let the module of `out=`, `where=` and `dtype=` have its calls: it writes into memory, and so stands above this one."""
+    global masked
+    masked = module
+
+
+masked: Any = None
+
+
+def apply1(op: Op, x: Any) -> Any:
+    """Run a one-argument op on a Tensor."""
+    if LOCAL.slow:
+        return apply(op, (x,), {})
+    node = x._node
+    try:
+        value = op.fn(x._value)
+    except Exception as error:
+        raise blame(error) from None
+    made = _new(tensor_class)
+    made._value = value
+    if node is None:
+        made._node = None
+        return made if not tensor_base.volatile_class else _as_volatile(x, made)
+    plan = op.plans.get(1) or op.plan(1)
+    if not plan.slots:
+        made._node = None
+        return made
+    made._node = new = _new(Node)
+    new.op = op
+    new.plan = plan
+    new.edges = (node,)
+    new.saved = plan.save(x._value, value)
+    new.meta = NUMBER if type(value) is float64 else meta_of(value)
+    new.seq = next_sequence()
+    new.extra = None
+    return made
+
+
+def _as_volatile(x: Any, made: Any) -> Any:
+    return tensor_base.made_volatile(made) if tensor_base.is_volatile(x) else made
+
+
+def apply2(op: Op, x: Any, y: Any) -> Any:
+    """Run a two-argument op of which at least one argument is a Tensor."""
+    if LOCAL.slow:
+        not_repeated(x, y)
+        return apply(op, (_admitted(x), _admitted(y)), {})
+    if type(x) is tensor_class:
+        xv = x._value
+        xn = x._node
+    elif isinstance(x, Operand):  # a Tensor of a special class: made in inference mode, or a view to be renewed
+        return apply(op, (x, _admitted(y)), {})
+    else:
+        xv, xn = admit(x, y), None
+    if type(y) is tensor_class:
+        yv = y._value
+        yn = y._node
+    elif type(y) is float:
+        yv, yn = y, None
+    elif isinstance(y, Operand):
+        return apply(op, (x, y), {})
+    else:
+        yv, yn = admit(y, x), None
+    try:
+        value = op.fn(xv, yv)
+    except Exception as error:
+        raise blame(error) from None
+    made = _new(tensor_class)
+    made._value = value
+    if xn is None:
+        if yn is None:
+            made._node = None
+            return made
+        key = 2
+        edges: tuple[Any, ...] = (yn,)
+    elif yn is None:
+        key, edges = 1, (xn,)
+    else:
+        key, edges = 3, (xn, yn)
+    plan = op.plans.get(key) or op.plan(key)
+    if len(plan.slots) != len(edges):
+        if not plan.slots:
+            made._node = None
+            return made
+        edges = tuple([(xn, yn)[k] for k, _ in plan.slots])
+    made._node = new = _new(Node)
+    new.op = op
+    new.plan = plan
+    new.edges = edges
+    new.saved = plan.save(xv, yv, value)
+    new.meta = NUMBER if type(value) is float64 else meta_of(value)
+    new.seq = next_sequence()
+    new.extra = None
+    return made
+
+
+# NumPy's names of arrays, which ops call x and y, and what position they have.
+_NUMPYS_NAMES = {"a": 0, "m": 0, "arr": 0, "ary": 0, "array": 0, "arrays": 0, "tup": 0, "x1": 0, "b": 1, "x2": 1}
+
+
+def admit(value: Any, beside: Any = None) -> Any:
+    """A plain operand as NumPy takes it; what NumPy would make an object array of, or Python does not know, is refused."""
+    if type(value) in _PLAIN and not (type(value) is np.ndarray and value.dtype.hasobject):
+        return value
+    if type(value) is Count:
+        return int(value)
+    if isinstance(value, (int, float, complex)):  # a size, for one
+        return value
+    not_repeated(value, beside)
+    if defers(value) or is_masked(value) or type(value) is np.matrix:  # whose products are others
+        raise Foreign(f"a Tensor met {type(value).__name__!r}, an array of another class, which says what that means")
+    if has_tensor(value):
+        raise Foreign("a list of Tensors met a Tensor in an operation; stack it first: np.stack([t0, t1])")
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise Foreign(f"a Tensor cannot be combined with {type(value).__name__!r}: it holds no numbers")
+    return value if isinstance(value, np.generic) else array
+
+
+def _admitted(value: Any) -> Any:
+    """An operand in any mode: a list is the array that NumPy makes of it, which a recorder must see being made."""
+    if isinstance(value, Operand):
+        return value
+    admitted = admit(value)
+    if type(value) in (list, tuple):
+        return admitted if LOCAL.recorder is None else apply(require(np.array), (value,), {})
+    return admitted if isinstance(value, np.ndarray) else value
+
+
+def has_tensor(value: Any) -> bool:
+    """Whether a Tensor stands in `value`, at any depth of lists, tuples, dicts and slices."""
+    if isinstance(value, Operand):
+        return True
+    if isinstance(value, (list, tuple)):
+        return any(has_tensor(v) for v in value)
+    if isinstance(value, dict):
+        return any(has_tensor(v) for v in value.values())
+    if isinstance(value, slice):
+        return has_tensor((value.start, value.stop, value.step))
+    return False
+
+
+def unwrap(value: Any) -> Any:
+    """`value` with each Tensor in it replaced by what it holds, and each traced size by the plain number."""
+    kind = type(value)
+    if kind is tensor_class:
+        return value._value
+    if isinstance(value, Operand):
+        if kind is tensor_base.batched_class:
+            refuse_leaked(value)
+        return value._value
+    if kind is list or kind is tuple:
+        return kind([unwrap(v) for v in value])
+    if kind is slice:
+        return slice(unwrap(value.start), unwrap(value.stop), unwrap(value.step))
+    if kind is not np.ndarray and isinstance(value, np.ndarray):
+        return base_of(value)
+    if isinstance(value, int) and kind is not int and kind is not bool:
+        return int(value)
+    return tuple([unwrap(v) for v in value]) if isinstance(value, tuple) and not hasattr(value, "_fields") else value
+
+
+def stack_nested(value: Any) -> Any:
+    """Nested lists of Tensors and numbers as one Tensor: what np.array means by them."""
+    if isinstance(value, (list, tuple)) and has_tensor(value):
+        return apply(require(np.stack), ([stack_nested(v) for v in value],), {})
+    return value
+
+
+def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run an op in any form: any mode, any arguments, one result or several."""
+    if isinstance(op.fn, np.ufunc) and kwargs:
+        out = kwargs.get("out")
+        if "out" in kwargs and (out is None or (type(out) is tuple and all(o is None for o in out))):
+            kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+        if "out" in kwargs or "where" in kwargs:
+            return masked.apply_masked(op, args, kwargs)
+        if kwargs:
+            op = masked.with_words(op, kwargs)
+    if op.forms is not None and (found := op.forms(*args, **kwargs)) is not NotImplemented:
+        return found
+    try:
+        bound = op.bind(*args, **kwargs)
+    except TypeError as error:
+        if (split := masked.without_out(op, args, kwargs)) is not None:
+            out, args, kwargs = split
+            return apply(op, args, kwargs) if out is None else masked.into(op.path, out, apply(op, args, kwargs))
+        known = [p.name for p in op.params]
+        renamed = {
+            known[_NUMPYS_NAMES[k]] if k in _NUMPYS_NAMES and k not in known else k: v for k, v in kwargs.items()
+        }
+        if len(renamed) == len(kwargs) and renamed.keys() != kwargs.keys():
+            return apply(op, args, renamed)
+        raise blame(TypeError(f"{op.path}: {error}")) from None
+    if op.out_place >= 0 and bound[op.out_place] is not None:
+        rest = (*bound[: op.out_place], None, *bound[op.out_place + 1 :])
+        return masked.into(op.path, bound[op.out_place], run(op, rest))
+    return run(op, bound)
+
+
+def run(op: Op, bound: tuple[Any, ...]) -> Any:
+    """Run an op on arguments in the order of its parameters."""
+    no_history = tensor_base.volatile_class and volatile.among(bound)
+    if LOCAL.levels:
+        found = run_batched(op, bound)
+        if found is not NotImplemented:
+            return found
+    if LOCAL.profiler is not None and (found := LOCAL.profiler.op(op, bound, run)) is not NotImplemented:
+        return found
+    if op.kind is Kind.shaping and isinstance(bound[0], Operand) and not LOCAL.depth:
+        versions.own_array(bound[0])  # so that a view of a number shares memory with it
+    values = tuple([unwrap(b) for b in bound])
+    a, k = op.call_form(values)
+    try:
+        result = op.fn(*a, **k)
+    except Exception as error:
+        if LOCAL.recorder is not None:
+            LOCAL.recorder.fail(f"goes on after an error of {op.path}")
+        raise blame(error) from None
+    several = op.n_out != 1
+    if not several and type(result) is tuple:
+        n = len(result)
+        raise blame(
+            TypeError(f"{op.path} gave a tuple of {n}, but was registered with one result: gs.op(..., n_out={n})")
+        )
+    results = tuple(result) if several else (result,)
+    for r in results:
+        if type(r) is np.ndarray and r.dtype.hasobject:
+            raise blame(TypeError(f"{op.path} would make an object array of {[type(v).__name__ for v in values]}"))
+    node = node_of(op, bound, values, results, several) if LOCAL.grad and not no_history else None
+    if node is None:
+        tensors = tuple([wrap(r) for r in results])
+    elif several:
+        tensors = tuple([wrap(r, Pick(node, j) if r.dtype.kind in "fc" else None) for j, r in enumerate(results)])
+    else:
+        tensors = (wrap(result, node),)
+    if LOCAL.watch is not None:
+        LOCAL.watch.operation(op, bound, values, tensors, node)
+    recorder = LOCAL.recorder
+    if recorder is not None:
+        ir = recorder.call(op, bound, tensors)
+        if node is not None:
+            _save_recorded(op, node, bound, tensors, several)
+            if LOCAL.packing and ir is None:  # the recorder has given up
+                saved.pack_saved(node, bound)
+            node.ir = ir
+            if several and ir is not None:
+                for t, out in zip(tensors, ir[0], strict=True):
+                    if t._node is not None:
+                        t._node.ir = ((out,), ir[1])
+    shapes = op.kind is Kind.shaping
+    for j, r in enumerate(results):
+        if type(r) is np.ndarray and not shapes and any(r is v for v in values):
+            views.note_itself(tensors[j], bound)
+        elif type(r) is np.ndarray and (shapes or r.base is not None):
+            views.note_view(tensors[j], op, bound, j if several else -1)
+    if LOCAL.inference and not LOCAL.depth:
+        for t in tensors:
+            if getattr(t, "_view", None) is None:
+                tensor_base.made_in_inference(t)
+    if no_history:
+        for t in tensors:
+            tensor_base.made_volatile(t)
+    if not several:
+        return tensors[0]
+    if node is None:
+        tensors = tuple([tensors[_first(results, j)] for j in range(len(results))])
+    if hasattr(result, "_fields"):  # a namedtuple such as EighResult
+        return type(result)(*tensors)
+    return list(tensors) if isinstance(result, list) else tensors
+
+
+def _first(results: tuple[Any, ...], j: int) -> int:
+    """Where an array stands first among results: `np.diag_indices` gives one for all axes, and a write into it shows in all."""
+    return next((k for k in range(j) if results[k] is results[j] and type(results[k]) is np.ndarray), j)
+
+
+def node_of(
+    op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], results: tuple[Any, ...], several: bool
+) -> Node | None:
+    """The node of one call, or None where no argument asks for a gradient."""
+    slots: list[tuple[int, int]] = []
+    edges: list[Any] = []
+    listed: list[int] = []  # arguments that are lists
+    in_lists = special = False
+    for k, b in enumerate(bound):
+        kind = type(b)
+        if kind is list or kind is tuple:
+            listed.append(k)
+            param = op.params[k]
+            many = param.sequence or param.variadic
+            for i, e in enumerate(b):
+                if isinstance(e, Operand):
+                    special = special or type(e) is not tensor_class
+                    if e._node is not None:
+                        if not many:
+                            raise blame(NoRuleError.argument(op.path, param.name))
+                        in_lists = True
+                        slots.append((k, i))
+                        edges.append(e._node)
+        elif isinstance(b, Operand):
+            special = special or kind is not tensor_class
+            if b._node is not None:
+                slots.append((k, -1))
+                edges.append(b._node)
+    if not slots or not (several or getattr(results[0], "dtype", FLOAT).kind in "fc"):
+        return None
+    if LOCAL.singular:
+        op, values = strict(op, values)
+    plan = op.plan(tuple(slots) if in_lists else sum([1 << k for k, _ in slots]))
+    if len(plan.slots) != len(slots):
+        if not plan.slots:
+            return None
+        at = dict(zip(slots, edges, strict=True))
+        edges = [at[s] for s in plan.slots]
+    if special:
+        _may_be_saved(plan, bound)
+    node = _new(Node)
+    node.op = op
+    node.plan = plan
+    node.edges = tuple(edges)
+    out = results if several else results[0]
+    if LOCAL.recorder is None:  # while recording, Tensors are saved once the results have their IR values
+        for k in listed:
+            values = (*values[:k], _as_array(op, k, values[k]), *values[k + 1 :])
+        node.saved = plan.save(*values, out)
+    node.plural = len(results) if several else 0
+    node.meta = tuple([meta_of(r) for r in results]) if several else meta_of(out)  # type: ignore[assignment]
+    node.seq = next_sequence()
+    node.extra = None
+    if LOCAL.packing and LOCAL.recorder is None:
+        saved.pack_saved(node, bound)
+    if LOCAL.anomaly is not None:
+        LOCAL.anomaly.note(node)
+    if LOCAL.watch is not None:
+        LOCAL.watch.note(node)
+    return node
+
+
+def _may_be_saved(plan: Plan, bound: tuple[Any, ...]) -> None:
+    """Raise where backward would need a Tensor that was made in inference mode."""
+    for spec in plan.saved:
+        if spec.what == "value":
+            given = bound[spec.param]
+            for v in given if type(given) is list or type(given) is tuple else (given,):
+                tensor_base.may_be_saved(v)
+
+
+def _as_array(op: Op, k: int, value: Any) -> Any:
+    """The array that a list stands for where the op takes an array: rules see no lists."""
+    param = op.params[k]
+    if type(value) not in (list, tuple) or param.name not in op.vjps or param.sequence or param.variadic:
+        return value
+    return np.asarray(value)
+
+
+def _save_recorded(op: Op, node: Node, bound: tuple[Any, ...], tensors: tuple[Any, ...], several: bool) -> None:
+    aliases = tuple([alias(t) for t in tensors])
+    for k, b in enumerate(bound):
+        if type(b) in (list, tuple) and _as_array(op, k, b) is not b:
+            bound = (*bound[:k], _admitted(b), *bound[k + 1 :])
+    if len(node.op.params) > len(bound):  # one that minds its singular points
+        bound = (*bound, user_site())
+    node.saved = node.plan.save(*[_alias_all(b) for b in bound], aliases if several else aliases[0])
+
+
+def _alias_all(value: Any) -> Any:
+    if isinstance(value, Operand):
+        return alias(value)
+    if type(value) in (list, tuple):
+        return type(value)([_alias_all(v) for v in value])
+    return value

@@ -1,0 +1,325 @@
+"""The backward engine: cotangents in reverse creation order, without recursion."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import AutogradError
+from ...runtime.ops import Plan
+from ..modes.thread_state import LOCAL, grad_mode, on_new_stack, refresh
+from .cotangents import UNDEFINED, fit, outward
+from .graph import NUMBER, AccumulateGrad, Extra, Node, Pick
+from .node_hooks import accumulate_at, after, before, plural_of, tensor_hooks
+from .run import Run, needed_of
+from .saved import unpacked
+from .site import blame
+from .tensor_base import Operand, alias, wrap
+from .versions import COUNTERS, check
+
+__all__ = ["apply_node", "freed", "rebuilt", "run_backward"]
+
+float64 = np.float64
+THREAD_DEPTH = (
+    30  # runs of backward inside each other that one thread's stack takes (PyTorch: 60); then another goes on
+)
+DEEPEST = 5_000  # runs inside each other, after which an error says that they have no end
+PLAIN = Extra()  # of a node that has nothing of its own, where one of the modes looks at every node
+
+
+def rebuilt(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a node saved, as Tensors that hang in the graph where they stood."""
+    edges = dict(zip(node.plan.slots, node.edges, strict=True))
+    made: list[Any] = []
+    for spec, entry in zip(node.plan.saved, saved, strict=True):
+        if spec.what == "out":
+            if node.op.n_out == 1:
+                entry = _hang(entry, node)
+            else:
+                entry = tuple([_hang(e, Pick(node, j)) for j, e in enumerate(entry)])
+        elif spec.what == "value":
+            param = node.op.params[spec.param]
+            if param.sequence or param.variadic:
+                entry = tuple([_hang(e, edges.get((spec.param, i))) for i, e in enumerate(entry)])
+            else:
+                entry = _hang(entry, edges.get((spec.param, -1)))
+        made.append(entry)
+    return tuple(made)
+
+
+def _hang(entry: Any, edge: Any) -> Any:
+    if isinstance(entry, Operand):
+        made = alias(entry)
+        made._node = edge if LOCAL.grad else None
+        return made
+    if edge is None or not LOCAL.grad:
+        return entry
+    return wrap(entry, edge)
+
+
+def run_backward(
+    roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, *, retain_graph: bool, create_graph: bool,
+    accumulate: bool = False, reached: dict[Any, None] | None = None,
+) -> dict[Any, Any]:  # fmt: skip
+    """Send the cotangents of `roots` (node, cotangent) backward; give those of the nodes in `wanted`.
+
+    With `wanted=None` the leaves' gradients accumulate instead, and with `accumulate` those of the leaves in `wanted`.
+    Cotangents here are those of the plain transpose. `reached` are the nodes behind the roots, where the caller knows them.
+    """
+    recorder = LOCAL.recorder
+    outer = LOCAL.run
+    nested = 0 if outer is None else outer.nested + 1
+    if nested > DEEPEST:
+        raise blame(
+            RecursionError(
+                f"backward runs inside backward, {DEEPEST:,} levels deep: what user code in backward (a Function, a hook) calls "
+                "seems to have no end"
+            )
+        )
+    if nested and nested % THREAD_DEPTH == 0 and recorder is None and not LOCAL.on_new_stack:
+        options: dict[str, Any] = {"retain_graph": retain_graph, "create_graph": create_graph, "accumulate": accumulate}
+        return on_new_stack(lambda: run_backward(roots, wanted, **options))  # type: ignore[no-any-return]
+    LOCAL.on_new_stack = False
+    packing, refused = LOCAL.packing, LOCAL.packing_refused
+    LOCAL.run = Run([node for node, _ in roots], wanted, nested, reached)
+    anomaly, watch = LOCAL.anomaly, LOCAL.watch
+    if anomaly is not None:
+        outer_node, anomaly.node = anomaly.node, None
+    profiler = LOCAL.profiler
+    profiled = None if profiler is None else profiler.run_begins()
+    if watch is not None:
+        outer_watched, watch.node = watch.node, None
+    try:
+        with np.errstate(all="ignore"), grad_mode(create_graph):
+            if recorder is None:
+                tensors = create_graph or (bool(LOCAL.levels) and any(isinstance(g, Operand) for _, g in roots))
+                return _run(roots, wanted, retain_graph, tensors, accumulate)
+            before = recorder.backward_begins()
+            try:
+                return _run(roots, wanted, retain_graph, True, accumulate)
+            finally:
+                recorder.backward_ends(before)
+    except Exception:
+        if anomaly is not None:
+            anomaly.explain()
+        raise
+    finally:
+        LOCAL.run = outer
+        if (LOCAL.packing, LOCAL.packing_refused) != (
+            packing,
+            refused,
+        ):  # user code in backward set them, and left them so
+            LOCAL.packing, LOCAL.packing_refused = packing, refused
+            refresh()
+        if profiler is not None:
+            profiler.end(profiled)
+        if anomaly is not None:
+            anomaly.node = outer_node
+        if watch is not None:
+            watch.node = outer_watched
+
+
+def _run(
+    roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_graph: bool, tensors: bool, accumulate: bool
+) -> dict[Any, Any]:
+    needed: set[Any] | None = None
+    running: set[Any] | None = None
+    if wanted is not None:
+        needed, running = needed_of(LOCAL.run.reached, wanted, accumulate)
+        LOCAL.run.running = running
+    results: dict[Any, Any] = {}
+    totals: dict[Any, Any] = {}
+    owned: set[Any] = set()  # nodes whose running sum is a buffer of ours, so that adding in place is allowed
+    heap: list[tuple[float, Any]] = []
+    recorder: Any = LOCAL.recorder
+    anomaly: Any = LOCAL.anomaly
+    watch: Any = LOCAL.watch
+    profiler: Any = LOCAL.profiler
+    watched = not (recorder is anomaly is watch is profiler is wanted is None)
+    grads: tuple[Any, ...] = ()  # what the last node gave
+    undefined = UNDEFINED
+    for node, g in roots:
+        if node in totals:
+            totals[node] = totals[node] + g
+        else:
+            totals[node] = g
+            heappush(heap, (-node.seq, node))
+    following: Any = None  # a node that waits beside the heap, which a chain then never touches
+    while heap or following is not None:
+        if following is None or (heap and -heap[0][0] > following.seq):
+            if following is not None:
+                heappush(heap, (-following.seq, following))
+            node = heappop(heap)[1]
+        else:
+            node = following
+        following = None
+        g = totals.pop(node)
+        extra = node.extra
+        if watched:
+            if recorder is not None and g is not undefined:
+                recorder.backward(node, g)
+            if anomaly is not None:
+                anomaly.node = node
+                extra = extra or PLAIN
+            if watch is not None:
+                watch.arrives(node, g)
+                extra = extra or PLAIN
+            if running is not None and wanted is not None:
+                if node not in running:
+                    if node in wanted:
+                        results[node] = g if extra is None else tensor_hooks(extra, g, tensors)
+                    continue
+                if node in wanted:  # known as it came, before hooks: so does PyTorch
+                    results[node] = g
+            if profiler is not None:
+                profiler.node(node, g, grads)
+                grads = ()
+        kind = type(node)
+        if kind is Pick or kind is AccumulateGrad:
+            if kind is Pick:
+                _collect(node, g, totals, heap)
+            else:
+                accumulate_at(node, extra, g, tensors)
+            continue
+        saved = node.saved
+        if saved is None:
+            raise blame(freed(node))
+        if COUNTERS:
+            check(node)
+            renewed = node.saved  # of a Tensor that was given other data, that
+            saved = saved if renewed is None else renewed  # None: another thread has freed it meanwhile
+        if extra is not None:
+            if extra.hooks or extra.retain is not None:
+                g = tensor_hooks(extra, g, tensors)
+            if extra.prehooks or extra.outputs:
+                g = before(node, extra, g, tensors)
+            if extra.packed:
+                saved = unpacked(node)
+        plan = node.plan
+        if tensors:
+            saved = rebuilt(node, saved)
+        edges = node.edges
+        if extra is not None or g is undefined:
+            grads = _alone(node, g, saved)
+            if anomaly is not None:
+                anomaly.check(node, grads)
+            if extra is not None and extra.posthooks:
+                grads = after(node, extra, grads, g, needed, tensors)
+            if watch is not None:
+                watch.gives(node, g, grads)
+        elif plan.any_sum:
+            sums = _sums(plan, edges, totals, owned)
+            grads = plan.backward(tuple(g) if type(g) is list else g, saved, sums)
+            grads = _taken_over(plan, edges, grads, totals, owned, heap, needed)
+        else:
+            grads = plan.backward(tuple(g) if type(g) is list else g, saved, None)
+        if not retain_graph and plan.frees:
+            node.saved = None
+        for edge, gx in zip(edges, grads):  # noqa: B905  # strict= costs a tenth of a 0-d op
+            if gx is None or (needed is not None and edge not in needed):
+                if edge not in totals and (needed is None or edge in needed):
+                    totals[edge] = undefined
+                    heappush(heap, (-edge.seq, edge))
+                continue
+            if type(gx) is not float64 or edge.meta is not NUMBER:
+                gx = fit(gx, edge.meta)
+            total = totals.get(edge)
+            if total is None:
+                totals[edge] = gx
+                if following is None:
+                    following = edge
+                else:
+                    heappush(heap, (-edge.seq, edge))
+            elif edge in owned and type(gx) is np.ndarray and gx.strides == total.strides:  # else + picks the order
+                totals[edge] += gx
+            else:
+                total = totals[edge] = total + gx
+                if type(total) is np.ndarray:
+                    owned.add(edge)
+    if profiler is not None:
+        profiler.node_ends(grads)
+    return {node: g for node, g in results.items() if g is not UNDEFINED}
+
+
+def _collect(pick: Pick, g: Any, totals: dict[Any, Any], heap: list[tuple[float, Any]]) -> None:
+    """Put the cotangent of one of several results where its node will find it."""
+    parent = pick.parent
+    if parent not in totals:
+        totals[parent] = UNDEFINED
+        heappush(heap, (-parent.seq, parent))
+    if g is not UNDEFINED:
+        if totals[parent] is UNDEFINED:
+            totals[parent] = [None] * parent.plural
+        earlier = totals[parent][pick.index]
+        totals[parent][pick.index] = g if earlier is None else earlier + g
+
+
+def apply_node(node: Node, grads: tuple[Any, ...]) -> dict[Any, Any]:
+    """The user-side gradients that one node alone makes of those of its results, by slot."""
+    if node.saved is None:
+        raise blame(freed(node))
+    if COUNTERS:
+        check(node)
+    plan = node.plan
+    given = [None if g is None else outward(g if LOCAL.grad else g._value) for g in grads]
+    saved = unpacked(node) if node.extra is not None and node.extra.packed else node.saved
+    found: dict[Any, Any] = {}
+    with np.errstate(all="ignore"):
+        results = _alone(node, given if plural_of(node) else given[0], rebuilt(node, saved) if LOCAL.grad else saved)
+        for slot, edge, g in zip(plan.slots, node.edges, results, strict=True):
+            if g is not None:
+                g = outward(fit(g, edge.meta))
+                found[slot] = g if isinstance(g, Operand) else wrap(g)
+    return found
+
+
+def freed(node: Any) -> AutogradError:
+    """The error about a node whose saved tensors are gone."""
+    return AutogradError(
+        "Trying to backward through the graph a second time, or to read saved tensors after they have already been freed: "
+        f"what {node.name()} saved is gone. Specify retain_graph=True when calling backward the first time."
+    )
+
+
+def _sums(plan: Plan, edges: tuple[Any, ...], totals: dict[Any, Any], owned: set[Any]) -> list[Any]:
+    """The running sums that formulas take over: buffers of ours, which they may write into."""
+    sums: list[Any] = []
+    for takes, edge in zip(plan.takes_sum, edges, strict=True):
+        total = totals.get(edge) if takes else None
+        if total is UNDEFINED:
+            total = None
+        if total is not None and edge not in owned and type(total) is np.ndarray:
+            total = np.array(total)
+        sums.append(total)
+    return sums
+
+
+def _taken_over(
+    plan: Plan, edges: tuple[Any, ...], grads: tuple[Any, ...], totals: dict[Any, Any], owned: set[Any],
+    heap: list[tuple[float, Any]], needed: set[Any] | None,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Store the new sums of formulas that took theirs over; what is left to add of the others."""
+    left = list(grads)
+    for j, (takes, edge) in enumerate(zip(plan.takes_sum, edges, strict=True)):
+        if takes and left[j] is not None and (needed is None or edge in needed):
+            if edge not in totals:
+                heappush(heap, (-edge.seq, edge))
+            totals[edge] = fit(left[j], edge.meta)
+            owned.add(edge)
+            left[j] = None
+    return tuple(left)
+
+
+def _alone(node: Any, g: Any, saved: Any) -> tuple[Any, ...]:
+    """The cotangents that a node gives for its arguments, added to nothing."""
+    plan = node.plan
+    several = type(g) is list
+    if type(node) is Node and (all(one is None for one in g) if several else g is UNDEFINED or g is None):
+        return (None,) * len(node.edges)
+    cotangent = tuple(g) if several else g
+    if g is UNDEFINED:
+        cotangent = (None,) * plural_of(node) or None
+    found: tuple[Any, ...] = plan.backward(cotangent, saved, [None] * len(node.edges) if plan.any_sum else None)
+    return found

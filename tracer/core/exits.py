@@ -1,0 +1,129 @@
+"""leave: the one door by which a value goes out of a Tensor, into Python or into NumPy."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from opcode import opmap
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import AutogradError, GradientLossError
+from ..modes.thread_state import LOCAL, Era
+from .graph import AccumulateGrad
+from .levels import refuse
+from .losses import loss
+from .run import reached_from
+from .site import blame, is_library, is_ours
+from .tensor_base import Operand, levels_of
+from .versions import own_array
+
+__all__ = ["is_ended", "leave", "warn_at_user"]
+
+_NUMBERS = frozenset(["float", "int", "complex", "index"])
+_OUT = _NUMBERS | {
+    "step",
+    "bool",
+    "item",
+    "tolist",
+    "numpy",
+    "array",
+    "dlpack",
+    "pickle",
+}  # by which a gradient can be lost
+_LOSES = frozenset(
+    ["float", "complex", "item", "tolist", "numpy", "array", "dlpack", "pickle"]
+)  # int and bool are steps
+_BINARY_OP, _REMAINDER = opmap["BINARY_OP"], frozenset([6, 19])  # `%` and `%=`
+
+
+def leave(tensor: Operand, how: str, spec: str = "") -> Any:
+    """Return the value of `tensor` on its way out; `how` names the exit (`bool`, `float`, `numpy`, `format` ...; a `step`
+    has the slope 0: `round`, `floor`).
+
+    Inside a transform GradientLossError where the value depends on what is differentiated and its gradient would be lost,
+    unless the user has switched gradients off. Bare Tensors raise where NumPy's array would lose a gradient without a word, and
+    warn where a number does, as PyTorch's do.
+    """
+    if how not in ("iter", "repr", "format") and levels_of(tensor):
+        refuse(tensor, how)
+    value = tensor._value
+    node = tensor._node
+    if node is not None and how in _OUT:
+        if not LOCAL.depth and is_ended(node):
+            node = None  # of a transform that is over: it counts as its number
+        elif how in _LOSES and _is_followed(node) and not _formats(how):
+            raise loss(how)
+    recorder = LOCAL.recorder
+    if recorder is not None:
+        recorder.leave(tensor, "float" if how == "step" else how, spec)
+    if LOCAL.watch is not None and how in _OUT:
+        LOCAL.watch.leaves(tensor, how)
+    if node is not None and not LOCAL.depth and not _is_followed(node):
+        if how in _NUMBERS or how == "step":
+            warn_at_user(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: the number "
+                "carries no gradient. Consider using tensor.detach() first, or keep the tensor.",
+                UserWarning,
+            )
+        elif not LOCAL.grad and how in ("numpy", "array"):
+            pass  # no_grad has cut the gradient, by name
+        elif how == "numpy":
+            raise blame(
+                AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            )
+        elif how in ("array", "dlpack"):
+            raise blame(
+                GradientLossError(
+                    "NumPy asked for the plain array of a Tensor that requires grad, and its gradient would be lost "
+                    "(np.array([t]), a[:] = t, out=a, np.copyto ...). Can't call numpy() on Tensor that requires grad: "
+                    "use tensor.detach().numpy(), np.stack([t0, t1]) in place of np.array, "
+                    "or put the code into a function under gs.grad."
+                )
+            )
+    if how in ("data", "numpy", "array", "dlpack") and type(value) is not np.ndarray:
+        value = np.asarray(value) if LOCAL.depth else own_array(tensor)
+    return value
+
+
+def is_ended(node: Any) -> bool:
+    """Return whether a node belongs to transforms that are over, and to nothing else."""
+    leaves = [found for found in reached_from([node]) if type(found) is AccumulateGrad]
+    return bool(leaves) and all(type(found.inner) is Era and found.inner.over for found in leaves)
+
+
+def _is_followed(node: Any) -> bool:
+    """Return whether a transform that runs wants the gradient behind a node: here, or in the thread that began this one."""
+    if LOCAL.depth:
+        return LOCAL.grad
+    leaves = [found.inner for found in reached_from([node]) if type(found) is AccumulateGrad]
+    return any(type(era) is Era and not era.over for era in leaves)
+
+
+def _formats(how: str) -> bool:
+    """Return whether a float is only asked for text: `"%.3f" % t`, which no other exit tells."""
+    if how != "float":
+        return False
+    frame: Any = sys._getframe(1)
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None or frame.f_lasti < 0:
+        return False
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return code[at] == _BINARY_OP and code[at + 1] in _REMAINDER
+
+
+def warn_at_user(message: str, category: type[Warning]) -> None:
+    """Warn at the user's line, once per line under Python's default filters."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and (is_ours(frame.f_code.co_filename) or is_library(frame.f_code.co_filename)):
+        frame = frame.f_back
+    if frame is None:
+        warnings.warn(message, category, stacklevel=2)
+        return
+    space = getattr(frame.f_globals, "real", frame.f_globals)  # a transform's stand before the real ones
+    warnings.warn_explicit(
+        message, category, frame.f_code.co_filename, frame.f_lineno,
+        module=space.get("__name__", "<unknown>"), registry=space.setdefault("__warningregistry__", {}),
+    )  # fmt: skip

@@ -1,0 +1,277 @@
+"""The dynamic graph: nodes (what `grad_fn` is), the leaves' AccumulateGrad, and one node per result of many."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...runtime.ops import MISSING, Op, Plan
+from .hooks import RemovableHandle
+from .tensor_base import Operand, wrap
+
+__all__ = [
+    "NUMBER",
+    "AccumulateGrad",
+    "Edge",
+    "Extra",
+    "GradientEdge",
+    "GraphNode",
+    "Node",
+    "Pick",
+    "edge_of",
+    "extra_of",
+    "meta_of",
+    "next_sequence",
+    "public_edge",
+]
+
+next_sequence = itertools.count().__next__  # creation order; backward runs it in reverse
+
+
+FLOAT = np.dtype(np.float64)
+NUMBER = ((), FLOAT)  # the meta of every float64 number: one object, so that `is` tells it
+_WEAK = {float: FLOAT, complex: np.dtype(np.complex128), int: np.dtype(np.int64), bool: np.dtype(np.bool_)}
+
+
+def meta_of(value: Any) -> tuple[tuple[int, ...], Any]:
+    """The shape and dtype of a value; a Python number has those that NumPy gives it."""
+    kind = type(value)
+    if kind is np.float64 or kind is float:
+        return NUMBER
+    if kind in _WEAK:
+        return ((), _WEAK[kind])
+    shape, dtype = value.shape, value.dtype
+    return (shape, dtype) if shape or dtype is not FLOAT else NUMBER
+
+
+_WHOLE_NAMES = ("CopyBackwards", "CopySlices")  # what writes in place leave
+
+
+class Edge:
+    """What an edge leads to: something that a cotangent of a known shape and dtype belongs to."""
+
+    __slots__ = ("meta",)
+
+    meta: tuple[tuple[int, ...], Any]
+    draws = False  # whether it drew its result by chance: a reward then takes the place of the gradient
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result and of its cotangent."""
+        return self.meta[0]
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the result and of its cotangent."""
+        return self.meta[1]
+
+
+class Extra:
+    """What few nodes have: hooks on the tensor they made and on themselves, and what a mode noted about them."""
+
+    __slots__ = ("accumulated", "hooks", "metadata", "outputs", "packed", "posthooks", "prehooks", "retain", "trace")
+
+    def __init__(self) -> None:
+        self.hooks: dict[int, Any] = {}  # of the tensor: hook(grad)
+        self.retain: weakref.ref[Any] | None = None  # the tensor that keeps its gradient
+        self.prehooks: dict[int, Any] = {}  # of the node: hook(grad_outputs)
+        self.posthooks: dict[int, Any] = {}  # of the node: hook(grad_inputs, grad_outputs)
+        self.accumulated: dict[int, Any] = {}  # of a leaf: hook(leaf), once its gradient has been added
+        self.outputs: dict[int, Extra] = {}  # of a node with several results: those of its results
+        self.packed = False  # whether saved-tensor hooks packed what it saved
+        self.trace: Any = None  # where in the user's code the operation stands, noted in anomaly mode
+        self.metadata: dict[Any, Any] = {}
+
+
+class GraphNode(Edge):
+    """A node of the graph: what `grad_fn` is, or where the gradient of a leaf adds up."""
+
+    __slots__ = ()
+
+    extra: Extra | None
+
+    def name(self) -> str:
+        """PyTorch's name of this kind of node, such as `MulBackward0`."""
+        raise NotImplementedError
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """For each argument its node and which of that node's results it is; (None, 0) for a constant."""
+        raise NotImplementedError
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for notes of the user's, empty at first."""
+        return extra_of(self).metadata
+
+    def register_hook(self, fn: Callable[[Any, Any], Any]) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after this node has run backward.
+
+        Both are tuples of Tensors and Nones; a tuple that it returns replaces the gradients of the inputs.
+        """
+        return RemovableHandle(extra_of(self).posthooks, fn)
+
+    def register_prehook(self, fn: Callable[[Any], Any]) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before this node runs backward; a tuple that it returns replaces what the node gets."""
+        return RemovableHandle(extra_of(self).prehooks, fn)
+
+    def __call__(self, *grads: Any) -> Any:
+        """Go backward here alone: from a gradient (or None) of each result to one for each argument.
+
+        A Tensor where there is one argument, else a tuple, None for constants; at a leaf the gradient is added up. Raises
+        TypeError for a wrong count.
+        """
+        from .backward import call  # the engine stands above the graph
+
+        return call(self, *grads)
+
+
+def extra_of(node: Any) -> Extra:
+    """What a node (or one of its results) has beyond the usual, made at the first need."""
+    if node.extra is None:
+        node.extra = Extra()
+    found: Extra = node.extra
+    return found
+
+
+class Node(GraphNode):
+    """One recorded operation: its op, what it saved, and edges to the nodes that made its arguments.
+
+    `edges[j]` is the node of the argument that `plan.slots[j]` names. A node never holds its own result. A subclass
+    (what a custom Function makes) brings a plan of its own.
+    """
+
+    __slots__ = ("__weakref__", "edges", "extra", "ir", "op", "plan", "plural", "saved", "seq")
+
+    op: Op
+    plan: Plan
+    edges: tuple[Any, ...]
+    saved: Any  # a tuple; None once freed
+    seq: int
+    extra: Extra | None
+    plural: int  # how many results; unset, like `ir`, where `apply1` and `apply2` made the node
+    ir: Any  # while recording: (value of the result, site of the operation)
+
+    def name(self) -> str:
+        """PyTorch's name of this kind of node, such as `MulBackward0`."""
+        title = self.op.title
+        return title if title in _WHOLE_NAMES else f"{title}Backward0"
+
+    def arguments(self) -> list[tuple[int, int]]:
+        """The slots of all arguments that may have a gradient, constants among them."""
+        arrays = {
+            (k, -1)
+            for k, p in enumerate(self.op.params)
+            if p.name in self.op.vjps and p.default is MISSING and not p.sequence
+        }
+        return sorted(arrays.union(self.plan.slots))
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """For each argument its node and which of that node's results it is; (None, 0) for a constant."""
+        edges = dict(zip(self.plan.slots, self.edges, strict=True))
+        return tuple(public_edge(edges.get(slot)) for slot in self.arguments())
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"
+
+
+class GradientEdge(NamedTuple):
+    """A result of a node: where in the graph a tensor stands. As good as the tensor where gradients are asked for."""
+
+    node: GraphNode
+    output_nr: int
+    ownership_token: Any = None
+
+
+def edge_of(given: Any) -> Any:
+    """Where a Tensor or a GradientEdge stands in the graph; None for what stands nowhere."""
+    if isinstance(given, GradientEdge):
+        return Pick(given.node, given.output_nr) if getattr(given.node, "plural", 0) else given.node
+    if not isinstance(given, Operand):
+        return None
+    node = given._node
+    if node is None:
+        return getattr(given, "_drawn", None)
+    return None if type(node) is AccumulateGrad and node.lent else node
+
+
+def public_edge(edge: Any) -> tuple[Any, int]:
+    """The node and which of its results: as users see an edge."""
+    if isinstance(edge, Pick):
+        return (edge.parent, edge.index)
+    return (None, 0) if type(edge) is AccumulateGrad and edge.lent else (edge, 0)
+
+
+class Pick(Edge):
+    """One result of an operation that has several. Two of the same result are equal."""
+
+    __slots__ = ("__weakref__", "index", "ir", "parent", "seq")
+
+    def __init__(self, parent: Any, index: int) -> None:
+        self.parent = parent
+        self.index = index
+        self.meta = parent.meta[index]
+        self.seq = parent.seq + (index + 1) / (len(parent.meta) + 1)  # after the node, before all that comes after it
+        self.ir: Any = None
+
+    @property
+    def extra(self) -> Extra | None:
+        """What this result has beyond the usual: the node keeps it."""
+        kept = self.parent.extra
+        return None if kept is None else kept.outputs.get(self.index)
+
+    @extra.setter
+    def extra(self, value: Extra) -> None:
+        extra_of(self.parent).outputs[self.index] = value
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Pick and self.parent is other.parent and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self.parent), self.index))
+
+
+class AccumulateGrad(GraphNode):
+    """The end of the graph at a leaf: where that leaf's gradient adds up.
+
+    The gradient lives here and the leaf only points to it, so that leaf and node make no reference cycle.
+    """
+
+    __slots__ = ("__weakref__", "_variable", "extra", "grad", "inner", "ir", "lent", "seq", "value")
+
+    def __init__(self, variable: Any, value: Any) -> None:
+        self._variable = weakref.ref(variable)
+        self.value = value
+        self.meta = meta_of(value)
+        self.seq = next_sequence()
+        self.extra: Extra | None = None
+        self.grad: Any = None
+        self.inner: Any = False  # the era of the transform that made the leaf, for an argument of its own
+        self.lent = False  # whether the leaf is a view that requires grad only since its base does
+        self.ir: Any = None
+
+    @property
+    def variable(self) -> Any:
+        """The leaf itself; a new handle on the same array and gradient where the old one is gone."""
+        found = self._variable()
+        if found is None:
+            found = wrap(self.value, self)
+            self._variable = weakref.ref(found)
+        return found
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Nothing: the graph ends here."""
+        return ()
+
+    def name(self) -> str:
+        """`AccumulateGrad`, as in PyTorch."""
+        return "AccumulateGrad"
+
+    def __repr__(self) -> str:
+        return "<AccumulateGrad>"

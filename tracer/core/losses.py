@@ -1,0 +1,172 @@
+"""GradientLossError in words: who took a value out of its Tensor, at which line of the user's, and the way out."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import types
+from typing import Any
+
+from ...runtime.errors import AutogradError, GradientLossError, NoRuleError
+from ..modes.thread_state import LOCAL, RUNNING, Era
+from .site import add_line, is_ours, library_of, user_site
+
+__all__ = ["WATCHING", "asks_for_a_library", "caught", "loss", "running", "telling", "watching"]
+
+
+_BY_NAME = "Where no gradient is wanted, say so: gs.stop_gradient(x), x.detach(), or `with gs.no_grad():`."
+
+
+def loss(how: str, asked: bool = True) -> Exception:
+    """Return the error about a value that would leave its Tensor, and its gradient with it.
+
+    It is remembered, in case that something swallows it, unless C code only tries whether there is a number (`asked=False`).
+    """
+    taken = {
+        "float": "took a plain float of", "complex": "took a plain complex number of", "item": "took a plain number of",
+        "tolist": "made a list of plain numbers of", "pickle": "pickled", "dlpack": "took the memory of",
+    }.get(how, "took the plain array of")  # fmt: skip
+    by, way = _library()
+    by = by or {"tolist": "`tolist()`", "array": "NumPy", "numpy": "`numpy()`"}.get(how, "Code that knows no Tensors")
+    error = GradientLossError(
+        f"{by} {taken} a value that depends on what is differentiated, and its gradient would be lost.\n{way}{_BY_NAME}"
+    )
+    _add_user_line(error)
+    era = running()
+    if era is not None and asked:
+        era.loss = error
+    return error
+
+
+def running() -> Era | None:
+    """Return the outermost transform that runs: in this thread, or in the one that may have begun it."""
+    era = LOCAL.era
+    if era is not None:
+        return era
+    return RUNNING[-1] if RUNNING else None
+
+
+def caught() -> None:
+    """A handler of the user's begins: what it has caught must not be an error that plain NumPy would not have met."""
+    _refuse_to_swallow(sys.exc_info()[1])
+
+
+def _refuse_to_swallow(error: BaseException | None) -> None:
+    """Raise where code goes on after an error that NumPy's number would not have met: `time.sleep(t)` takes no Tensor."""
+    era = running()
+    if era is None or not isinstance(error, Exception):
+        return
+    if type(error) in (AutogradError, GradientLossError, NoRuleError):
+        era.loss = error
+        raise error
+    if isinstance(error, (TypeError, ValueError, AttributeError)) and LOCAL.grad and "Tensor" in str(error):
+        found = GradientLossError(
+            "The code goes on after an error that it would not have met without gradscribe, and a gradient would be lost:\n"
+            f"{error}\n{_BY_NAME}"
+        )
+        _add_user_line(found)
+        era.loss = found
+        raise found from error
+
+
+class _Suppressing:
+    """A `contextlib.suppress`, which tells of what it suppresses."""
+
+    def __init__(self, manager: Any) -> None:
+        self.manager = manager
+
+    def __enter__(self) -> Any:
+        return self.manager.__enter__()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
+        if self.manager.__exit__(kind, error, trace):
+            _refuse_to_swallow(error)
+            return True
+        return False
+
+
+def telling(manager: Any) -> Any:
+    """Return the context manager that a `with` enters: of `suppress`, one that tells."""
+    return _Suppressing(manager) if type(manager) is contextlib.suppress else manager
+
+
+WATCHING = "__gradscribe_watching__"  # of functions that have no rule, and are only watched
+
+
+def watching(function: Any) -> Any:
+    """Return a library's function that raises the GradientLossError which it, or C code in it, has swallowed."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        era = running()
+        if era is None:
+            return function(*args, **kwargs)
+        before = era.forget_loss()
+        try:
+            result = function(*args, **kwargs)
+        except Exception as error:
+            if era.loss is None or isinstance(error, GradientLossError):
+                raise
+            raise era.loss from error
+        if era.loss is not None:
+            raise era.loss
+        era.loss = before
+        return result
+
+    setattr(call, WATCHING, True)
+    return call
+
+
+_WAYS = {
+    "scipy": (
+        "gradscribe has no rule for this function of SciPy: register one with gs.op and gs.rule, use one of NumPy or "
+        "scipy.special that has one (`python -m gradscribe coverage`), or gs.fixed_point for what is solved iteratively. "
+    ),
+    "pandas": "Take the column as an array (df[name].to_numpy()), and compute with NumPy's functions. ",
+    "matplotlib": "Return the value (has_aux=True) and draw it outside of the transform. ",
+    "json": "Return the value (has_aux=True) and write it outside of the transform, where it is a plain number. ",
+    "pickle": "Return the value (has_aux=True) and store it outside of the transform, where it is a plain array. ",
+    "statistics": "Use NumPy's functions: np.mean, np.std, np.median ... ",
+}
+
+
+def _library() -> tuple[str, str]:
+    """Return who takes the value, and the way out for it."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not is_ours(name):
+            found = library_of(name)
+            if found is None:
+                break
+            words = f"`{frame.f_code.co_qualname}` of {found}"
+            return words, _WAYS.get(found.partition(".")[0], "Compute with NumPy's functions, which keep it. ")
+        frame = frame.f_back
+    return "", "Compute with NumPy's functions, or those of `math`, which keep it. "
+
+
+def _add_user_line(error: Exception) -> None:
+    place = _user_line()
+    if place is not None:
+        add_line(error, *place)
+
+
+def _user_line() -> tuple[str, int] | None:
+    """Return the innermost line that is neither ours nor a library's; of a user's installed package, its line."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not is_ours(name) and library_of(name) is None:
+            return name, frame.f_lineno
+        frame = frame.f_back
+    site = user_site()
+    return None if site is None else (site.code.co_filename, site.line)
+
+
+def asks_for_a_library() -> bool:
+    """Return whether the innermost code that is not ours belongs to Python or an installed library, not to the user."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame is not None and library_of(frame.f_code.co_filename) is not None

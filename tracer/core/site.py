@@ -1,0 +1,174 @@
+"""Where in the user's code an operation stands, and tracebacks that end there."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import os
+import sys
+import types
+import typing
+from typing import Any, NamedTuple
+
+from ...runtime.errors import NoRuleError
+
+__all__ = [
+    "LEFT_ALONE",
+    "Site",
+    "add_line",
+    "blame",
+    "calls_to",
+    "is_ours",
+    "library_of",
+    "prune",
+    "saved_at",
+    "user_asks",
+    "user_site",
+    "user_stack",
+]
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_HOUSES = tuple(ROOT + part + os.sep for part in ("runtime", "tracer", "transforms", "explorer", "learn", "compat"))
+# Formulas, which stand in generated source line by line, as if the user had written them.
+_FOLLOWED = [ROOT + os.path.join("learn", "optim", name) for name in ("formulas.py", "updates.py")]
+
+
+class Site(NamedTuple):
+    """An instruction of user code: the code object, the offset of the instruction, and its line."""
+
+    code: types.CodeType
+    offset: int
+    line: int
+
+    def __str__(self) -> str:
+        folder, name = os.path.split(self.code.co_filename)
+        if self.code.co_filename in _FOLLOWED:
+            return name  # of ours, where the text beside it says enough
+        return f"{'cell' if 'ipykernel_' in folder else name}:{self.line}"  # a notebook's files bear numbers
+
+
+def is_ours(filename: str) -> bool:
+    """Whether a file belongs to gradscribe (or to a plan or a binding that it compiled)."""
+    if filename.startswith(_HOUSES):
+        return filename not in _FOLLOWED
+    return filename.startswith("<plan of")
+
+
+def is_library(filename: str) -> bool:
+    """Whether a file is NumPy's or Python's own, so that no user would look there."""
+    return (
+        f"{os.sep}numpy{os.sep}" in filename or f"{os.sep}optree{os.sep}" in filename or filename.startswith("<frozen")
+    )
+
+
+def user_site() -> Site | None:
+    """The innermost frame that is neither ours nor NumPy's."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not is_ours(filename) and not is_library(filename):
+            return Site(frame.f_code, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
+LEFT_ALONE = frozenset(
+    ["pandas", "sklearn", "matplotlib", "torch", "jax", "jaxlib", "tensorflow", "sympy", "numba", "dask", "xarray", "joblib",
+     "cupy", "h5py", "PIL", "IPython", "pytest", "_pytest", "hypothesis", "mpmath", "polars", "pyarrow", "autograd", "tqdm"]
+)  # fmt: skip  # libraries whose code no hooks are put into
+_PYTHONS = sys.stdlib_module_names | {"Python", "numpy", "scipy", "optree"}
+_ASKING = frozenset(
+    [abc.__file__, typing.__file__, "<frozen abc>", "<frozen _collections_abc>"]
+)  # on somebody's behalf
+
+
+def user_asks() -> bool:
+    """Whether what runs, before the first frame of ours, is code of the user's: none of ours or of an installed library."""
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename in _ASKING:
+        frame = frame.f_back
+    return frame is not None and _is_users(frame.f_code.co_filename)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_users(filename: str) -> bool:
+    library = library_of(filename)
+    return not is_ours(filename) and (library is None or not (library in _PYTHONS or library in LEFT_ALONE))
+
+
+_STANDARD = os.path.dirname(os.__file__) + os.sep
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+
+def library_of(filename: str) -> str | None:
+    """Return the top-level module that a file of Python's own or an installed library belongs to; None of the user's."""
+    if filename.startswith("<frozen"):
+        return "Python"
+    for folder in _INSTALLED:
+        _, found, rest = filename.partition(folder)
+        if found:
+            return rest.split(os.sep)[0].removesuffix(".py")
+    if filename.startswith(_STANDARD):
+        return filename[len(_STANDARD) :].split(os.sep)[0].removesuffix(".py")
+    return None
+
+
+def calls_to(code: types.CodeType, within: set[types.CodeType]) -> tuple[Site, ...]:
+    """The calls, in code that is in `within`, by which `code` came to run; the nearest first."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    found: list[Site] = []
+    while frame is not None and (frame := frame.f_back) is not None and frame.f_code in within:
+        found.append(Site(frame.f_code, frame.f_lasti, frame.f_lineno))
+    return tuple(found)
+
+
+def user_stack() -> tuple[Site, ...]:
+    """The frames that are neither ours nor NumPy's, the innermost last."""
+    sites: list[Site] = []
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not is_ours(filename) and not is_library(filename):
+            sites.append(Site(frame.f_code, frame.f_lasti, frame.f_lineno))
+        frame = frame.f_back
+    return tuple(reversed(sites))
+
+
+def blame(error: Exception) -> Exception:
+    """`error` with the user's line as its last words: bare operations cannot leave their own frames out."""
+    site = user_site()
+    if site is not None and not getattr(error, "__notes__", None):
+        add_line(error, site.code.co_filename, site.line)
+    return error
+
+
+def add_line(error: Exception, filename: str, line: int) -> None:
+    """Let a line, and what stands there, be the last words of `error`."""
+    import linecache  # only on the way to an error
+
+    text = linecache.getline(filename, line).strip()
+    error.add_note(f"at {filename}:{line}" + (f"\n    {text}" if text else ""))
+
+
+def prune(error: Exception) -> Exception:
+    """`error` with a traceback in which no frame of ours comes after, or between, the user's."""
+    kept: list[types.TracebackType] = []
+    tb = error.__traceback__
+    while tb is not None:
+        if not is_ours(tb.tb_frame.f_code.co_filename):
+            kept.append(tb)
+        tb = tb.tb_next
+    if isinstance(error, NoRuleError) and kept and not getattr(error, "__notes__", None):
+        error.add_note(f"at {kept[-1].tb_frame.f_code.co_filename}:{kept[-1].tb_lineno}")
+    chain: types.TracebackType | None = None
+    for tb in reversed(kept):
+        chain = types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
+    return error.with_traceback(chain) if chain is not None else blame(error.with_traceback(None))
+
+
+def saved_at(node: Any) -> str:
+    """Where in the user's code a node was made, such as `model.py:12`; empty where anomaly mode was off then."""
+    trace = None if node.extra is None else node.extra.trace
+    return "" if trace is None else str(trace)

@@ -1,0 +1,1 @@
+"""Writes, eager and in transforms, and what outlives a transform."""

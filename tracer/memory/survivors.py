@@ -1,0 +1,365 @@
+"""What outlives its transform: traced values that user code stored become plain numbers and arrays when it ends.
+
+The hooks of the scope note where code stores something that it may not have made itself: an item, an attribute, a variable
+of an enclosing function, a global. What a library kept stays a Tensor, but of an era that is over (`is_ended`).
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+import weakref
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import GradientLossError
+from ..core.exits import is_ended
+from ..core.graph import AccumulateGrad
+from ..core.losses import running
+from ..core.run import reached_from
+from ..core.site import blame
+from ..core.tensor_base import Operand, levels_of
+from ..modes.thread_state import LOCAL, Era
+
+__all__ = ["note", "note_appended", "note_held", "put_back", "remembered"]
+
+_ALL = object()  # every place of a holder
+_UNSEEN = object()  # the same, and no hook tells what is read there
+_CACHE = functools._lru_cache_wrapper
+_MANY = 1_000  # parts of a thing that are looked at
+_REMEMBERED = 10_000  # entries of dicts that were stored under traced keys; the oldest are forgotten
+_memos: dict[tuple[int, Any], Any] = {}
+_LIBRARIES = sys.stdlib_module_names - {"__main__"} | {"numpy", "scipy", __name__.partition(".")[0]}
+_HOUSE = tuple(f"{__name__.partition('.')[0]}.{part}." for part in ("runtime", "tracer", "transforms"))
+
+
+def note(holder: Any, key: Any = _ALL) -> None:
+    """Remember that something was stored in `holder` under `key`: an item, or the attribute of an object."""
+    era = running()
+    if era is None:
+        return
+    entry = era.stored.get(id(holder))
+    if entry is None:
+        entry = era.stored[id(holder)] = [holder, set()]
+    if entry[1] is _ALL or entry[1] is _UNSEEN:
+        return
+    if key is _ALL or type(entry[1]) is int or isinstance(key, (Operand, slice, tuple)):
+        entry[1] = _ALL
+        return
+    try:
+        entry[1].add(key)
+    except TypeError:  # no key that can be remembered
+        entry[1] = _ALL
+
+
+def note_appended(holder: Any, start: int) -> None:
+    """Remember that a list grows from `start` on."""
+    era = running()
+    if era is None:
+        return
+    entry = era.stored.get(id(holder))
+    if entry is None:
+        era.stored[id(holder)] = [holder, start]
+    elif type(entry[1]) is int:
+        entry[1] = min(entry[1], start)
+    else:
+        entry[1] = _ALL
+
+
+def note_held(value: Any, unseen: bool = False) -> None:
+    """Remember that code got hold of a thing from outside, into which it may store anything.
+
+    `unseen` says that the code has no source, so that no hook tells what it reads there later.
+    """
+    if isinstance(value, types.BuiltinFunctionType):
+        value = value.__self__  # `push = log.append`
+    if isinstance(value, types.MethodType):
+        value = value.__self__
+    if isinstance(value, (types.ModuleType, Operand, np.ufunc)) or _is_leaf(value):
+        return
+    if isinstance(value, (type, types.FunctionType)) and str(value.__module__).partition(".")[0] in _LIBRARIES:
+        return
+    if _holds_tensors(value):
+        return  # the user's own, as optimisers have them
+    note(value)
+    era = running()
+    if not unseen or era is None:
+        return
+    if isinstance(value, dict):
+        era.stored[id(value)][1] = _UNSEEN
+    for cls in type(value).__mro__ if str(type(value).__module__) not in _LIBRARIES else ():
+        for cache in list(vars(cls).values()):
+            if isinstance(cache, _CACHE) and id(cache) not in era.stored:
+                era.stored[id(cache)] = [cache, cache.cache_info().misses]
+
+
+def _holds_tensors(value: Any) -> bool:
+    """Whether Tensors of the user's own stand in a thing already, as far as a look at its first parts tells."""
+    waiting, met = deque([value]), set[int]()
+    while waiting and len(met) < _MANY:
+        thing = waiting.popleft()
+        if isinstance(thing, Operand):
+            if _is_own(thing):
+                return True
+            continue
+        if _is_leaf(thing) or id(thing) in met or isinstance(thing, (types.ModuleType, types.FunctionType)):
+            continue
+        met.add(id(thing))
+        if isinstance(thing, dict):
+            waiting.extend(list(thing.values()))
+        elif isinstance(thing, (list, tuple, set, frozenset, deque)):
+            waiting.extend(list(thing))
+        else:
+            waiting.extend(list(getattr(thing, "__dict__", {}).values()))
+    return False
+
+
+def _is_own(tensor: Any) -> bool:
+    """Whether a Tensor is none that a transform, or a capture, has made."""
+    if getattr(tensor, "_ir", None) is not None:
+        return False
+    return tensor._node is None or not any(
+        type(found) is AccumulateGrad and type(found.inner) is Era for found in reached_from([tensor._node])
+    )
+
+
+def remembered(holder: Any, key: Operand, value: Any) -> Any:
+    """Return what a dict has under a traced key, unless an earlier transform stored it there as a function of its key.
+
+    That is a cache of the user's own: the number is right and has no gradient. Raises GradientLossError.
+    """
+    if key._node is not None and LOCAL.grad and not isinstance(value, Operand):
+        found = _memos.get((id(holder), _bare(key._value)))
+        if found is value:
+            raise blame(
+                GradientLossError(
+                    "a dict that serves as a cache was asked for a value that an earlier call had stored, under a key that "
+                    "depends on what is differentiated: the gradient would be lost. Use functools.cache, which is passed by "
+                    "where an argument is traced, or clear the dict before each call."
+                )
+            )
+    return value
+
+
+def _bare(value: Any) -> Any:
+    return value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+
+
+class _Walk(set[int]):
+    """What a walk through the user's things has seen, by identity; and what it puts in the place of what."""
+
+    def __init__(self, standing: dict[int, Any] | None = None) -> None:
+        super().__init__()
+        self.numbers = standing is None  # whether Tensors become numbers
+        self.standing = standing or {}
+
+
+def put_back(standing: dict[int, Any]) -> None:
+    """Put the user's objects where code has stored what stood for them, by the identity of that."""
+    era = running()
+    if era is not None and standing:
+        seen = _Walk(standing)
+        for holder, _ in list(era.stored.values()):
+            _settle_holder(holder, _ALL, seen)
+
+
+def _settle(era: Era, error: BaseException | None) -> None:
+    """Put plain values where code of the ended transform has stored traced ones."""
+    seen = _Walk()
+    stored, era.stored = era.stored, {}
+    for holder, keys in stored.values():
+        if isinstance(holder, _CACHE):
+            if type(keys) is int and holder.cache_info().misses != keys:
+                holder.cache_clear()  # it may hold what is traced, and nothing tells under which key
+            continue
+        if keys is _UNSEEN:
+            _refuse_cache(era, holder)
+        _settle_holder(holder, _ALL if keys is _UNSEEN else keys, seen)
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        error.args = plain(error.args, seen)
+        _settle_attributes(error, _ALL, seen)
+        error = error.__cause__ or error.__context__
+
+
+def _refuse_cache(era: Era, holder: dict[Any, Any]) -> None:
+    """Take out of a dict what depends on its key, and let the transform say so."""
+    pairs = list(holder.items())
+    kept = [(k, v) for k, v in pairs if not (isinstance(k, Operand) and isinstance(v, Operand))]
+    if len(kept) < len(pairs):
+        holder.clear()
+        holder.update(kept)
+        era.loss = GradientLossError(
+            "Code without source stores under a key that is differentiated what depends on it, in a dict from outside: as a "
+            "cache it would lose the gradient at the next call. Use functools.cache, which is passed by where an argument "
+            "is traced, or put the code into a file."
+        )
+
+
+setattr(type(LOCAL), "settle", staticmethod(_settle))  # noqa: B010
+
+
+def _settle_holder(holder: Any, keys: Any, seen: _Walk) -> None:
+    if isinstance(holder, types.CellType):
+        try:
+            holder.cell_contents = plain(holder.cell_contents, seen)
+        except ValueError:  # not bound, or no longer
+            return
+    elif isinstance(holder, list):
+        places = range(keys, len(holder)) if type(keys) is int else range(len(holder)) if keys is _ALL else keys
+        for k in places:
+            if type(k) is int and -len(holder) <= k < len(holder) and (new := plain(holder[k], seen)) is not holder[k]:
+                holder[k] = new
+    elif isinstance(holder, dict):
+        if keys is _ALL:
+            plain(holder, seen)
+            return
+        for k in keys:
+            if k in holder and (new := plain(holder[k], seen)) is not holder[k]:
+                holder[k] = new
+    elif isinstance(holder, (set, deque, np.ndarray, weakref.WeakKeyDictionary)):
+        plain(holder, seen)
+    else:
+        _settle_attributes(holder, keys, seen)
+
+
+def _settle_attributes(holder: Any, keys: Any, seen: _Walk) -> None:
+    """Settle the attributes of an object, or of a class; a name that is no attribute of its own (a property) means all."""
+    own = getattr(holder, "__dict__", None)
+    slots = [s for c in type(holder).__mro__ for s in _slots_of(c)]
+    if keys is _ALL or type(keys) is int or (own is not None and any(k not in own and k not in slots for k in keys)):
+        keys = [*(own or ()), *slots]
+    for name in keys:
+        if own is not None and name in own:
+            new = plain(own[name], seen)
+            if new is not own[name]:
+                if isinstance(own, dict):
+                    own[name] = new
+                else:
+                    type.__setattr__(holder, name, new)  # of a class
+        elif name in slots and hasattr(holder, name):
+            now = getattr(holder, name)
+            if (new := plain(now, seen)) is not now:
+                object.__setattr__(holder, name, new)
+
+
+def _slots_of(cls: type) -> tuple[str, ...]:
+    found = cls.__dict__.get("__slots__", ())
+    names = (found,) if isinstance(found, str) else tuple(found)
+    stem = cls.__name__.lstrip("_")
+    return tuple([f"_{stem}{n}" if n.startswith("__") and not n.endswith("__") else n for n in names])
+
+
+_LEAVES = frozenset([float, int, bool, complex, str, bytes, type(None), np.float64, np.ndarray])
+
+
+def _is_leaf(value: Any) -> bool:
+    """Whether a value holds no others."""
+    kind = type(value)
+    return kind in _LEAVES and not (kind is np.ndarray and value.dtype == object)
+
+
+def plain(value: Any, seen: _Walk) -> Any:
+    """Return a value without Tensors of ended transforms: containers and objects are changed in place, tuples replaced."""
+    if isinstance(value, Operand):
+        return _number(value) if seen.numbers else value
+    kind = type(value)
+    if id(value) in seen.standing:
+        return seen.standing[id(value)]
+    if _is_leaf(value) or id(value) in seen:
+        return value
+    if isinstance(value, tuple):
+        parts = [plain(v, seen) for v in value]
+        if all(a is b for a, b in zip(parts, value, strict=True)):
+            return value
+        return kind._make(parts) if hasattr(kind, "_make") else kind(parts)
+    if isinstance(value, frozenset):
+        return kind(plain(v, seen) for v in value) if any(isinstance(v, Operand) for v in value) else value
+    seen.add(id(value))
+    if isinstance(value, (list, deque)):
+        for k in range(len(value)):
+            if (new := plain(value[k], seen)) is not value[k]:
+                value[k] = new
+    elif isinstance(value, dict):
+        _settle_dict(value, seen)
+    elif isinstance(value, weakref.WeakKeyDictionary):
+        for key, v in list(value.items()):
+            new_key, new = plain(key, seen), plain(v, seen)
+            if new_key is not key:
+                del value[key]
+            value[new_key] = new
+    elif isinstance(value, set):
+        if any(isinstance(v, (Operand, tuple)) for v in value):
+            found = [plain(v, seen) for v in value]
+            value.clear()
+            value.update(found)
+    elif isinstance(value, np.ndarray):
+        for place, v in np.ndenumerate(value):
+            if (new := plain(v, seen)) is not v:
+                value[place] = new
+    elif isinstance(value, types.FunctionType):
+        _settle_function(value, seen)
+    elif isinstance(value, types.MethodType):
+        plain(value.__self__, seen)
+    elif isinstance(value, functools.partial):
+        before = (value.func, value.args, value.keywords)
+        now = [plain(p, seen) for p in before]
+        if any(a is not b for a, b in zip(now, before, strict=True)):
+            value.__setstate__((*now, value.__dict__))  # type: ignore[attr-defined]
+    elif _is_data(value):
+        if isinstance(value, BaseException):
+            value.args = plain(value.args, seen)
+        _settle_attributes(value, _ALL, seen)
+    return value
+
+
+def _settle_function(function: types.FunctionType, seen: _Walk) -> None:
+    """Settle what a function that was stored has in its closure and its defaults; ours have no values of the user's."""
+    if str(function.__globals__.get("__name__")).startswith(_HOUSE):
+        return
+    for cell in function.__closure__ or ():
+        _settle_holder(cell, _ALL, seen)
+    if function.__defaults__:
+        function.__defaults__ = plain(function.__defaults__, seen)
+    if function.__kwdefaults__:
+        plain(function.__kwdefaults__, seen)
+    plain(function.__dict__, seen)
+
+
+def _settle_dict(value: dict[Any, Any], seen: _Walk) -> None:
+    """Settle keys and values; what was a function of its key is remembered as such."""
+    if not any(isinstance(k, (Operand, tuple)) for k in list(value)):
+        for k, v in list(value.items()):
+            if (new := plain(v, seen)) is not v:
+                value[k] = new
+        return
+    pairs = list(value.items())
+    value.clear()
+    for k, v in pairs:
+        key, new = plain(k, seen), plain(v, seen)
+        value[key] = new
+        if isinstance(k, Operand) and isinstance(v, Operand):
+            _memos[id(value), key] = new
+            while len(_memos) > _REMEMBERED:
+                _memos.pop(next(iter(_memos)))
+
+
+def _is_data(value: Any) -> bool:
+    """Return whether a value is an object that may hold what the user's code stored: no class, module or function."""
+    if isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
+        return False
+    if str(type(value).__module__).startswith(_HOUSE):
+        return False
+    return hasattr(value, "__dict__") or any(_slots_of(c) for c in type(value).__mro__)
+
+
+def _number(tensor: Any) -> Any:
+    """Return the array or number of a Tensor that a transform made; a Tensor of the user's own graph stays one."""
+    node = tensor._node
+    if levels_of(tensor) or (node is not None and not is_ended(node)):
+        return tensor  # one that stands for many examples is refused wherever it is used
+    caller = getattr(tensor, "_caller", None)
+    return tensor._value if caller is None else _number(caller) if isinstance(caller, Operand) else caller

@@ -1,0 +1,152 @@
+"""Writes inside a transform: Tensors get new values, never new bytes, and views follow their base.
+
+NumPy's meaning without touching memory that a node saved: a write makes a new array, the base Tensor (and each
+living view of it) takes it over, and the caller's own array receives the result when the transform is left.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import AutogradError
+from ...runtime.rules.indexing import index_set
+from ...runtime.rules.shaping import view_as_complex, view_as_real
+from ..core.site import blame
+from ..core.tensor_base import Operand, cover, follow, levels_of, wrap
+from ..core.views import CUSTOM, DETACHED, View, custom_view, index_of, live_views, replay
+from ..modes.thread_state import LOCAL
+
+__all__ = ["into_base", "may_write", "rebind"]
+
+_WRITES_DETACHED = (
+    "inside a transform a Tensor that requires grad cannot be written into what x.detach() gave: that shares the memory of "
+    "x, whose graph the write must not change. Write into a copy (x.detach().copy())."
+)
+
+_held = Operand.__dict__["_value"]  # also where a vmap that is left hides it
+
+
+def may_write(target: Any, how: str) -> None:
+    """Raise where NumPy would not write, or where the write would reach another argument of the transform."""
+    view = getattr(target, "_view", None)
+    base = target if view is None else view.base
+    if LOCAL.recorder is not None and getattr(base, "_ir", None) is None:
+        LOCAL.recorder.fail(f"writes in place into an array of unknown origin (`{how}`)")
+    if (
+        view is not None and base._value.flags.writeable and not target._value.flags.writeable
+    ):  # np.broadcast_to, diagonal
+        raise blame(ValueError("assignment destination is read-only"))
+    if view is not None and view.made.startswith(CUSTOM):
+        raise blame(AutogradError(custom_view(view, "")))
+    if LOCAL.recorder is not None and LOCAL.recorder.regions is not None:
+        LOCAL.recorder.regions.may_write(base)
+    caller = getattr(base, "_caller", None)
+    if isinstance(caller, Operand) and LOCAL.depth > 1:
+        may_write(caller, how)
+    if caller is None or isinstance(caller, Operand):
+        return
+    if not caller.flags.writeable:
+        raise blame(
+            ValueError("assignment destination is read-only: the array that the caller passed may not be written")
+        )
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.written.add(base)
+    for other in LOCAL.arguments:
+        if other is not base and isinstance(other._caller, np.ndarray) and np.may_share_memory(other._caller, caller):
+            raise blame(
+                AutogradError(
+                    f"`{how}` writes into an argument that shares memory with another argument; "
+                    "pass a copy of one of them (x.copy())"
+                )
+            )
+
+
+def rebind(target: Any, new: Any) -> None:
+    """Give `target`, its base and every living view of that base the value that a write of `new` leaves."""
+    view = getattr(target, "_view", None)
+    base = target if view is None else view.base
+    if LOCAL.recorder is not None and LOCAL.differentiating and new._node is not None:
+        LOCAL.recorder.written.loses_gradient(base)
+    goes_on = LOCAL.grad  # else the graph is as if nothing had been written, as on bare Tensors
+    if view is not None:
+        if view.made == DETACHED:
+            if goes_on and new._node is not None:
+                raise blame(AutogradError(_WRITES_DETACHED))
+            goes_on = False
+        new = into_base(view, new)
+    base._value = new._value if isinstance(new._value, np.ndarray) else np.asarray(new._value)
+    follow(base, new)
+    if goes_on:
+        base._node = new._node
+    _recorded_as(base, new)
+    if getattr(base, "_caller", None) is not None and all(w is not base for w in LOCAL.written):
+        LOCAL.written.append(base)
+    for seen in live_views(base):
+        if seen._view.made.startswith(CUSTOM):
+            raise blame(AutogradError(custom_view(seen._view, " its base or another view of its base")))
+        fresh, before = replay(seen._view), seen._value
+        seen._value = fresh._value
+        follow(seen, fresh)
+        if goes_on and not seen._view.made:  # else it stays the constant that it is
+            seen._node = fresh._node
+        elif LOCAL.watch is not None:
+            LOCAL.watch.renewed(seen, before)
+        _recorded_as(seen, fresh)
+
+
+def _hand_back(tensor: Any) -> None:
+    """A transform is left: what it wrote into an argument stands in the caller's array, or in the Tensor of an outer one."""
+    caller = tensor._caller
+    if isinstance(caller, Operand):
+        if LOCAL.depth:
+            new = wrap(_held.__get__(tensor), tensor._node if LOCAL.differentiating and LOCAL.grad else None)
+            if getattr(tensor, "_ir", None) is not None:
+                new._ir = tensor._ir
+            cover(new, levels_of(caller))
+            rebind(caller, new)
+    else:
+        caller[...] = _held.__get__(tensor)
+
+
+setattr(type(LOCAL), "hand_back", staticmethod(_hand_back))  # noqa: B010
+
+
+def into_base(view: Any, new: Any) -> Any:
+    """What the base of a view is once the view is `new`: step by step back, each as a person would write it."""
+    sources = [view.base]
+    for step in view.steps[:-1]:
+        sources.append(replay(View(sources[-1], (step,), "")))
+    for step, source in zip(reversed(view.steps), reversed(sources), strict=True):
+        name, words = step.op.name, step.bound[1:]
+        if name == "getitem":
+            new = index_set(source, words[0], new)
+        elif name == "transpose" and words[0] is None:
+            new = np.transpose(new)
+        elif name == "swapaxes":
+            new = np.swapaxes(new, *words)
+        elif name == "moveaxis":
+            new = np.moveaxis(new, words[1], words[0])
+        elif name == "positive":
+            pass
+        elif name == "view_as_real":
+            new = view_as_complex(np.copy(new, order="C"))
+        elif name == "view_as_complex":
+            new = view_as_real(new)
+        elif name in ("expand_dims", "squeeze") or (name in ("reshape", "ravel") and "C" in words):
+            new = np.reshape(new, source.shape)
+        else:
+            new = index_set(source, index_of(View(source, (step,), "")), new)
+    return new
+
+
+def _recorded_as(tensor: Any, new: Any) -> None:
+    """Let a Tensor be what `new` is in the graph that is being captured."""
+    if LOCAL.recorder is not None:
+        found = getattr(new, "_ir", None)
+        if found is None:
+            LOCAL.recorder.fail("writes an array of unknown origin")
+        else:
+            found.over = getattr(tensor, "_ir", None)
+        tensor._ir = found

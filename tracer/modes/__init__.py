@@ -1,0 +1,1 @@
+"""Modes: what holds for the running thread."""

@@ -1,0 +1,456 @@
+"""What holds for the running thread: grad mode, inference mode, the recorder, how deep transforms are nested."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from _thread import _local  # threading.local: the rest of threading is slow to import
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar
+
+from ...runtime.errors import GradientLossError
+from .steps import within
+
+__all__ = [
+    "LOCAL",
+    "RUNNING",
+    "Era",
+    "Recorder",
+    "by_itself",
+    "cuts",
+    "during",
+    "enable_grad",
+    "grad_mode",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "on_new_stack",
+    "recording",
+    "refresh",
+    "set_grad_enabled",
+    "transforming",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Recorder(Protocol):
+    """What `apply` and the exits tell while a function is captured (the compiler implements it)."""
+
+    abandoned: bool
+    generators: Any
+    messages: Any
+    regions: Any
+    scope: Any
+    written: Any
+
+    def call(self, op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> Any: ...
+    def backward_begins(self) -> Any: ...
+    def backward(self, node: Any, g: Any) -> None: ...
+    def tangent(self, node: Any) -> None: ...
+    def backward_ends(self, before: Any) -> None: ...
+    def user_code(self, runs: Any) -> Any: ...
+    def leave(self, tensor: Any, how: str, spec: str = "") -> None: ...
+    def fail(self, reason: str) -> None: ...
+    def shape(self, tensor: Any) -> tuple[int, ...]: ...
+
+
+class Era:
+    """The time in which an outermost transform runs: what it made is of no use afterwards."""
+
+    __slots__ = ("held", "loss", "over", "stored")
+
+    def __init__(self) -> None:
+        self.over = False
+        self.held = False  # whether what it made serves later derivatives: a pullback, say
+        self.stored: dict[int, list[Any]] = {}  # where user code stored what it computed, by the identity of the holder
+        self.loss: Exception | None = None  # the last GradientLossError, which something may have swallowed
+
+    def forget_loss(self) -> Exception | None:
+        """Begin to watch for losses anew; the one until now."""
+        before, self.loss = self.loss, None
+        return before
+
+
+RUNNING: list[Era] = []  # in all threads
+
+
+class _Local(_local):
+    slow = False  # not the plain case: `refresh` says which
+    grad = True  # operations are recorded for backward
+    asked = True  # what the user set grad mode to: inference mode, and a transform, go over it
+    recorder: Recorder | None = None
+    inference = False  # results are inference tensors
+    anomaly: Any = None  # anomaly mode, where it is on
+    singular = ""  # what singular points give, if not the convention: "nan" or "raise"
+    watch: Any = None  # what is told of every operation and cotangent, for gs.why
+    eagerly = False  # one of these three is on: compiled functions run eagerly
+    profiler: Any = None  # what takes a profile, where one is taken
+    watched = False  # one of these four is on
+    packing: tuple[Any, ...] = ()  # the saved-tensor hooks in force, the innermost last
+    packing_refused: str | None = None  # why there may be none
+    early_stop: bool | None = None  # whether checkpoints called now stop early; None: as each says
+    mutation: Any = None  # what keeps saved values through writes in place, where it is on
+    run: Any = None  # the backward run in progress: what is recomputed for it goes with it
+    on_new_stack = False  # whether that run has just been moved to a thread of its own
+    depth = 0  # transforms running: inside one, code means what NumPy makes it mean
+    differentiating = 0  # those of them that take a gradient
+    arguments: tuple[Any, ...] = ()  # the Tensors that stand for arrays of the caller of a transform
+    written: list[Any]  # those of them that the function wrote into
+    era: Era | None = None  # of the outermost transform that runs: what it made is of no use when it is over
+    levels: tuple[Any, ...] = ()  # the vmaps running, the outermost first
+
+    @staticmethod
+    def hand_back(tensor: Any) -> None:
+        """Let the caller of a transform see what was written into an argument (tracer/memory/traced_writes.py says how)."""
+
+    @staticmethod
+    def settle(era: Era, error: BaseException | None) -> None:
+        """Put plain numbers and arrays where the user's code stored traced ones (tracer/memory/survivors.py says how)."""
+
+    @staticmethod
+    def method_in_scope(holder: Any, name: str, takes_ctx: bool) -> Any:
+        """A method of a Function as it runs inside a transform (transforms/user_code/scope.py says how)."""
+        return getattr(holder, name)
+
+    def __init__(self) -> None:
+        self.written = []
+
+
+LOCAL = _Local()
+
+
+def refresh() -> None:
+    """Set `LOCAL.slow` after a change of any mode: whether `apply1` and `apply2` must hand over to `apply`."""
+    LOCAL.eagerly = LOCAL.anomaly is not None or LOCAL.singular != "" or LOCAL.watch is not None
+    LOCAL.watched = LOCAL.eagerly or LOCAL.profiler is not None
+    LOCAL.slow = (
+        not LOCAL.grad
+        or LOCAL.recorder is not None
+        or LOCAL.inference
+        or LOCAL.watched
+        or bool(LOCAL.packing)
+        or bool(LOCAL.levels)
+    )
+
+
+def cuts(what: str) -> None:
+    """The code changes what is differentiated, in a way that a loop which the compiler keeps would not repeat."""
+    if LOCAL.recorder is not None and LOCAL.recorder.regions is not None:
+        LOCAL.recorder.regions.cuts(what)
+
+
+def is_grad_enabled() -> bool:
+    """Whether grad mode is on in this thread: operations are recorded for backward.
+
+    >>> import gradscribe as gs
+    >>> with gs.no_grad():
+    ...     gs.is_grad_enabled()
+    False
+    """
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.fail("asks whether grad mode is on")
+    return LOCAL.asked
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on in this thread."""
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.fail("asks whether inference mode is on")
+    return LOCAL.inference
+
+
+def _switch(grad: bool, inference: bool) -> tuple[bool, bool, bool]:
+    """Set both modes; gives what `_restore` takes."""
+    before = LOCAL.grad, LOCAL.asked, LOCAL.inference
+    _restore((grad and not inference, grad, inference))
+    return before
+
+
+def _restore(before: tuple[bool, bool, bool]) -> None:
+    LOCAL.grad, LOCAL.asked, LOCAL.inference = before
+    refresh()
+
+
+@contextlib.contextmanager
+def grad_mode(enabled: bool) -> Iterator[None]:
+    """Switch grad mode for a block."""
+    before = _switch(enabled, LOCAL.inference)
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+@contextlib.contextmanager
+def by_itself() -> Iterator[None]:
+    """Run code that has a derivative of its own: it finds grad mode off, but what it reads from outside is recorded."""
+    before = LOCAL.grad, LOCAL.asked, LOCAL.inference
+    _restore((True, False, LOCAL.inference))
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+@contextlib.contextmanager
+def during(name: str, value: Any) -> Iterator[None]:
+    """Let one thing of `LOCAL` be `value` for a block."""
+    before = getattr(LOCAL, name)
+    setattr(LOCAL, name, value)
+    refresh()
+    try:
+        yield
+    finally:
+        setattr(LOCAL, name, before)
+        refresh()
+
+
+def on_new_stack(call: Callable[[], Any]) -> Any:
+    """What `call` gives, or raises, when a new thread runs it under all that holds for this one, which waits meanwhile."""
+    import contextvars  # with threading, slow to import
+    import threading
+
+    held, context = dict(vars(LOCAL)), contextvars.copy_context()
+    found: list[Any] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        vars(LOCAL).update(held)
+        LOCAL.on_new_stack = True
+        try:
+            found.append(call())
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=lambda: context.run(run), daemon=True)
+    thread.start()
+    thread.join()
+    if raised:
+        raise raised[0]
+    return found[0]
+
+
+def recording(recorder: Recorder | None) -> AbstractContextManager[None]:
+    """Let `recorder` see every operation of a block (None: nobody does)."""
+    return during("recorder", recorder)
+
+
+@contextlib.contextmanager
+def transforming(arguments: list[Any], gradient: bool | None, era: Era | None = None) -> Iterator[None]:
+    """Inside a transform: NumPy's meaning of scalars and in-place writes holds, and operations are recorded.
+
+    With `gradient=None` they are recorded only where they would be outside. `arguments` are Tensors that stand for arrays
+    of the caller; what the block writes into them is written back. When the outermost transform ends, its `era` does.
+    """
+    before = LOCAL.arguments, LOCAL.written
+    outermost = LOCAL.era is None
+    if outermost:
+        LOCAL.era = era = era or Era()
+        RUNNING.append(era)
+    LOCAL.arguments, LOCAL.written = (*before[0], *arguments), []
+    LOCAL.depth += 1
+    LOCAL.differentiating += bool(gradient)
+    failure: BaseException | None = None
+    try:
+        with _differentiated() if gradient else contextlib.nullcontext() if gradient is None else _captured():
+            yield
+    except BaseException as error:
+        failure = error
+        raise
+    finally:
+        LOCAL.depth -= 1
+        LOCAL.differentiating -= bool(gradient)
+        written, (LOCAL.arguments, LOCAL.written) = LOCAL.written, before
+        if LOCAL.recorder is None or not LOCAL.recorder.abandoned:
+            for tensor in written:
+                if LOCAL.depth and all(tensor is not own for own in arguments):
+                    _leave_to_outer(tensor)
+                else:
+                    LOCAL.hand_back(tensor)
+        if outermost:
+            assert era is not None
+            era.over, LOCAL.era = True, None
+            RUNNING.remove(era)
+            if failure is not None or era.stored:
+                LOCAL.settle(era, failure)
+            if era.loss is not None and (failure is None or not isinstance(failure, GradientLossError)):
+                raise era.loss from failure  # something has caught it, and went another way than the numbers would
+
+
+def _leave_to_outer(tensor: Any) -> None:
+    """What was written belongs to an outer transform, whose nodes may have saved what the caller's array still holds."""
+    if not LOCAL.differentiating:
+        tensor._node = None  # of a graph that is gone
+    if all(w is not tensor for w in LOCAL.written):
+        LOCAL.written.append(tensor)
+
+
+@contextlib.contextmanager
+def _differentiated() -> Iterator[None]:
+    """Grad mode is on and inference mode off, whatever the caller's are."""
+    before = _switch(True, False)
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+@contextlib.contextmanager
+def _captured() -> Iterator[None]:
+    """The caller's modes, as far as code can ask, but operations are recorded; a change that outlives the block stays."""
+    before = LOCAL.grad, LOCAL.asked, LOCAL.inference
+    _restore((True, LOCAL.asked, LOCAL.inference))
+    try:
+        yield
+    finally:
+        after = LOCAL.asked, LOCAL.inference
+        _restore(before)
+        if after != before[1:]:
+            _switch(*after)
+            if LOCAL.recorder is not None:
+                LOCAL.recorder.fail("sets grad mode for what comes after it (`gs.set_grad_enabled`)")
+
+
+class _Mode:
+    """A mode as context manager, and as decorator of functions, generators and coroutines."""
+
+    def __init__(self) -> None:
+        self._before: list[tuple[bool, bool, bool]] = []
+
+    def _wanted(self) -> tuple[bool, bool]:
+        """Grad mode and inference mode inside."""
+        raise NotImplementedError
+
+    def __enter__(self) -> None:
+        cuts("switches grad mode")
+        self._before.append(_switch(*self._wanted()))
+
+    def __exit__(self, *exc: Any) -> None:
+        _restore(self._before.pop())
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        """The mode for one call: several threads may be in such calls."""
+        cuts("switches grad mode")
+        before = _switch(*self._wanted())
+        try:
+            yield
+        finally:
+            _restore(before)
+
+    def __call__(self, function: F) -> F:
+        held = self._held
+        if isinstance(function, type):
+            warnings.warn(
+                f"Decorating classes is deprecated: `{function.__name__}` becomes a function that makes its instances in "
+                "this mode, while its methods run outside. Decorate __init__ and the methods that need it.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        return within(function, held)
+
+
+class _GradMode(_Mode):
+    """A grad mode, as decorator also without parentheses."""
+
+    enabled = True
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(function)
+
+    def _wanted(self) -> tuple[bool, bool]:
+        return self.enabled, LOCAL.inference
+
+
+class no_grad(_GradMode):  # torch's name
+    """Nothing done inside is recorded for backward.
+
+    >>> import gradscribe as gs
+    >>> x = gs.tensor([1.0, 2.0], requires_grad=True)
+    >>> with gs.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    enabled = False
+
+
+class enable_grad(_GradMode):  # torch's name
+    """Operations inside are recorded for backward, also within `no_grad`.
+
+    >>> import gradscribe as gs
+    >>> x = gs.tensor([1.0, 2.0], requires_grad=True)
+    >>> with gs.no_grad(), gs.enable_grad():
+    ...     (x * 2).requires_grad
+    True
+    """
+
+    enabled = True
+
+
+class set_grad_enabled(_Mode):  # torch's name
+    """Switch grad mode at once; as a context manager until the block ends, as a decorator only inside the function.
+
+    >>> import gradscribe as gs
+    >>> with gs.set_grad_enabled(False):
+    ...     gs.is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = mode
+        cuts("switches grad mode")
+        self._previous = _switch(mode, LOCAL.inference)
+
+    def _wanted(self) -> tuple[bool, bool]:
+        return self.mode, LOCAL.inference
+
+    def __enter__(self) -> None:
+        _switch(*self._wanted())
+
+    def __exit__(self, *exc: Any) -> None:
+        _restore(self._previous)
+
+    def __call__(self, function: F) -> F:
+        _restore(self._previous)
+        return super().__call__(function)
+
+    def __repr__(self) -> str:
+        return f"gradscribe.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
+
+
+class inference_mode(_Mode):  # torch's name
+    """Like `no_grad`, and what is made inside (inference tensors) can never take part in a graph.
+
+    `inference_mode(False)` switches it off again, and grad mode on. Inside a transform it is `no_grad`.
+
+    >>> import gradscribe as gs
+    >>> x = gs.tensor([1.0, 2.0], requires_grad=True)
+    >>> with gs.inference_mode():
+    ...     y = x * 2
+    >>> y.requires_grad, y.is_inference()
+    (False, True)
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = super().__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = mode
+
+    def _wanted(self) -> tuple[bool, bool]:
+        return not self.mode, self.mode

@@ -1,0 +1,156 @@
+"""NumPy's protocols: `np.sin(t)`, `np.concatenate([t, u])` and SciPy's ufuncs arrive at `apply`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import NoRuleError
+from ...runtime.registry import composition, lookup, path_of, require
+from ..core.dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, unwrap
+from ..core.exits import leave
+from ..core.foreign import KNOWN, base_of, defers, defers_function, is_known, is_masked
+from ..core.site import blame
+from ..core.tensor_base import Operand, wrap
+from ..modes.thread_state import LOCAL
+
+__all__ = ["answered", "array_function", "array_ufunc", "tensors_in"]
+
+
+def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """A ufunc met a Tensor among its arguments."""
+    if not KNOWN.issuperset(map(type, inputs)) and not all(map(is_known, inputs)):
+        if any(map(defers, inputs)):
+            return NotImplemented
+        if any(map(is_masked, inputs)):
+            return answered_masked(getattr(ufunc, method), inputs, kwargs)
+        inputs = tuple(map(base_of, inputs))
+    if method == "__call__":
+        op = lookup(ufunc)
+        if op is None:
+            return _without_rule(ufunc, path_of(ufunc), inputs, kwargs)
+        if not kwargs and op.n_out == 1:
+            if len(inputs) == 1:
+                return apply1(op, inputs[0])
+            if len(inputs) == 2:
+                if ufunc is np.power and isinstance(inputs[0], np.generic):
+                    op = require(operator.pow)  # p ** t: of two numbers NumPy has another power
+                try:
+                    return apply2(op, *inputs)
+                except Foreign:
+                    if any(isinstance(a, (list, tuple)) and has_tensor(a) for a in inputs):
+                        return apply2(op, *[stack_nested(a) for a in inputs])
+                    raise
+        return apply(op, inputs, kwargs)
+    from ..memory.writers import write_at
+    from .ufunc_methods import METHODS  # seldom needed
+
+    if method == "at":
+        write_at(ufunc, *inputs)
+        return None
+    if lookup(ufunc) is None or ufunc.nin != 2 or (ufunc.nout != 1 and method != "outer"):
+        return _without_rule(getattr(ufunc, method), f"{path_of(ufunc)}.{method}", inputs, kwargs)
+    return METHODS[method](ufunc, *inputs, **kwargs)
+
+
+def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A NumPy function that is not a ufunc met a Tensor among its arguments."""
+    if len(types) > 1:
+        if defers_function(types):
+            return NotImplemented
+        if any(issubclass(cls, np.ndarray) for cls in types) and any(map(is_masked, args)):
+            return answered_masked(func, args, kwargs)
+    op = lookup(func)
+    if op is not None:
+        if func is np.where and len(args) == 1 and not kwargs:
+            op = require(np.nonzero)
+        return apply(op, args, kwargs)
+    from ..memory.writers import WRITERS  # seldom needed
+
+    special = composition(func) or _SPECIAL.get(func) or WRITERS.get(func)
+    if special is not None:
+        return special(*args, **kwargs)
+    return _without_rule(func, path_of(func), args, kwargs)
+
+
+def tensors_in(value: Any) -> list[Any]:
+    """Every Tensor in `value`, at any depth of lists, tuples and dicts."""
+    if isinstance(value, Operand):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [t for v in value for t in tensors_in(v)]
+    if isinstance(value, dict):
+        return [t for v in value.values() for t in tensors_in(v)]
+    return []
+
+
+def _without_rule(function: Any, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function that we do not know: an error where it would lose a gradient, else NumPy's own result."""
+    found = tensors_in((args, kwargs))
+    if any(t._node is not None for t in found):
+        raise blame(NoRuleError.unknown(path))
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.fail(f"{path} is not an op that gradscribe knows")
+    result = function(*_plain(args), **{k: _plain(v) for k, v in kwargs.items()})
+    return result if LOCAL.depth else _as_tensor(result)
+
+
+def answered_masked(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """NumPy's own answer beside a masked array, whose mask a Tensor would lose; an error where a gradient would be."""
+    plain: Callable[[Any], Any] = lambda v: leave(v, "array") if isinstance(v, Operand) else v
+    return function(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple, slice, Operand)):
+        return unwrap(value)
+    return value
+
+
+def _as_tensor(result: Any) -> Any:
+    if isinstance(result, tuple) and type(result) is tuple:
+        return tuple(_as_tensor(r) for r in result)
+    return wrap(result) if isinstance(result, np.ndarray | np.generic) else result
+
+
+def _result_type(*args: Any) -> Any:
+    return np.result_type(*[a._value if isinstance(a, Operand) else a for a in args])
+
+
+def _comparer(function: Any) -> Any:
+    def compare(*args: Any, **kwargs: Any) -> Any:
+        for t in tensors_in((args, kwargs)):
+            leave(t, "bool")
+        return function(*[unwrap(a) for a in args], **{k: unwrap(v) for k, v in kwargs.items()})
+
+    return compare
+
+
+_SPECIAL: dict[Any, Any] = {
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
+    np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    np.result_type: _result_type,
+    np.can_cast: lambda from_, to, casting="safe": np.can_cast(
+        from_._value if isinstance(from_, Operand) else from_, to, casting
+    ),
+    np.common_type: lambda *arrays: np.common_type(*unwrap(arrays)),
+    np.iscomplexobj: lambda x: x.dtype.kind == "c",
+    np.isrealobj: lambda x: x.dtype.kind != "c",
+    np.may_share_memory: lambda a, b, max_work=None: np.may_share_memory(unwrap(a), unwrap(b)),
+    np.shares_memory: lambda a, b, max_work=None: np.shares_memory(unwrap(a), unwrap(b)),
+    np.array_repr: lambda arr, *rest, **kw: repr(arr),
+    np.array_str: lambda a, *rest, **kw: str(a),
+    np.array2string: lambda a, *rest, **kw: np.array2string(np.asarray(leave(a, "repr")), *rest, **kw),
+    np.allclose: _comparer(np.allclose),
+    np.array_equal: _comparer(np.array_equal),
+    np.array_equiv: _comparer(np.array_equiv),
+}
+
+
+def answered() -> frozenset[Any]:
+    """The functions that are answered from what is known of a Tensor, without an operation."""
+    return frozenset(_SPECIAL)

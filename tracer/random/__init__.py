@@ -1,0 +1,1 @@
+"""Random numbers: our own generator, and the states of all that a function may draw from."""
