@@ -28,9 +28,11 @@ from .tracer import Tensor, enable_grad, is_grad_enabled, no_grad, tensor
 from .tracer.core.singular import singular
 from .tracer.modes.thread_state import inference_mode, is_inference_mode_enabled, set_grad_enabled
 from .tracer.protocols.exchange import from_dlpack
+from .tracer.tensors.legacy import bind_stochastic
 from .tracer.tensors.torch_methods import FUNCTIONS, OTHER_FUNCTIONS
 from .transforms.transform import bind
-from .transforms.user_code.finder import WHOLE_MODULES, DropIn
+from .transforms.user_code import WHOLE_MODULES
+from .transforms.user_code.finder import DropIn
 
 if TYPE_CHECKING:
     from .runtime.user_ops import op, rule
@@ -154,6 +156,7 @@ def _late(place: str, name: str) -> Callable[..., Any]:
 
 bind(compile=_late("transforms.compiler.compile", "compile"), compare=_late("transforms.checks.compare", "compare"))
 bind(source=_late("transforms.compiler.source", "source"), graph=_late("transforms.compiler.source", "graph"))
+bind_stochastic(lambda name: getattr(importlib.import_module(".tracer.autograd.legacy.stochastic", __name__), name))
 WHOLE_MODULES["scipy.integrate", "odeint"] = _late("transforms.derivatives.odeint", "odeint")
 _FUNCTIONS = tuple((FUNCTIONS + OTHER_FUNCTIONS).split())  # not in __all__, since some are named as Python's own
 _LATER |= dict.fromkeys(_FUNCTIONS, "tracer.tensors.torch_functions")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import graphlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,21 @@ LAYERS: dict[str, set[str]] = {
     "learn": {"runtime", "tracer", "transforms"},
 }
 LAYERS[FACE] = set(LAYERS)
+
+# The folders from the bottom up: across folders an import, also a lazy one or one for types alone, only ever points down
+# this list. An `__init__` may name what lies in its folder.
+ORDER = (
+    "runtime", "runtime.ir", "runtime.rules",
+    "tracer.modes", "tracer.random", "tracer.core", "tracer.memory", "tracer.protocols", "tracer.tensors", "tracer",
+    "tracer.autograd", "tracer.autograd.legacy",
+    "transforms.compiler.frontend", "transforms.user_code", "transforms", "transforms.compiler.analysis",
+    "transforms.compiler.passes", "transforms.compiler.passes.fast", "transforms.compiler.schedule",
+    "transforms.compiler.python", "transforms.compiler.capture.control_flow", "transforms.compiler.capture",
+    "transforms.compiler.driver.guards", "transforms.compiler.driver", "transforms.compiler",
+    "transforms.derivatives", "transforms.checks", "transforms.exports", "transforms.why",
+    "explorer", "learn.functional", "learn.nn", "learn.optim", "learn", "compat.utils", "compat.autograd",
+    "compat.autograd.misc", "compat", "",
+)  # fmt: skip
 
 # What else a module may import at its top level, besides the standard library. Within a function the choice is
 # free: that is how what is optional, or slow to import, is imported.
@@ -87,12 +103,17 @@ def layer_of(module: str) -> str:
     return first if first in LAYERS else FACE
 
 
-def imports_of(source: str, module: str, is_package: bool) -> Iterator[Import]:
-    """Every import in a module's text, with relative ones resolved; `import_module("...")` of a literal counts."""
+def imports_of(source: str, module: str, is_package: bool, run_time: bool = False) -> Iterator[Import]:
+    """Every import in a module's text, with relative ones resolved; `import_module("...")` of a literal counts.
+
+    With `run_time` without those under `if TYPE_CHECKING:`.
+    """
     package = module.split(".") if module else []
     if not is_package:
         package = package[:-1]
     tree = ast.parse(source)
+    if run_time:
+        tree.body = [n for n in tree.body if not (isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")]
     within = {id(n) for f in ast.walk(tree) if isinstance(f, _FUNCTIONS) for n in ast.walk(f)}
     for node in ast.walk(tree):
         line, top = getattr(node, "lineno", 0), id(node) not in within
@@ -133,6 +154,49 @@ def _resolve(package: list[str], level: int, dotted: str) -> str:
 def _absolute(line: int, dotted: str, top_level: bool) -> Import:
     ours = dotted == FACE or dotted.startswith(FACE + ".")
     return Import(line, dotted[len(FACE) + 1 :] if ours else dotted, ours, True, top_level)
+
+
+def folder_of(module: str, is_package: bool) -> str:
+    """The folder that a module lies in; of a package itself, that folder."""
+    return module if is_package else module.rpartition(".")[0]
+
+
+def upward(source: str, module: str, is_package: bool, known: dict[str, bool]) -> list[str]:
+    """The imports of a module that point up ORDER, each as one line of text; `known` says which modules are packages."""
+    here, found = folder_of(module, is_package), []
+    if here not in ORDER:
+        return [f"{module}: the folder {here} is missing in ORDER"]
+    for target in targets_of(source, module, is_package, known):
+        there = folder_of(target, known[target])
+        inside = is_package and there.startswith(f"{here}." if here else "")
+        if there != here and not inside and ORDER.index(there) > ORDER.index(here):
+            found.append(f"{module or '__init__'}: imports {target}, and {there} stands above {here}")
+    return found
+
+
+def targets_of(source: str, module: str, is_package: bool, known: dict[str, bool], run_time: bool = False) -> set[str]:
+    """The project's modules that a module imports; with `run_time` without what is imported for types alone."""
+    found = set()
+    for _, target, ours, _, _ in imports_of(source, module, is_package, run_time):
+        while ours and target and target not in known:
+            target = target.rpartition(".")[0]
+        if ours and target and target != module:
+            found.add(target)
+    return found
+
+
+def circles() -> list[list[str]]:
+    """The circles of imports at run time within folders."""
+    known = {name: path.name == "__init__.py" for name, path in modules()}
+    graph = {}
+    for name, path in modules():
+        targets = targets_of(path.read_text(encoding="utf-8"), name, known[name], known, run_time=True)
+        graph[name] = {t for t in targets if not known[name] and folder_of(t, known[t]) == folder_of(name, known[name])}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return [error.args[1]]
+    return []
 
 
 def violations(source: str, module: str, is_package: bool, stdlib: frozenset[str]) -> list[str]:

@@ -70,6 +70,37 @@ def test_imports_point_down(module, path):
     assert not house.violations(source, module, path.name == "__init__.py", sys.stdlib_module_names)
 
 
+KNOWN = {name: path.name == "__init__.py" for name, path in MODULES}
+
+
+@pytest.mark.parametrize(("module", "path"), MODULES, ids=[name or FACE for name, _ in MODULES])
+def test_imports_point_down_across_folders(module, path):
+    assert not house.upward(path.read_text(encoding="utf-8"), module, KNOWN[module], KNOWN)
+
+
+def test_every_folder_has_its_place_in_the_order():
+    folders = {house.folder_of(module, is_package) for module, is_package in KNOWN.items()}
+    assert folders == set(house.ORDER)
+
+
+def test_no_circle_of_imports_at_run_time():
+    assert not house.circles()
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("transforms.compiler.passes.cse", "from ..capture.capture import Capture"),
+        ("transforms.compiler.passes.cse", "def f():\n    from ..python.emit import emit"),
+        ("runtime.ops", "if TYPE_CHECKING:\n    from .rules.linalg import inverse"),
+        ("tracer.core.graph", "import_module('..memory.masked', __package__)"),
+    ],
+)
+def test_a_planted_import_upwards_across_folders_is_found(module, source):
+    (found,) = house.upward(source, module, False, KNOWN)
+    assert "stands above" in found
+
+
 PLANTED = [
     ("runtime.ops", "from ..tracer import tensor", "runtime imports tracer.tensor"),
     ("runtime.ops", "from ..tracer.tensor import Tensor", "runtime imports tracer.tensor.Tensor"),

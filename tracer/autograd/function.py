@@ -19,6 +19,7 @@ from ..core.exits import warn_at_user
 from ..core.site import blame
 from ..core.tensor_base import Operand, alias, wrap
 from ..memory import eager_writes
+from ..memory.view_renewal import node_before
 from ..modes.thread_state import LOCAL, grad_mode
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
@@ -125,7 +126,7 @@ class FunctionNode(CustomNode):
             if node is None:
                 continue
             if any(result is t for t in dirty):
-                self.leads_to(result._node, views.node_before(result))
+                self.leads_to(result._node, node_before(result))
                 eager_writes.go_on(result, node)
             else:
                 result._node = node
@@ -232,7 +233,7 @@ class Function(FunctionCtx):
 
         An instance is used once, forward and backward see Tensors without a history, and a second derivative is an error.
         """
-        return importlib.import_module(".legacy.by_instance", __package__).call(self, args)
+        return importlib.import_module(".by_instance", __package__).call(self, args)
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:

@@ -19,19 +19,10 @@ from ..core import dispatch, tensor_base, versions, volatile
 from ..core.graph import AccumulateGrad, Node, meta_of, next_sequence
 from ..core.site import blame
 from ..core.tensor_base import Operand, is_inference, is_volatile, made_volatile, plain_shape, wrap
-from ..core.views import (
-    CUSTOM,
-    custom_view,
-    index_of,
-    is_what_stands_there,
-    live_views,
-    node_before,
-    renew,
-    retain_anew,
-    set_stale,
-)
+from ..core.views import CUSTOM, custom_view, live_views
 from ..modes.thread_state import LOCAL
 from . import traced_writes
+from .view_renewal import index_of, is_what_stands_there, node_before, renew, retain_anew, set_stale
 
 __all__ = ["count_write", "go_on", "may_write", "replace_data", "set_item", "snapshot", "update", "write"]
 

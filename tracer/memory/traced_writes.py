@@ -15,8 +15,9 @@ from ...runtime.rules.indexing import index_set
 from ...runtime.rules.shaping import view_as_complex, view_as_real
 from ..core.site import blame
 from ..core.tensor_base import Operand, cover, follow, levels_of, wrap
-from ..core.views import CUSTOM, DETACHED, View, custom_view, index_of, live_views, replay
+from ..core.views import CUSTOM, DETACHED, View, custom_view, live_views
 from ..modes.thread_state import LOCAL
+from .view_renewal import index_of, replay
 
 __all__ = ["into_base", "may_write", "rebind"]
 

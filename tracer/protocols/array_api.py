@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.tensor_base import Operand, wrap
+from .exchange import from_dlpack
 
 __all__ = ["VERSIONS", "namespace"]
 
@@ -72,8 +73,6 @@ def _asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool |
 
 
 def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    from .exchange import from_dlpack  # stands above: Tensors give this namespace
-
     return from_dlpack(x, device=device, copy=copy)
 
 

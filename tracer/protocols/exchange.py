@@ -36,11 +36,6 @@ class Exchange(Operand):
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        from .array_api import namespace  # seldom needed
-
-        return namespace(api_version)
-
     @property
     def device(self) -> str:
         """Where the elements are: on the CPU."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from typing import Any
 
 from ...runtime.errors import AutogradError
@@ -12,7 +12,20 @@ from ..core.site import blame
 from ..modes.thread_state import LOCAL
 from .tensor import Tensor
 
-__all__: list[str] = []
+__all__ = ["bind_stochastic", "stochastic"]
+
+_find: Callable[[str], Any]
+
+
+def bind_stochastic(find: Callable[[str], Any]) -> None:
+    """State how a function of stochastic nodes is found by its name: they stand above Tensors, and are seldom needed."""
+    global _find
+    _find = find
+
+
+def stochastic(name: str) -> Any:
+    """Return a function of stochastic nodes."""
+    return _find(name)
 
 
 def _volatile(self: Any) -> bool:
@@ -47,9 +60,7 @@ def _warn_volatile() -> None:
 
 def _sampler(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(importlib.import_module("..autograd.legacy.stochastic", __package__), name)(
-            self, *args, **kwargs
-        )
+        return stochastic(name)(self, *args, **kwargs)
 
     method.__name__ = name
     method.__doc__ = f"`gs.autograd.stochastic.{name}` of this tensor."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from ..core.tensor_base import Operand
 from ..modes.thread_state import LOCAL
 from ..random.generator import generator as _generator
 from .constructors import finished
+from .legacy import stochastic
 
 __all__ = ["normal", "rand", "rand_like", "randint", "randn", "randn_like", "randperm"]
 
@@ -124,7 +124,7 @@ def normal(
     """
     if LOCAL.grad and any(isinstance(v, Operand) and v._node is not None for v in (mean, std)):
         plain = size is None and dtype is None and device is None and not requires_grad
-        return import_module("..autograd.legacy.stochastic", __package__).drawn_normal(mean, std, generator, plain)
+        return stochastic("drawn_normal")(mean, std, generator, plain)
     if not isinstance(mean, Operand) and not isinstance(std, Operand):
         return finished(_generator(generator).normal(mean, std, size), requires_grad, device, dtype)
     if size is None:

@@ -15,7 +15,7 @@ from ..core.count import Count, counted, elements
 from ..core.dispatch import apply, install
 from ..core.exits import leave, warn_at_user
 from ..core.foreign import KNOWN
-from ..core.graph import AccumulateGrad, Pick, extra_of
+from ..core.graph import AccumulateGrad, Pick, extra_of, install_call
 from ..core.hooks import RemovableHandle
 from ..core.losses import loss
 from ..core.tensor_base import Operand, is_inference, made_in_inference, wrap
@@ -262,6 +262,11 @@ class Tensor(Operators, Exchange):
         grads = None if gradient is None else (gradient,)
         backward(self, grads, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        from ..protocols.array_api import namespace  # seldom needed
+
+        return namespace(api_version)
+
     def detach(self) -> Tensor:
         """A tensor on the same memory (and version counter), without the graph."""
         made: Tensor = detached(self)
@@ -435,3 +440,12 @@ def _unpickle(array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
 
 install(Tensor)
 KNOWN.add(Tensor)
+
+
+def _call_node(node: Any, *grads: Any) -> Any:
+    from ..core.backward import call  # the engine is loaded when it is first needed
+
+    return call(node, *grads)
+
+
+install_call(_call_node)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from typing import Any
 
-__all__ = ["WHOLE_MODULES", "DropIn"]
-
-# SciPy's functions whose derivative takes a module of its own: it stands above this folder, and the face puts it in here.
-WHOLE_MODULES: dict[tuple[str, str], Callable[..., Any]] = {}
+__all__ = ["DropIn"]
 
 
 class DropIn:

@@ -13,7 +13,7 @@ import numpy as np
 from ...runtime.registry import composition, lookup, require
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.modes.thread_state import LOCAL
-from .finder import WHOLE_MODULES
+from . import WHOLE_MODULES
 
 __all__ = ["Distribution", "is_known", "of_scipy", "through_apply"]
 

@@ -14,7 +14,7 @@ from scipy import special
 import gradscribe as gs
 from gradscribe.runtime import batching
 from gradscribe.runtime.registry import require
-from gradscribe.tracer import dispatch
+from gradscribe.tracer.core import dispatch
 
 from checks import leaves
 

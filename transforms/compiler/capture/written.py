@@ -14,7 +14,7 @@ from ....runtime.ir.graph import Graph, Value
 from ....runtime.ir.opcodes import has_effects
 from ....tracer.core.site import blame
 from ....tracer.core.tensor_base import Operand, wrap
-from ....tracer.core.views import replay
+from ....tracer.memory.view_renewal import replay
 from ....tracer.modes.thread_state import LOCAL, grad_mode, recording
 from ...difference import difference
 from ...trees import flatten_row

@@ -64,6 +64,10 @@ class Calls(Sharing):
         attach(self, call, (*carry, *xs, *inv), results)
         return results
 
+    def attach(self, call: Call, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+        """Give the results of a call their node, also where a region is replayed."""
+        attach(self, call, inputs, results)
+
     def cond(
         self, branch: Branch, pred: Any, ins: Sequence[Any], samples: Sequence[Any], names: Sequence[str | None]
     ) -> list[Any]:

@@ -102,14 +102,12 @@ def _stack_leaf(tensor: Any) -> Any:
 
 def _replay(regions: Any, call: Call, space: dict[Value, Any]) -> None:
     """One call of a region anew, on Tensors in a graph; its results are the values that they were."""
-    from .nodes import attach
-
     samples = regions.samples
     if is_region(call) or call.op in (ROWS, ITEMS):
         parts = call.args[1:4] if call.op is SCAN else (call.args[2] if call.op is COND else call.args,)
         inputs = [map_values(v, space.__getitem__) for part in parts for v in part]
         results = [tensor_for(out, samples[out]) for out in call.outs]
-        attach(regions, call, inputs, results)
+        regions.attach(call, inputs, results)
         space.update(zip(call.outs, results, strict=True))
         return
     if call.op.effect or not any(map(differentiable, call.outs)):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....runtime.errors import AutogradError
-from ...core.context import FunctionCtx
-from ...core.site import blame
-from ...core.tensor_base import Operand
-from ...modes.thread_state import LOCAL, grad_mode
+from ...runtime.errors import AutogradError
+from ..core.context import FunctionCtx
+from ..core.site import blame
+from ..core.tensor_base import Operand
+from ..modes.thread_state import LOCAL, grad_mode
 
 __all__ = ["call"]
 
