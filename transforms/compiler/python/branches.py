@@ -41,7 +41,7 @@ class TreeEmitter(Emitter):
         for node in root.nodes():
             if node.is_choice():  # one `if` asks for both
                 value = node.arms[0][0].args[0]
-                self.uses[value] -= 1
+                self.schedule.uses[value] -= 1
         self.parts: dict[Value | None, list[Call]] = {None: []}  # by the guard before them
         below: Value | None = None
         heads = {guard.outs[0] for node in root.nodes() for guard, _ in node.arms}

@@ -28,8 +28,8 @@ def bundles_of(emitter: Emitter, scan: Scan) -> list[tuple[str, list[Stacked]]]:
     """The bundles that a loop fills, each with what it is of; `emitter` knows afterwards which stacks are in them."""
     readers: dict[Call, list[Stacked]] = {}
     for y in scan.ys if not scan.loop.reverse else ():
-        if emitter.uses.get(y.out) == 1 and isinstance(y.value, Value) and y.value not in scan.body.inputs:
-            user = emitter.user[y.out]
+        if emitter.schedule.uses.get(y.out) == 1 and isinstance(y.value, Value) and y.value not in scan.body.inputs:
+            user = emitter.schedule.users[y.out][-1]
             if user.op is SCAN and y.out in user.args[2] and user.args[0].reverse:
                 readers.setdefault(user, []).append(y)
     found = []
@@ -52,8 +52,8 @@ def emptied(emitter: Emitter, call: Call, xs: list[Item]) -> bool:
     scan = Scan(call)
     during = {v for v in (*[item.given for item in scan.inv], *[c.start for c in scan.carry]) if isinstance(v, Value)}
     for x in xs:
-        maker = emitter.maker.get(x.given)
-        if maker is None or maker.op is not SCAN or emitter.uses.get(x.given) != 1:
+        maker = emitter.schedule.maker.get(x.given)
+        if maker is None or maker.op is not SCAN or emitter.schedule.uses.get(x.given) != 1:
             return False
         if not emitter.free(emitter.trees[x.given].id, call, during):
             return False
@@ -64,7 +64,7 @@ def named_item(emitter: Emitter, body: Emitter, x: Item) -> str:
     """The variable of an item of a list: what it was called where it was put there, if nothing else is called so."""
     name = body.wishes.get(x.param)
     if name is None:
-        maker = emitter.maker.get(x.given)
+        maker = emitter.schedule.maker.get(x.given)
         value = (
             maker.args[0].body.outputs[maker.outs.index(x.given)] if maker is not None and maker.op is SCAN else None
         )

@@ -8,8 +8,8 @@ import gast
 
 from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.opcodes import COND
+from ..schedule.buffers import is_own
 from .blocks import Block, Entries, about, alike, assign, mentions, name_of
-from .buffers import is_own
 from .inlining import name_tree
 from .layout import WIDTH
 from .printer import to_source
@@ -27,7 +27,7 @@ def write_cond(emitter: Emitter, call: Call) -> None:
     """Write a branch down."""
     branch, pred, ins = call.args
     test = emitter.tree(pred)
-    wanted = [k for k, out in enumerate(call.outs) if out in emitter.uses]
+    wanted = [k for k, out in enumerate(call.outs) if out in emitter.schedule.uses]
     targets: dict[int, str] = {}
     for k in wanted:
         targets[k] = _target(emitter, call, k, list(targets.values()))
@@ -36,7 +36,12 @@ def write_cond(emitter: Emitter, call: Call) -> None:
     for graph in branch:
         given = dict(zip(graph.inputs, ins, strict=True))
         names = {v: emitter.wishes.get(x) for v, x in given.items() if isinstance(x, Value)}
-        arm = inner(emitter, graph, names, own={v for v, x in given.items() if is_own(emitter, x, call)})
+        arm = inner(
+            emitter,
+            graph,
+            names,
+            own={v for v, x in given.items() if is_own(emitter.schedule, x, emitter.is_last, call)},
+        )
         arm.trees = {v: emitter.tree(x) for v, x in given.items()}
         arm.lengths = {v: emitter.lengths[x] for v, x in given.items() if x in emitter.lengths}
         arm.foreign = {name for tree in arm.trees.values() for name in mentions(tree)}
@@ -93,10 +98,10 @@ def _target(emitter: Emitter, call: Call, k: int, taken: list[str]) -> str:
 def _is_left_out(emitter: Emitter, call: Call, graph: Graph, k: int) -> bool:
     """Whether a result is nothing in this arm, and read only in such arms of other branches as this one is not followed by."""
     out = call.outs[k]
-    if graph.outputs[k] is not None or out in emitter.outputs:
+    if graph.outputs[k] is not None or out in emitter.schedule.outputs:
         return False
     arm = list(call.args[0]).index(graph)
-    for user in emitter.users.get(out, []):
+    for user in emitter.schedule.users.get(out, []):
         if user.op is not COND or user.args[1] is not call.args[1]:
             return False
         other = user.args[0][arm]

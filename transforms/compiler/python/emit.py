@@ -8,16 +8,16 @@ from typing import Any
 import gast
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.opcodes import SCAN, is_region
 from ....runtime.rules.control import SIZES
 from ..analysis.memory import makes_new_memory
 from ..frontend.user_names import Cotangents, Names, name_values
 from ..passes.dead_code import dead_code
-from ..schedule.reuse import last_writers, reads_first, reused
+from ..schedule.schedule import Schedule
 from ..schedule.signature import Signature
-from ..schedule.tiles import tiled
-from ..schedule.weak import SPREADING, is_plain_size, weak_numbers
+from ..schedule.stores import STORE, with_stores
+from ..schedule.weak import SPREADING
 from .blocks import assign, mentions
 from .boundary import arguments_of, result_of, unpacking_of
 from .conditions import condition
@@ -35,7 +35,7 @@ from .sections import in_sections
 from .signs import with_sign
 from .spelling import imports_of_users
 from .stacks import name_regions, named_within, origins_of
-from .stores import STORE, stored_late, with_stores, write_store, written_early
+from .stores import write_store
 from .terms import BINARY, is_real, term
 from .tile_loops import write_loop
 from .widths import width, width_around
@@ -97,7 +97,6 @@ class Emitter:
         In a region that is not `steady` nothing is known of the strides. The inputs that are its `own` may be written over.
         """
         name_regions(graph, self.wishes, self.stem, self.origins)
-        self.steady, self.own = steady, own
         self.slots: dict[Value, list[str]] = {}  # of a region: the variables that its results become
         self.stacked: dict[Value, list[str]] = {}  # and the lists that they are put on
         self.deferred: set[Value] = set()  # and what is to be an expression
@@ -105,38 +104,15 @@ class Emitter:
         self.lengths: dict[Value, Any] = {}
         self.items: dict[Value, Any] = {}
         self.bundled: dict[Value, Any] = {}
-        graph = reads_first(graph)
-        graph, self.tiles = tiled(graph, self.wishes) if steady else (graph, {})
-        self.graph = graph
-        self.kept = {v for tiles in self.tiles.values() for v in tiles.given} | stored_late(graph)
+        self.schedule = Schedule(graph, self.wishes, steady, own)
+        self.graph = self.schedule.graph
         self.pieces: dict[Value, Any] = {}  # in a loop over tiles: where the results go that are needed whole
         self.in_loop = False
-        self.uses: dict[Value, int] = {}
-        for call in graph.calls:
-            for v in call.reads:
-                self.uses[v] = self.uses.get(v, 0) + 1
-        for v in values_in(graph.outputs):
-            self.uses[v] = self.uses.get(v, 0) + 2  # an output is a name of its own in the return
-        self.maker = {v: call for call in graph.calls for v in call.outs}
-        self.user: dict[Value, Call] = {v: call for call in graph.calls for v in call.reads}
-        self.users: dict[Value, list[Call]] = {}
-        for call in graph.calls:
-            for v in call.reads:
-                self.users.setdefault(v, []).append(call)
-        self.cotangents = Cotangents(graph, self.uses, self.wishes)
-        over = reused(graph, written_early(graph), own).items()
-        self.over = {call: v for call, v in over if call not in self.tiles and (steady or v in own)}
-        self.buffers = set(self.over.values())
-        self.written = last_writers(graph)
+        self.cotangents = Cotangents(self.graph, self.schedule.uses, self.wishes)
         self.statements: list[tuple[Any, Call]] = []
-        self.outputs = set(values_in(graph.outputs))
-        self.at_end = self.outputs  # what is read when all calls are written
-        self.place = {call: k for k, call in enumerate(graph.calls)}
-        self.last = {v: k for k, call in enumerate(graph.calls) for v in call.reads}
-        self.weak = weak_numbers(graph)
-        self.plain_sizes = {v for v in self.weak if is_plain_size(self.maker[v], self.users.get(v, []))}
+        self.at_end = self.schedule.outputs  # what is read when all calls are written
         self.folded: set[Value] = set()
-        self.order = Order(graph)
+        self.order = Order(self.graph)
 
     # the function
     def function(self, name: str, docstring: str) -> Any:
@@ -151,7 +127,7 @@ class Emitter:
     def write(self, calls: list[Call]) -> None:
         """Write calls down, those of a loop together."""
         for call in calls:
-            tiles = self.tiles.get(call)
+            tiles = self.schedule.tiles.get(call)
             if tiles is None:
                 self.call(call)
             elif call is tiles.calls[0]:
@@ -186,11 +162,11 @@ class Emitter:
         if call.op.inline and len(body_of(call)) > 1:
             self.spelled_out(call)
             return
-        if call in self.over:
-            self.written_over(call, self.over[call])
+        if call in self.schedule.over:
+            self.written_over(call, self.schedule.over[call])
             return
         tree = self.narrow(call)
-        if call.op.effect and self.uses.get(call.outs[0]) is None:
+        if call.op.effect and self.schedule.uses.get(call.outs[0]) is None:
             self.add(gast.Expr(value=tree), call)
             return
         if len(call.outs) > 1 or call.op.n_out != 1:
@@ -233,11 +209,11 @@ class Emitter:
 
     def fresh(self, v: Value) -> str:
         """A name for a value, under which it is used from here on."""
-        if v not in self.uses:  # kept because it may raise
+        if v not in self.schedule.uses:  # kept because it may raise
             return "_"
         wish = self.wishes.get(v)
         if wish is None:
-            wish = self.result if v in self.outputs else self.stem
+            wish = self.result if v in self.schedule.outputs else self.stem
         wish = self.cotangents.wish(v, wish, self.called, (self.stem, self.result))
         name = self.called[v] = self.names.new(wish)
         self.trees[v] = name_tree(name)
@@ -254,32 +230,37 @@ class Emitter:
 
     def free(self, name: str, call: Call, during: Collection[Value] = ()) -> bool:
         """Whether nobody reads what is in a variable behind `call`, nor what is written with it; nor to get at `during`."""
-        place = self.place[call]
+        place = self.schedule.place[call]
         return not any(
             name in mentions(tree)
             for v, tree in self.trees.items()
-            if self.last.get(v, -1) > place or v in self.at_end or v in during
+            if self.schedule.last.get(v, -1) > place or v in self.at_end or v in during
         )
 
     def folds(self, call: Call, out: Value, tree: Any) -> bool:
         """Whether a value is written inside the one expression that uses it."""
         if call.op in SIZES:
             return True  # x.shape costs nothing and says what it is
-        if out in self.outputs and self.uses[out] == 2 and call.op.n_out == 1:
+        if out in self.schedule.outputs and self.schedule.uses[out] == 2 and call.op.n_out == 1:
             return is_deferred(self, call, tree)
-        if out in self.wishes or out in self.buffers or out in self.outputs or not self.uses.get(out):
+        if (
+            out in self.wishes
+            or out in self.schedule.buffers
+            or out in self.schedule.outputs
+            or not self.schedule.uses.get(out)
+        ):
             return False
-        if out in self.kept:  # a loop reads it again and again, or it is stored behind another
+        if out in self.schedule.kept:  # a loop reads it again and again, or it is stored behind another
             return False
         if isinstance(tree, gast.Attribute) and tree.attr == "T" and isinstance(tree.value, gast.Name):
             return True  # a view of something that has a name: no need of another
-        if self.uses[out] != 1:
+        if self.schedule.uses[out] != 1:
             return False
-        if not self.buffers.isdisjoint(call.reads):  # it must be computed before its argument is written over
+        if not self.schedule.buffers.isdisjoint(call.reads):  # it must be computed before its argument is written over
             return False
-        if any(v in self.written and self.outlives(out, self.written[v]) for v in call.reads):
+        if any(v in self.schedule.written and self.outlives(out, self.schedule.written[v]) for v in call.reads):
             return False
-        user = self.user[out]
+        user = self.schedule.users[out][-1]
         if user.quiet != call.quiet or user.backward != call.backward or user.op.path == "guard":
             return user.op.path == "guard" and not call.quiet and width(tree) < WIDTH // 2
         if is_region(user):
@@ -304,7 +285,7 @@ class Emitter:
             part = max(parts, key=lambda v: width(self.trees[v]))
             self.folded.discard(part)
             whole = self.trees[part]
-            self.add(assign(self.fresh(part), whole), self.maker[part])
+            self.add(assign(self.fresh(part), whole), self.schedule.maker[part])
             tree = term(self, call)
         return tree
 
@@ -321,7 +302,11 @@ class Emitter:
             return gast.Call(
                 func=name_tree("slice"), args=[self.tree(e) for e in (x.start, x.stop, x.step)], keywords=[]
             )
-        if call is not None and isinstance(x, np.float64) and (call.outs[0] in self.weak or call.op.path in SPREADING):
+        if (
+            call is not None
+            and isinstance(x, np.float64)
+            and (call.outs[0] in self.schedule.weak or call.op.path in SPREADING)
+        ):
             return constant_tree(float(x))
         return constant_tree(in_place_of(x, call) if call is not None else x)
 
@@ -364,13 +349,13 @@ class Emitter:
 
     def owned(self, v: Value, call: Call) -> bool:
         """Whether a value lies in a buffer that nobody else sees, and nobody reads behind `call`."""
-        maker = self.maker.get(v)
-        if v in self.outputs or v.type.kind != "array" or not isinstance(self.trees.get(v), gast.Name):
+        maker = self.schedule.maker.get(v)
+        if v in self.schedule.outputs or v.type.kind != "array" or not isinstance(self.trees.get(v), gast.Name):
             return False
-        if self.uses.get(v) != 1 and not self.is_last(v, call):
+        if self.schedule.uses.get(v) != 1 and not self.is_last(v, call):
             return False
         if maker is None:
-            return v in self.own
+            return v in self.schedule.own
         if not maker.op.inline and call.outs[0].type != v.type:
             return False  # a copy would lie in memory in another order
         return makes_new_memory(maker)
@@ -378,20 +363,19 @@ class Emitter:
     def is_last(self, v: Value, call: Call) -> bool:
         """Whether a call is the last to read an array, in the graph and in the text, and nothing shares its memory."""
         named = isinstance(self.trees.get(v), gast.Name)
-        return named and v not in self.kept and self.written.get(v) is call and self.free(self.trees[v].id, call)
+        return named and self.schedule.is_last(v, call) and self.free(self.trees[v].id, call)
 
     def outlives(self, v: Value, write: Call) -> bool:
         """Whether what is written within the expressions that read it could come to stand behind a call."""
-        while v in self.user:
-            user = self.user[v]
-            if user is write or self.place[user] > self.place[write]:
+        while (user := self.schedule.last_user(v)) is not None:
+            if user is write or self.schedule.place[user] > self.schedule.place[write]:
                 return user is not write
-            if len(user.outs) != 1 or user.outs[0] in self.outputs:
+            if len(user.outs) != 1 or user.outs[0] in self.schedule.outputs:
                 return True
             (v,) = user.outs
-            if v in self.wishes or self.uses.get(v) != 1:  # a statement of its own, where it is computed
+            if v in self.wishes or self.schedule.uses.get(v) != 1:  # a statement of its own, where it is computed
                 return False
-        return v in self.outputs
+        return v in self.schedule.outputs
 
     def guard(self, call: Call) -> None:
         """`if not x > 0: return NotImplemented`: another specialisation is wanted."""

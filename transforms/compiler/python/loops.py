@@ -9,8 +9,8 @@ import gast
 from ....runtime.ir.graph import Call, Value, values_in
 from ....runtime.ir.opcodes import SCAN, STACK, is_region
 from ..passes.scans import Carry, Item, Scan
+from ..schedule.buffers import own_carry
 from .blocks import Block, about, alike, assign, mentions, moves, name_of
-from .buffers import own_carry
 from .bundles import bundles_of, emptied, named_item, popped, unpacked
 from .inlining import name_tree
 from .literals import constant_tree
@@ -79,7 +79,7 @@ class _Loop:
             emitter.add(assign(name, gast.List(elts=[], ctx=gast.Load())), self.beside)
             self.lists.append(name)
         for y in scan.ys:
-            if y.out in emitter.uses and y.out not in emitter.bundled:
+            if y.out in emitter.schedule.uses and y.out not in emitter.bundled:
                 name = emitter.target(y.out, call, call.reads)
                 emitter.add(assign(name, gast.List(elts=[], ctx=gast.Load())), self.beside)
                 self.lists.append(name)
@@ -99,7 +99,7 @@ class _Loop:
                     names[x.param] = word
         names |= dict(zip([c.param for c in self.carried], variables, strict=True))
         self.count_trips(times)
-        steady, own = own_carry(emitter, call)
+        steady, own = own_carry(emitter.schedule, call, emitter.is_last)
         body = inner(emitter, scan.body, names, steady, own)
         body.trees, body.stacked = self.trees, lists
         results = [(c.after, name) for c, name in zip(self.carried, variables, strict=True)]
@@ -138,7 +138,7 @@ class _Loop:
         if isinstance(given, Value) and given in emitter.folded and not _is_cheap(emitter.trees[given]):
             tree = emitter.trees[given]
             emitter.folded.discard(given)
-            emitter.add(assign(emitter.fresh(given), tree), emitter.maker[given])
+            emitter.add(assign(emitter.fresh(given), tree), emitter.schedule.maker[given])
         self.trees |= {v: emitter.tree(given) for v in params if v is not None}
 
     def variables(self) -> list[str]:
@@ -162,13 +162,13 @@ class _Loop:
         own = start is not None and alike(start, wish) and start not in emitter.foreign
         if start is not None and own and emitter.free(start, self.call, during):
             return start
-        return emitter.fresh(c.out) if c.out in emitter.uses else emitter.names.new(wish or emitter.stem)
+        return emitter.fresh(c.out) if c.out in emitter.schedule.uses else emitter.names.new(wish or emitter.stem)
 
     def origin(self, statement: Any, starts: list[tuple[str, Any]]) -> Call:
         """What a statement before the loop belongs to: the call that made the start, if it is written there."""
         for c, (_, tree) in zip(self.carried, starts, strict=True):
             if c.start in self.emitter.folded and statement.value is tree:
-                maker = self.emitter.maker[c.start]
+                maker = self.emitter.schedule.maker[c.start]
                 return Call(maker.op, (), (), maker.site, maker.backward, maker.quiet)
         return self.beside
 
@@ -255,8 +255,12 @@ class _Loop:
         xs = [x for x in xs if x not in bundled]
         for x in xs:
             item = self.item(self.emitter.trees[x.given].id)
-            user = body.user.get(x.param)
-            if user is not None and body.uses[x.param] == 1 and (not is_region(user) or is_read_once(x.param, user)):
+            user = body.schedule.last_user(x.param)
+            if (
+                user is not None
+                and body.schedule.uses[x.param] == 1
+                and (not is_region(user) or is_read_once(x.param, user))
+            ):
                 self.trees[x.param] = item
                 continue
             body.add(assign(named_item(self.emitter, body, x), item), self.beside)
@@ -268,7 +272,7 @@ class _Loop:
     def count_trips(self, times: Any) -> None:
         """How the number of trips is written behind the loop; a variable counts them, where nothing else does."""
         scan, emitter = self.scan, self.emitter
-        wanted, indexed = scan.trips in emitter.uses, self.indexed and self.endless
+        wanted, indexed = scan.trips in emitter.schedule.uses, self.indexed and self.endless
         if wanted and scan.test is None and not self.is_odd(times):
             given = times if times is not None else call_tree("len", emitter.tree(scan.xs[0].given))
             emitter.trees[scan.trips] = given
@@ -292,14 +296,14 @@ class _Loop:
         n, trips = self.scan.n, self.scan.trips
         if not isinstance(n, Value):
             return n is not None and n < 0
-        users = self.emitter.users.get(trips, [])
+        users = self.emitter.schedule.users.get(trips, [])
         only = all(user.op is SCAN and user.args[4] is trips and user.reads.count(trips) == 1 for user in users)
-        return not only or trips in self.emitter.outputs or not _is_cheap(times)
+        return not only or trips in self.emitter.schedule.outputs or not _is_cheap(times)
 
 
 def _as_len(times: Any, n: Any, emitter: Emitter) -> Any:
     """`len(x)` for `x.shape[0]`, and for `x.size` where that is the same."""
-    maker = emitter.maker.get(n)
+    maker = emitter.schedule.maker.get(n)
     if maker is None or not isinstance(maker.args[0], Value):
         return times
     first = maker.op.path == "size" and maker.args[1] == 0

@@ -30,16 +30,16 @@ class Order:
         if not self.acts:
             return True
         within = {k for v in call.reads if v in emitter.folded for k in self.within.get(v, ())}
-        within |= {emitter.place[call]} if stays(call) else set()
+        within |= {emitter.schedule.place[call]} if stays(call) else set()
         if not within:
             return True
-        reader = emitter.user[out] if emitter.uses[out] == 1 else None
+        reader = emitter.schedule.users[out][-1] if emitter.schedule.uses[out] == 1 else None
         beside = [v for v in reader.reads if v is not out and v in emitter.folded] if reader is not None else []
         others = {k for v in beside for k in self.within.get(v, ())}
-        if self._has_effect(within | others) and (others or reader in emitter.tiles):
+        if self._has_effect(within | others) and (others or reader in emitter.schedule.tiles):
             return False
         barrier = stays if self._has_effect(within) else is_effect
-        until = len(self.calls) if reader is None else emitter.place[reader]
+        until = len(self.calls) if reader is None else emitter.schedule.place[reader]
         if any(barrier(self.calls[k]) for k in range(min(within) + 1, until) if k not in within):
             return False
         self.within[out] = within

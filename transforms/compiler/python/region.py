@@ -52,7 +52,7 @@ def inner(
     given = {v: plural(v.name) if v.type.kind == STACK else v.name for v in graph.inputs if v.name is not None}
     given |= {v: name for v, name in names.items() if name is not None}
     made.wishes = name_values(graph, {**emitter.named, **given})
-    made.begin(graph, steady and emitter.steady, own)
+    made.begin(graph, steady and emitter.schedule.steady, own)
     emitter.named.update(made.wishes)
     return made
 
@@ -65,7 +65,7 @@ def into(emitter: Emitter, results: Pairs) -> None:
     emitter.at_end = set(emitter.slots)
     for call in reversed(emitter.graph.calls):
         for c in Scan(call).carry if call.op is SCAN else ():
-            if c.out in emitter.slots and c.start in emitter.maker and emitter.uses.get(c.start) == 1:
+            if c.out in emitter.slots and c.start in emitter.schedule.maker and emitter.schedule.uses.get(c.start) == 1:
                 emitter.slots.setdefault(c.start, []).extend(emitter.slots[c.out])
 
 
@@ -73,7 +73,7 @@ def variables_for(emitter: Emitter, v: Value) -> list[str]:
     """The variables that a value of a region may go into: those that it becomes, and those that have its name."""
     found = emitter.slots.get(v, [])
     wish = emitter.wishes.get(v)
-    if wish is None or v not in emitter.uses:
+    if wish is None or v not in emitter.schedule.uses:
         return found
     others = dict.fromkeys(name for names in emitter.slots.values() for name in names)
     return [*found, *[name for name in others if name not in found and alike(name, wish)]]
@@ -86,7 +86,7 @@ def finish(emitter: Emitter, results: Pairs, call: Call) -> None:
     folded = [v for _, v in pending if v in emitter.folded]
     owner = about(call)
     if folded and made:
-        first = emitter.maker[folded[0]]
+        first = emitter.schedule.maker[folded[0]]
         owner = Call(call.op, (), (), first.site, first.backward, first.quiet)
     for statement in made:
         emitter.add(statement, owner)
@@ -113,7 +113,7 @@ def is_read_once(v: Value, user: Call) -> bool:
 def is_deferred(emitter: Emitter, call: Call, tree: Any) -> bool:
     """Whether a result of a region, which is read nowhere else, stays an expression until it goes where it goes."""
     (out,) = call.outs
-    if not emitter.buffers.isdisjoint(call.reads) or call.op.effect:
+    if not emitter.schedule.buffers.isdisjoint(call.reads) or call.op.effect:
         return False
     if out in emitter.deferred:
         return True

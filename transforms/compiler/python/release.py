@@ -33,12 +33,12 @@ def released(emitter: Emitter) -> Entries:
     The peak is that of the text if each array went at its last use; so what is dead may stay for as long as it is below.
     """
     entries = emitter.statements
-    if sum(_nbytes(v) for v in emitter.maker) < WORTH:
+    if sum(_nbytes(v) for v in emitter.schedule.maker) < WORTH:
         return entries
     memory = _Memory(emitter)
     reads = [_names(statement) for statement, _ in entries]
     last = {name: k for k, names in enumerate(reads) for name in names}
-    last |= {name: len(entries) for name in map(memory.called, emitter.outputs) if name is not None}
+    last |= {name: len(entries) for name in map(memory.called, emitter.schedule.outputs) if name is not None}
     made: list[list[str]] = []
     seen: set[str] = set()
     for names, (statement, _) in zip(reads, entries, strict=True):
@@ -83,8 +83,8 @@ class _Memory:
             for v in call.outs:
                 tree = emitter.trees.get(v)
                 same = [r for r in call.reads if tree is not None and emitter.trees.get(r) is tree]  # written in place
-                if call in emitter.over:
-                    self.of[v] = self.of.get(emitter.over[call], frozenset())
+                if call in emitter.schedule.over:
+                    self.of[v] = self.of.get(emitter.schedule.over[call], frozenset())
                 elif same:
                     self.of[v] = self.of.get(same[0], frozenset())
                 elif is_region(call):

@@ -4,45 +4,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.ir.opcodes import COND, SCAN
 from ....runtime.ops import Kind
 from ..analysis.memory import makes_new_memory
 from ..passes.scans import Carry, Scan
-from ..schedule.reuse import is_apart, last_writers
+from .reuse import is_apart, last_writers
+from .schedule import Schedule
 
-if TYPE_CHECKING:
-    from .emit import Emitter
+__all__ = ["Last", "is_own", "own_carry"]
 
-__all__ = ["is_own", "own_carry"]
+Last = Callable[[Value, Call], bool]  # whether a call is the last to read an array
 
 
-def own_carry(emitter: Emitter, call: Call) -> tuple[bool, set[Value]]:
+def own_carry(schedule: Schedule, call: Call, is_last: Last) -> tuple[bool, set[Value]]:
     """Whether strides stay the same from trip to trip, and the parameters of the body that are its own.
 
     Such a value begins in fresh memory that nobody else reads; each trip gives it back, changed or fresh, and keeps it
     nowhere else. Where strides vary, it is only added to: what is in C order stays so, whatever the other operand is.
     """
     scan = Scan(call)
-    steady = emitter.steady and all(map(_is_steady, scan.carry))
+    steady = schedule.steady and all(map(_is_steady, scan.carry))
     steady = steady and all(x.given.element is None or x.given.element.type == x.param.type for x in scan.xs)
-    return steady, _kept_own(scan, lambda v: is_own(emitter, v, call), steady)
+    return steady, _kept_own(scan, lambda v: is_own(schedule, v, is_last, call), steady)
 
 
-def is_own(emitter: Emitter, v: Any, reader: Call | None = None) -> bool:
+def is_own(schedule: Schedule, v: Any, is_last: Last, reader: Call | None = None) -> bool:
     """Whether a value is in fresh memory, and read but once, or by `reader` last."""
-    if not isinstance(v, Value) or v.type.kind != "array" or v in emitter.kept:
+    if not isinstance(v, Value) or v.type.kind != "array" or v in schedule.kept:
         return False
-    if emitter.uses.get(v) != 1 and (reader is None or not emitter.is_last(v, reader)):
+    if schedule.uses.get(v) != 1 and (reader is None or not is_last(v, reader)):
         return False
-    if v not in emitter.maker:
-        return v in emitter.own
-    maker = emitter.maker[v]
-    if not emitter.steady and _is_filled(maker):
+    if v not in schedule.maker:
+        return v in schedule.own
+    maker = schedule.maker[v]
+    if not schedule.steady and _is_filled(maker):
         return True
-    return _gives_own(maker, v, lambda u: is_own(emitter, u), emitter.steady)
+    return _gives_own(maker, v, lambda u: is_own(schedule, u, is_last), schedule.steady)
 
 
 def _is_filled(call: Call) -> bool:
