@@ -155,7 +155,7 @@ def _late(place: str, name: str) -> Callable[..., Any]:
 
 
 bind(compile=_late("transforms.compiler.compile", "compile"), compare=_late("transforms.checks.compare", "compare"))
-bind(source=_late("transforms.compiler.source", "source"), graph=_late("transforms.compiler.source", "graph"))
+bind(**{name: _late("transforms.compiler.source", name) for name in ("source", "graph", "program")})
 bind_stochastic(lambda name: getattr(importlib.import_module(".tracer.autograd.legacy.stochastic", __name__), name))
 WHOLE_MODULES["scipy.integrate", "odeint"] = _late("transforms.derivatives.odeint", "odeint")
 _FUNCTIONS = tuple((FUNCTIONS + OTHER_FUNCTIONS).split())  # not in __all__, since some are named as Python's own

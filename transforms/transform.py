@@ -19,7 +19,7 @@ _above: dict[str, Callable[..., Any]] = {}
 
 
 def bind(**doors: Callable[..., Any]) -> None:
-    """State what the methods `source`, `graph`, `compare` and `compile` call: it stands above this file."""
+    """State what the methods `source`, `graph`, `program`, `compare` and `compile` call: it stands above this file."""
     _above.update(doors)
 
 
@@ -57,6 +57,10 @@ class Transform:
         """The graph that this source was written from, after the passes: it prints one call a line."""
         graph: Graph = _above["graph"](self, *args, **kwargs)
         return graph
+
+    def program(self, *args: Any, **kwargs: Any) -> Any:
+        """The Program that this source prints: one statement a line, with what each writes over."""
+        return _above["program"](self, *args, **kwargs)
 
     def compare(self, *args: Any, **kwargs: Any) -> Any:
         """Eager, compiled and finite-difference gradients at these arguments: `gs.compare(self, ...)`."""

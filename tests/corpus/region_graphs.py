@@ -14,6 +14,9 @@ from gradscribe.runtime.ir.opcodes import COND, SCAN, Branch, Loop, stack_value
 from gradscribe.runtime.ops import Op
 from gradscribe.runtime.registry import require
 from gradscribe.transforms.compiler.python.emit import emit
+from gradscribe.transforms.compiler.schedule.lower import program_of
+from gradscribe.transforms.compiler.schedule.run import run_program
+from gradscribe.transforms.compiler.schedule.show import shown
 from gradscribe.transforms.compiler.schedule.signature import Signature
 from gradscribe.transforms.difference import difference
 
@@ -123,9 +126,14 @@ def _sampled(b: Builder, tree: Any) -> Any:
 
 def text_of(graph: Graph) -> str:
     """The text of a graph whose inputs have names."""
+    return emit(graph, signature_of(graph), "f", "A graph.")
+
+
+def signature_of(graph: Graph) -> Signature:
+    """The signature of a graph whose inputs have names."""
     names = [v.name or f"arg{k}" for k, v in enumerate(graph.inputs)]
     result = 0 if len(graph.outputs) == 1 else tuple(range(len(graph.outputs)))
-    return emit(graph, Signature(names, len(names), list(graph.inputs), [], result), "f", "A graph.")
+    return Signature(names, len(names), list(graph.inputs), [], result)
 
 
 def checked(graph: Graph, *inputs: list[Any]) -> str:
@@ -141,6 +149,11 @@ def checked(graph: Graph, *inputs: list[Any]) -> str:
         found = [found] if len(graph.outputs) == 1 else list(found)
         problem = difference(found, expected) or difference(given, kept)
         assert problem is None, f"{problem}\n{text}\n{graph}"
+        program = program_of(graph, signature_of(graph), "f")
+        with np.errstate(all="ignore"):
+            found = run_program(program, *given)
+        problem = difference([found] if len(graph.outputs) == 1 else list(found), expected) or difference(given, kept)
+        assert problem is None, f"{problem}\n{shown(program)}\n{graph}"
     return text
 
 

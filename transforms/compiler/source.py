@@ -6,8 +6,11 @@ from typing import Any
 
 from ...runtime.ir.graph import Graph
 from .driver.compiled import Compiled
+from .schedule.lower import program_of
+from .schedule.program import Program
+from .schedule.show import shown
 
-__all__ = ["Source", "graph", "source"]
+__all__ = ["Source", "graph", "program", "source"]
 
 
 class Source(str):
@@ -28,6 +31,17 @@ class Source(str):
         return str(self)
 
 
+class ShownProgram(Program):
+    """A Program that prints as text."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return shown(self)
+
+    __repr__ = __str__
+
+
 def source(function: Any, *args: Any, **kwargs: Any) -> Source:
     """The source that `gs.compile(function)` runs for these arguments.
 
@@ -46,6 +60,12 @@ def source(function: Any, *args: Any, **kwargs: Any) -> Source:
 def graph(function: Any, *args: Any, **kwargs: Any) -> Graph:
     """The graph that this source was written from, after the passes; raises CompileError as `gs.source` does."""
     return _compiled(function).specialisation(*args, **kwargs).graph
+
+
+def program(function: Any, *args: Any, **kwargs: Any) -> ShownProgram:
+    """The Program that this source prints: its statements in order, with what each writes over; raises as `gs.source` does."""
+    found = _compiled(function).specialisation(*args, **kwargs)
+    return ShownProgram(*program_of(found.graph, found.signature, found.function.__name__))
 
 
 def _compiled(function: Any) -> Compiled:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Signature", "children", "dataclasses_in", "parameter_names", "printable"]
+__all__ = ["Signature", "built", "children", "dataclasses_in", "parameter_names", "printable"]
 
 
 def parameter_names(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
@@ -79,3 +80,12 @@ def printable(tree: Any) -> bool:
     if type(tree) in (list, tuple):
         return all(printable(v) for v in tree)
     return isinstance(tree, (int, np.integer))
+
+
+def built(tree: Any, leaf: Callable[[Any], Any]) -> Any:
+    """Return a tree of dicts, lists and tuples with `leaf` of each of its leaves."""
+    if isinstance(tree, dict):
+        return {key: built(part, leaf) for key, part in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(built(part, leaf) for part in tree)
+    return leaf(tree)

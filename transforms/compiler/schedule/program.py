@@ -1,0 +1,277 @@
+"""The Program: a graph as statements, flat, in the order in which they run. Every target starts from it.
+
+Its variables are Values. A statement computes one call, or moves, stores, frees or chooses; a loop and a branch hold statements.
+`run_program` (run.py) says what it means, `verified` (verify.py) what is well formed, `shown` (show.py) prints it for reading.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ....runtime.ir.graph import Call, Value, values_in
+from .signature import children
+
+__all__ = [
+    "Assign", "Branch", "Carry", "Effect", "Free", "Guard", "If", "List", "Loop", "Move", "Note", "Program", "Push", "Return",
+    "Reverse", "Slot", "Statement", "Store", "Tiled", "Unpack", "blocks_of", "each_statement", "leaves_of", "reads_of",
+    "writes_of",
+]  # fmt: skip
+
+
+class Note(NamedTuple):
+    """What a reader is told of a statement: its section, whether NumPy's warnings are off, and the user's line."""
+
+    section: str = "forward"  # "backward", "tangents", "writes"
+    quiet: bool = False
+    site: Any = None
+
+
+class Slot(NamedTuple):
+    """Where a result goes: into `fresh` memory, `over` another value, which is gone then, or as a `view` of others."""
+
+    value: Value
+    memory: str = "fresh"
+    of: tuple[Value, ...] = ()
+
+
+@dataclasses.dataclass(eq=False)
+class Assign:
+    """The results of one call."""
+
+    slots: tuple[Slot, ...]
+    call: Call
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
+class Unpack:
+    """The leaves of a parameter: of a tree that holds Values, and constants that are not looked at."""
+
+    tree: Any
+    parameter: str
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
+class Store:
+    """`base[index] = value`, in an array of the caller's."""
+
+    base: Value
+    index: Any
+    value: Any
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
+class List:
+    """A new list, for one item of each trip of a loop."""
+
+    target: Value
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
+class Push:
+    """One more item at the end of a list."""
+
+    target: Value
+    value: Any
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
+class Reverse:
+    """A list the other way round."""
+
+    target: Value
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
+class Move:
+    """Values under other names, all at once."""
+
+    pairs: tuple[tuple[Value, Any], ...]
+    note: Note
+
+
+class Carry(NamedTuple):
+    """A value that a loop changes: what it begins with, its name in a trip, what a trip makes of it, its name behind the loop."""
+
+    start: Any
+    param: Value
+    after: Any
+    out: Value
+
+
+class Branch(NamedTuple):
+    """Statements, and the values that they are there for."""
+
+    body: list[Statement]
+    results: tuple[Any, ...]
+
+
+@dataclasses.dataclass(eq=False)
+class Loop:
+    """Statements that run once a trip: `trips` times, or while the test holds, or both; else once for each item of the lists."""
+
+    trips: Any
+    test: Branch | None
+    place: Value  # the number of a trip
+    items: tuple[tuple[Value, Value], ...]  # lists, and what the item of a trip is called
+    reverse: bool
+    carries: tuple[Carry, ...]
+    body: list[Statement]
+    count: Value  # the number of trips, behind the loop
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
+class Tiled:
+    """Elementwise calls that run on one piece of their arrays after the other, `step` rows at a time."""
+
+    like: Value  # the array whose rows are counted
+    step: int
+    sliced: tuple[Value, ...]  # the arrays that are read in pieces
+    whole: tuple[Value, ...]  # the results that are needed whole
+    body: list[Statement]
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
+class If:
+    """One of two branches; `outs` are what they give."""
+
+    test: Any
+    then: Branch
+    orelse: Branch
+    outs: tuple[Value, ...]
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
+class Guard:
+    """A value that has to be what it was in the capture; else another specialisation is wanted."""
+
+    value: Any
+    how: str
+    expected: Any
+    out: Value
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
+class Effect:
+    """A call that can be seen from outside: it draws or prints."""
+
+    call: Call
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
+class Free:
+    """Values that nobody reads again."""
+
+    values: tuple[Value, ...]
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
+class Return:
+    """The result: a tree of places among the outputs."""
+
+    tree: Any
+    outputs: tuple[Any, ...]
+    note: Note
+
+
+Statement = (
+    Assign | Unpack | Store | List | Push | Reverse | Move | Loop | Tiled | If | Guard | Effect | Free | Return
+)  # fmt: skip
+
+
+class Program(NamedTuple):
+    """One function: its parameters, in order, its statements, of which the last returns, and what readers call its values."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: list[Statement]
+    names: dict[Value, str]
+
+
+def blocks_of(statement: Statement) -> list[list[Statement]]:
+    """Return the blocks of statements that a statement holds."""
+    if isinstance(statement, Loop):
+        return [*([statement.test.body] if statement.test is not None else []), statement.body]
+    if isinstance(statement, If):
+        return [statement.then.body, statement.orelse.body]
+    return [statement.body] if isinstance(statement, Tiled) else []
+
+
+def each_statement(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Go through all statements, those within loops and branches among them."""
+    for statement in body:
+        yield statement
+        for block in blocks_of(statement):
+            yield from each_statement(block)
+
+
+def reads_of(statement: Statement) -> list[Value]:
+    """Return the values that a statement itself reads; not those that the statements in it do."""
+    match statement:
+        case Assign(call=call) | Effect(call=call):
+            return list(call.reads)
+        case Store(base=base, index=index, value=value):
+            return [base, *values_in((index, value))]
+        case Push(target=target, value=value):
+            return [target, *values_in(value)]
+        case Reverse(target=target):
+            return [target]
+        case Move(pairs=pairs):
+            return list(values_in(tuple(value for _, value in pairs)))
+        case Loop():
+            lists = tuple(given for given, _ in statement.items)
+            return list(values_in((statement.trips, lists, tuple(c.start for c in statement.carries))))
+        case Tiled():
+            return [statement.like, *statement.sliced]
+        case If(test=test):
+            return list(values_in(test))
+        case Guard(value=value):
+            return list(values_in(value))
+        case Return(outputs=outputs):
+            return list(values_in(outputs))
+    return []
+
+
+def writes_of(statement: Statement) -> list[Value]:
+    """Return the values that a statement names, for what follows it in its block."""
+    match statement:
+        case Assign(slots=slots):
+            return [slot.value for slot in slots]
+        case Effect(call=call):
+            return list(call.outs)
+        case Unpack(tree=tree):
+            return leaves_of(tree)
+        case List(target=target):
+            return [target]
+        case Move(pairs=pairs):
+            return [name for name, _ in pairs]
+        case Loop():
+            return [*[c.out for c in statement.carries], statement.count]
+        case Tiled(whole=whole):
+            return list(whole)
+        case If(outs=outs):
+            return list(outs)
+        case Guard(out=out):
+            return [out]
+    return []
+
+
+def leaves_of(tree: Any) -> list[Value]:
+    """Return the Values in the tree of an argument."""
+    if isinstance(tree, Value):
+        return [tree]
+    parts = children(tree)
+    return [] if parts is None else [v for _, part in parts for v in leaves_of(part)]

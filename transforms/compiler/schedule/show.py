@@ -1,0 +1,174 @@
+"""Show a Program for reading: one statement a line, what it writes over or looks through, and the user's line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ....runtime.ir.graph import Call, Value, map_values
+from .program import (
+    Assign,
+    Effect,
+    Free,
+    Guard,
+    If,
+    List,
+    Loop,
+    Move,
+    Program,
+    Push,
+    Return,
+    Reverse,
+    Slot,
+    Statement,
+    Store,
+    Tiled,
+    Unpack,
+)
+from .signature import built
+
+__all__ = ["shown"]
+
+WIDTH = 72  # the column of the notes
+
+
+class _Name(str):
+    """A name, shown without quotes wherever it stands."""
+
+    __repr__ = str.__str__
+
+
+class _Names:
+    """A name for each value: the user's where there is one."""
+
+    def __init__(self, known: dict[Value, str]) -> None:
+        self.known = known
+        self.of: dict[Value, _Name] = {}
+        self.taken: dict[str, int] = {}
+
+    def __call__(self, v: Value) -> _Name:
+        if v not in self.of:
+            stem = self.known.get(v) or v.name or ("t" if v.cotangent_of is None else f"d_{self(v.cotangent_of)}")
+            n = self.taken[stem] = self.taken.get(stem, 0) + 1
+            self.of[v] = _Name(stem if n == 1 else f"{stem}_{n}")
+        return self.of[v]
+
+
+def shown(program: Program) -> str:
+    """Return the text of a Program."""
+    printer = _Printer(program.names)
+    printer.line(f"program {program.name}({', '.join(program.parameters)}):")
+    printer.block(program.body)
+    return "\n".join(printer.lines) + "\n"
+
+
+class _Printer:
+    """The lines of a Program, and the section and the line of the user's that were named last."""
+
+    def __init__(self, names: dict[Value, str]) -> None:
+        self.names = _Names(names)
+        self.lines: list[str] = []
+        self.depth = 0
+        self.section = ""
+        self.site: Any = None
+
+    def line(self, text: str, site: Any = None) -> None:
+        text = "    " * self.depth + text
+        new = site is not None and str(site) != str(self.site)
+        self.lines.append(f"{text:{WIDTH}}  # {site}" if new else text)
+        self.site = site if site is not None else self.site
+
+    def block(self, body: Iterable[Statement]) -> None:
+        self.depth += 1
+        for statement in body:
+            if statement.note.section != self.section and not isinstance(statement, (Unpack, Return, Free)):
+                self.section = statement.note.section
+                self.line(f"-- {self.section}")
+            self.statement(statement)
+        self.depth -= 1
+
+    def text(self, x: Any) -> str:
+        """An argument: names of values, constants as they are."""
+        return repr(map_values(x, self.names))
+
+    def call(self, call: Call) -> str:
+        args, named = call.op.call_form(call.args)
+        words = [*map(self.text, args), *[f"{name}={self.text(value)}" for name, value in named.items()]]
+        return f"{call.op.path}({', '.join(words)})"
+
+    def slot(self, slot: Slot) -> str:
+        name = f"{self.names(slot.value)}: {slot.value.type}"
+        if slot.memory == "over":
+            return f"{name} over {self.names(slot.of[0])}"
+        return f"{name} in {', '.join(map(self.names, slot.of))}" if slot.memory == "view" and slot.of else name
+
+    def statement(self, statement: Statement) -> None:
+        site = statement.note.site
+        match statement:
+            case Unpack(tree=tree, parameter=parameter):
+                if isinstance(tree, Value):
+                    self.names.of[tree] = _Name(parameter)
+                    self.names.taken[parameter] = 1
+                else:
+                    self.line(f"unpack {parameter}")
+            case Assign(slots=slots, call=call):
+                self.line(f"{', '.join(map(self.slot, slots))} = {self.call(call)}", site)
+            case Effect(call=call):
+                outs = ", ".join(map(self.names, call.outs))
+                self.line(f"effect {outs} = {self.call(call)}", site)
+            case Store(base=base, index=index, value=value):
+                self.line(f"store {self.names(base)}[{self.text(index)}] = {self.text(value)}", site)
+            case List(target=target):
+                self.line(f"list {self.names(target)}", site)
+            case Push(target=target, value=value):
+                self.line(f"push {self.text(value)} on {self.names(target)}", site)
+            case Reverse(target=target):
+                self.line(f"reverse {self.names(target)}", site)
+            case Move(pairs=pairs):
+                left, right = [name for name, _ in pairs], [value for _, value in pairs]
+                self.line(f"{', '.join(map(self.names, left))} = {', '.join(map(self.text, right))}", site)
+            case Guard(value=value, how=how, expected=expected):
+                self.line(f"guard {how}({self.text(value)}) is {expected!r}", site)
+            case Free(values=values):
+                self.line(f"free {', '.join(map(self.names, values))}")
+            case Loop():
+                self.loop(statement)
+            case Tiled(like=like, step=step, whole=whole, body=body):
+                kept = ", ".join(map(self.names, whole))
+                self.line(f"in tiles of {step} rows of {self.names(like)}{f', for {kept}' * bool(kept)}:", site)
+                self.block(body)
+            case If(test=test, then=then, orelse=orelse, outs=outs):
+                given = f"{', '.join(map(self.names, outs))} = " if outs else ""
+                self.line(f"{given}if {self.text(test)}:", site)
+                self.arm(then.body, then.results)
+                self.line("else:")
+                self.arm(orelse.body, orelse.results)
+            case Return(tree=tree, outputs=outputs):
+                self.line(f"return {built(tree, lambda k: _Name(self.text(outputs[k])))!r}")
+
+    def arm(self, body: list[Statement], results: tuple[Any, ...]) -> None:
+        self.block(body)
+        self.depth += 1
+        self.line(f"give {', '.join(map(self.text, results))}")
+        self.depth -= 1
+
+    def loop(self, loop: Loop) -> None:
+        words = [f"{self.names(c.param)} = {self.text(c.start)}" for c in loop.carries]
+        items = [f"{self.names(item)} of {self.names(stack)}" for stack, item in loop.items]
+        often = [f"{self.text(loop.trips)} times"] if loop.trips is not None else []
+        header = " ".join(
+            ["loop", *["in reverse"] * loop.reverse, *often, *([f"over {', '.join(items)}"] if items else [])]
+        )
+        self.line(f"{header}{', carrying ' * bool(words)}{', '.join(words)}:", loop.note.site)
+        if loop.test is not None:
+            self.block(loop.test.body)
+            self.depth += 1
+            self.line(f"while {self.text(loop.test.results[0])}")
+            self.depth -= 1
+        self.block(loop.body)
+        self.depth += 1
+        for c in loop.carries:
+            self.line(f"next {self.names(c.param)} = {self.text(c.after)}")
+        self.depth -= 1
+        for c in loop.carries:
+            self.line(f"{self.names(c.out)} = {self.names(c.param)}")
