@@ -1,7 +1,8 @@
-"""Batching: what an op becomes when some of its arguments carry one more axis in front. The table, and the rules by kind.
+"""Batching: what an op becomes when some of its arguments carry one more axis in front. What rules share, and those by kind.
 
-A rule takes a `Call` and gives the result with the batch axis first; it is NumPy code, which runs alike on arrays, on
-Tensors and under a recorder. NotImplemented says that it knows no way: then the examples are taken one by one.
+An op's own rule stands beside the op, in its file of `rules/`, under `@batching(np.take)`. A rule takes a `Call` and gives
+the result with the batch axis first; it is NumPy code, which runs alike on arrays, on Tensors and under a recorder.
+NotImplemented says that it knows no way: then the examples are taken one by one.
 """
 
 from __future__ import annotations
@@ -13,23 +14,10 @@ import numpy as np
 
 from .ops import Kind, Op
 from .registry import require
-from .rules.elementwise import astype
 
-__all__ = ["Call", "batched", "batching"]
+__all__ = ["Call", "alone", "along_axis", "batched", "batched_reduction", "lifted", "of_matrices", "shifted"]
 
 Rule = Callable[["Call"], Any]
-_rules: dict[str, Rule] = {}
-
-
-def batching(*functions: Any) -> Callable[[Rule], Rule]:
-    """Decorator: the rule of these functions (SciPy's by name, since SciPy is slow to import)."""
-
-    def register(rule: Rule) -> Rule:
-        for function in functions:
-            _rules[function if isinstance(function, str) else require(function).path] = rule
-        return rule
-
-    return register
 
 
 class Call:
@@ -96,9 +84,7 @@ def _sizes(bound: Any, mapped: Any) -> Any:
 def batched(op: Op, bound: tuple[Any, ...], mapped: tuple[Any, ...], run: Callable[..., Any], loops: Any) -> Any:
     """The result of a call with the batch axis first (several: of each); `loops()` is told before a loop is run."""
     call = Call(op, bound, mapped, run)
-    rule = _rules.get(op.path)
-    if rule is None:
-        rule = elementwise if is_elementwise(op) else reduction if op.kind is Kind.reduction else None
+    rule = op.base.batching or by_kind(op)
     found = NotImplemented if rule is None else rule(call)
     if found is not NotImplemented:
         return found
@@ -106,10 +92,12 @@ def batched(op: Op, bound: tuple[Any, ...], mapped: tuple[Any, ...], run: Callab
     return one_by_one(call)
 
 
-def is_elementwise(op: Op) -> bool:
-    """Whether an op broadcasts its arguments and works element by element."""
+def by_kind(op: Op) -> Rule | None:
+    """The rule of an op that states none of its own: None where its kind has none."""
     plain = isinstance(op.fn, np.ufunc) and op.fn.signature is None
-    return op.kind is Kind.elementwise or plain or op.infix is not None
+    if op.kind is Kind.elementwise or plain or op.infix is not None:
+        return batched_elementwise
+    return batched_reduction if op.kind is Kind.reduction else None
 
 
 def one_by_one(call: Call) -> Any:
@@ -163,7 +151,7 @@ def lifted(value: Any, ndim: int) -> Any:
 # Kinds ----------------------------------------------------------------------------------------------
 
 
-def elementwise(call: Call) -> Any:
+def batched_elementwise(call: Call) -> Any:
     """Broadcast by the other axes: what is mapped gets as many of them as the argument that has most."""
     pairs = list(zip(call.op.params, call.bound, call.mapped, strict=True))
     if any(m not in (True, False) for _, _, m in pairs):
@@ -176,7 +164,7 @@ def elementwise(call: Call) -> Any:
     return call.run(**changes)
 
 
-def reduction(call: Call) -> Any:
+def batched_reduction(call: Call) -> Any:
     """Along axes that are one further back."""
     if not call.only("x", "where", "mean", "b"):
         return NotImplemented
@@ -193,87 +181,19 @@ def reduction(call: Call) -> Any:
     return call.run(x=x, axis=shifted(call["axis"], ndim), **changes)
 
 
-@batching(np.argmax, np.argmin, np.nanargmax, np.nanargmin)
-def position(call: Call) -> Any:
-    """As a reduction; over all axes it counts in the flat array."""
-    ndim, keepdims = call.ndim("x"), call["keepdims"]
-    if call["axis"] is not None and ndim:
-        return reduction(call)
-    found = call.run(x=np.reshape(call["x"], (call.size, -1)), axis=1, keepdims=np._NoValue)
-    return lifted(found, ndim) if keepdims is not np._NoValue and keepdims else found
+# Rules that several ops state -----------------------------------------------------------------------
 
 
-@batching("scipy.special.softmax", "scipy.special.log_softmax", "scipy.special.logsumexp")
-def normalised(call: Call) -> Any:
-    """As a reduction, also where the result has the shape of the argument."""
-    if call.op.name == "logsumexp":
-        return NotImplemented if call["return_sign"] else reduction(call)
-    x = call["x"]
-    if not call.ndim("x"):
-        return call.run(x=np.expand_dims(x, 1), axis=1)[:, 0]
-    return call.run(axis=shifted(call["axis"], call.ndim("x")))
-
-
-@batching(np.cumsum, np.cumprod, np.nancumsum, np.nancumprod)
-def running(call: Call) -> Any:
-    """Along one axis; without one, along the flat array."""
-    if call["axis"] is None or not call.ndim("x"):
-        return call.run(x=np.reshape(call["x"], (call.size, -1)), axis=1)
-    return call.run(axis=shifted(call["axis"], call.ndim("x")))
-
-
-@batching(np.sort, np.argsort, np.partition, np.argpartition)
-def ordered(call: Call) -> Any:
-    """Along one axis; without one, along the flat array."""
-    if not call.only("x") or not call.ndim("x"):
-        return NotImplemented
-    if call["axis"] is None:
-        return call.run(x=call.flat("x"), axis=1)
-    return call.run(axis=shifted(call["axis"], call.ndim("x")))
-
-
-@batching(np.median, np.quantile, np.percentile, np.nanmedian, np.nanquantile, np.nanpercentile)
-def ranked(call: Call) -> Any:
-    """As a reduction; several quantiles stand in front of the batch axis, and go behind it."""
-    if not call.only("x"):
-        return NotImplemented
-    found = reduction(call)
-    several = int(np.ndim(call["q"])) if "q" in call._places else 0
-    return np.moveaxis(found, several, 0) if several else found
-
-
-@batching(np.searchsorted)
-def searched(call: Call) -> Any:
-    """Each value by itself, where all examples search the same array."""
-    return call.run() if call.only("v") else NotImplemented
-
-
-@batching(np.interp)
-def interpolated(call: Call) -> Any:
-    """Each point by itself, where all examples share the table."""
-    return call.run() if call.only("x") else NotImplemented
-
-
-@batching(float)
-def number(call: Call) -> Any:
-    """A double for each example."""
-    return call["x"] if call["x"].dtype == np.float64 else call["x"].astype(np.float64)
-
-
-@batching(complex)
-def complex_number(call: Call) -> Any:
-    """A complex number of double precision for each example."""
-    return call["real"].astype(np.complex128) if call["imag"] is None else call["real"] + call["imag"] * 1j
-
-
-@batching(np.float64, np.complex128)
-def cast(call: Call) -> Any:
-    """A scalar of a type of NumPy's for each example."""
-    of: Any = call.op.fn
-    return call["x"].astype(np.dtype(of))
-
-
-@batching(np.real, np.imag, astype, np.copy)
 def alone(call: Call) -> Any:
-    """Element by element, of one argument."""
+    """As it is, where no other argument is mapped: element by element, of one argument."""
     return call.run() if call.only("x") else NotImplemented
+
+
+def of_matrices(call: Call) -> Any:
+    """As it is, of stacks of matrices."""
+    return call.run() if call.only("x") and call.ndim("x") >= 2 else NotImplemented
+
+
+def along_axis(call: Call) -> Any:
+    """Along an axis that is one further back."""
+    return call.run(axis=shifted(call["axis"], call.ndim("x"))) if call.only("x") and call.ndim("x") else NotImplemented

@@ -91,17 +91,20 @@ class Op:
     """A NumPy function that gradscribe knows: how to call it, print it and differentiate it."""
 
     __slots__ = (
-        "__weakref__", "_params", "bind", "consuming", "derived", "effect", "fn", "forms", "hermitian", "infix", "inline", "kind",
-        "may_raise", "memory", "n_out", "name", "out_place", "path", "plans", "signature", "stores", "title", "vjps",
+        "__weakref__", "_params", "base", "batching", "bind", "consuming", "derived", "effect", "fn", "forms", "hermitian",
+        "infix", "inline", "kind", "may_raise", "memory", "n_out", "name", "out_place", "path", "plans", "signature", "stores",
+        "title", "vjps",
     )  # fmt: skip
 
     def __init__(
         self, fn: Callable[..., Any], signature: str, kind: Kind, *, path: str, n_out: int | None = 1,
         infix: str | None = None, inline: bool = False, may_raise: bool = False, effect: bool = False,
         title: str | None = None, memory: Fact | None = None,
-        vjps: dict[str, Vjp | None] | None = None,
+        vjps: dict[str, Vjp | None] | None = None, base: Op | None = None,
     ) -> None:  # fmt: skip
         self.fn = fn
+        self.base: Op = self if base is None else base.base  # the op that this is a form of, such as its operator
+        self.batching: Callable[[Any], Any] | None = None  # the base's: what it is under gs.vmap
         self.name: str = getattr(fn, "__name__", path.rpartition(".")[2])
         self.path = path
         self.signature = signature
@@ -135,7 +138,7 @@ class Op:
         if made is None:
             made = self.derived[title] = Op(
                 self.fn, self.signature, self.kind, path=self.path, inline=self.inline, title=title,
-                memory=self.memory, vjps=self.vjps,
+                memory=self.memory, vjps=self.vjps, base=self,
             )  # fmt: skip
         return made
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import sys
 from _thread import get_ident
 from collections.abc import Callable
@@ -16,8 +15,8 @@ from .memory import NEW, Fact
 from .ops import Kind, Op, Vjp
 
 __all__ = [
-    "also", "composed", "composition", "compositions", "forms", "infix", "lookup", "op", "ops", "primitive", "registered",
-    "require", "rule", "singular_at", "undifferentiable",
+    "also", "batching", "composed", "composition", "compositions", "forms", "infix", "lookup", "op", "ops", "primitive",
+    "registered", "require", "rule", "singular_at", "undifferentiable", "when_imported",
 ]  # fmt: skip
 
 _by_function: dict[Any, Op] = {}
@@ -70,7 +69,9 @@ def infix(fn: Callable[..., Any], operator: Callable[..., Any], symbol: str) -> 
     """Register Python's operator beside the NumPy function that it calls: one rule, two spellings."""
     base = _by_function[fn]
     title = operator.__name__.strip("_").capitalize()
-    made = Op(operator, base.signature, base.kind, path=base.path, infix=symbol, title=base.title, vjps=base.vjps)
+    made = Op(
+        operator, base.signature, base.kind, path=base.path, infix=symbol, title=base.title, vjps=base.vjps, base=base
+    )
     base.title = made.title = {"Truediv": "Div"}.get(title, title)
     _by_function[operator] = made
     return made
@@ -140,35 +141,26 @@ def lookup(fn: Any) -> Op | None:
     return found
 
 
-_LATE = {  # rules that wait for the first function that is not known yet, by the module that has to be there for them
-    "numpy": (
-        "decompositions", "eigen", "least_squares", "norms", "matrix_forms", "polynomials", "quantiles", "differences",
-        "convolution", "counting", "histograms", "assembling", "compositions", "python_math",
-    ),
-    "statistics": ("python_statistics",),
-    "scipy.special": (
-        "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
-        "special_noncentral",
-    ),
-    "numpy.fft": ("fft",),
-    "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal",), "scipy.stats": ("distributions",),
-    "scipy.optimize": ("scipy_optimize",),
-}  # fmt: skip
+_late: dict[str, Callable[[], None]] = {}
 _loaded: set[str] = set()
 _loading: set[int] = set()  # the threads that are at it
+
+
+def when_imported(module: str, load: Callable[[], None]) -> None:
+    """Let `load` register more ops when a function is asked for that is not known yet, and `module` has been imported by then."""
+    _late[module] = load
 
 
 def _load_late() -> None:
     """Register the ops of modules that somebody has imported by now; another thread that asks meanwhile waits for the imports."""
     me = get_ident()
-    new = [module for module in _LATE if module in sys.modules and module not in _loaded]
+    new = [module for module in _late if module in sys.modules and module not in _loaded]
     if not new or me in _loading:
         return
     _loading.add(me)
     try:
         for module in new:
-            for rules in _LATE[module]:
-                importlib.import_module(f".rules.{rules}", __package__)
+            _late[module]()
             _loaded.add(module)
     finally:
         _loading.discard(me)
@@ -207,6 +199,17 @@ def forms(fn: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
         require(fn).forms = body
         return body
+
+    return register
+
+
+def batching(*functions: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Decorator: what these ops, in all of their forms, become under `gs.vmap`; `batching.py` tells what a rule is given."""
+
+    def register(rule: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        for fn in functions:
+            require(fn).base.batching = rule
+        return rule
 
     return register
 

@@ -1,7 +1,7 @@
 """Batched Tensors: what a function under vmap computes with. They hide leading axes, one for each vmap around them.
 
-The array and the node are those of all examples at once: an operation on a batched Tensor is, by the table of
-runtime/batching.py, another operation on the Tensor beneath. So the graph, the recorder and the rules never learn of it.
+The array and the node are those of all examples at once: an operation on a batched Tensor is, by the batching rule
+of its op, another operation on the Tensor beneath. So the graph, the recorder and the rules never learn of it.
 """
 
 from __future__ import annotations
@@ -13,16 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime import (  # noqa: F401  # the table
-    batching_indexing,
-    batching_making,
-    batching_products,
-    batching_python,
-    batching_shaping,
-    batching_softmaxes,
-    batching_ufuncs,
-    batching_windows,
-)
 from ..runtime.batching import batched
 from ..runtime.errors import AutogradError
 from ..runtime.ops import Kind, Op
@@ -199,7 +189,7 @@ def _transposed(whole: Any, order: list[int]) -> Any:
 
 
 def run_batched(op: Op, bound: tuple[Any, ...]) -> Any:
-    """Run an op that has batched arguments: peel the innermost level off, and let the table say what that gives."""
+    """Run an op that has batched arguments: peel the innermost level off, and let the rule of the op say what that gives."""
     found: list[Level] = []
     _collect(bound, found)
     if not found:

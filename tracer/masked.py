@@ -33,7 +33,7 @@ def with_words(op: Op, kwargs: dict[str, Any]) -> Op:
     if made is None:
         words = "dtype=None, casting='same_kind', order='K', subok=True, signature=None"
         made = op.derived["words"] = Op(
-            op.fn, f"{op.signature}, *, {words}", op.kind, path=op.path, title=op.title, vjps=op.vjps
+            op.fn, f"{op.signature}, *, {words}", op.kind, path=op.path, title=op.title, vjps=op.vjps, base=op
         )
     return made
 
@@ -54,7 +54,7 @@ def _masked(op: Op) -> Op:
     made = op.derived["masked"] = Op(
         call, f"{op.signature}, into, where, *, dtype=None, casting='same_kind'",
         Kind.elementwise if getattr(op.fn, "signature", None) is None else op.kind, path=op.path, title=op.title,
-        memory=NEW,
+        memory=NEW, base=op,
     )  # fmt: skip
     for name, vjp in op.vjps.items():
         made.vjps[name] = None if vjp is None else _mask_vjp(vjp)

@@ -69,7 +69,7 @@ def _made(op: Op, mode: str) -> Op:
         return op
     made = Op(
         op.fn, f"{op.signature}, site=None", op.kind, path=op.path, n_out=op.n_out, infix=op.infix, title=op.title,
-        memory=op.memory,
+        memory=op.memory, base=op,
     )  # fmt: skip
     made.vjps = dict(op.vjps) | {name: _minding(op, name, vjp, mode) for name, vjp in guarded.items()}
     return made

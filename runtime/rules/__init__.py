@@ -1,5 +1,33 @@
-"""The rules, by family: importing this package registers what most programs use, registry.py the rest when it is asked for."""
+"""The rules, by family: importing this package registers what most programs use, and the rest when it is asked for."""
 
+import functools
+import importlib
+
+from ..registry import when_imported
 from . import casts, control, creation, elementwise, indexing, linalg, reductions, shaping, sorting, ufuncs
 
 __all__ = ["casts", "control", "creation", "elementwise", "indexing", "linalg", "reductions", "shaping", "sorting", "ufuncs"]
+
+_LATE = {  # rules that wait for the first function that is not known yet, by the module that has to be there for them
+    "numpy": (
+        "decompositions", "eigen", "least_squares", "norms", "matrix_forms", "polynomials", "quantiles", "differences",
+        "convolution", "counting", "histograms", "assembling", "compositions", "python_math",
+    ),
+    "statistics": ("python_statistics",),
+    "scipy.special": (
+        "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
+        "special_noncentral",
+    ),
+    "numpy.fft": ("fft",),
+    "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal",), "scipy.stats": ("distributions",),
+    "scipy.optimize": ("scipy_optimize",),
+}  # fmt: skip
+
+
+def _load(names: tuple[str, ...]) -> None:
+    for name in names:
+        importlib.import_module(f".{name}", __name__)
+
+
+for _module, _names in _LATE.items():
+    when_imported(_module, functools.partial(_load, _names))

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import along_axis
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import composed, op, rule
+from ..registry import batching, composed, op, rule
 from .elementwise import astype
 from .indexing import index_set, place
 from .shaping import along
@@ -20,6 +21,7 @@ _NONE = np._NoValue
 
 op(np.unwrap, "x, discont=None, axis=-1, *, period=6.283185307179586", Kind.opaque, memory=NEW)
 rule(np.unwrap, x=lambda g: g)  # what is added is a whole number of periods
+batching(np.unwrap)(along_axis)
 
 
 @composed(np.insert)

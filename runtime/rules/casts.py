@@ -6,21 +6,44 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call
 from ..memory import MAY, NEW
 from ..ops import Kind
-from ..registry import op, rule
+from ..registry import batching, op, rule
 
 __all__ = ["SCALARS"]
 
 op(float, "x", Kind.linear, path="float", title="Float", memory=NEW)  # a Python number, and so weak
 rule(float, x=lambda g: g)
 
+
+@batching(float)
+def batched_float(call: Call) -> Any:
+    """A double for each example."""
+    return call["x"] if call["x"].dtype == np.float64 else call["x"].astype(np.float64)
+
+
 op(complex, "real, imag=0", Kind.opaque, path="complex", title="Complex", memory=NEW)
 rule(complex, real=lambda g: g, imag=lambda g: g * 1j)  # the engine casts both to what their arguments are
+
+
+@batching(complex)
+def batched_complex(call: Call) -> Any:
+    """A complex number of double precision for each example."""
+    return call["real"].astype(np.complex128) if call["imag"] is None else call["real"] + call["imag"] * 1j
+
 
 for _cls in (np.float64, np.complex128):  # narrower ones, and integers, are these as another dtype
     op(_cls, "x", Kind.linear, path=f"np.{_cls.__name__}", title=_cls.__name__.capitalize(), memory=MAY)
     rule(_cls, x=lambda g: g)
+
+
+@batching(np.float64, np.complex128)
+def batched_scalar(call: Call) -> Any:
+    """A scalar of a type of NumPy's for each example."""
+    cls: Any = call.op.fn
+    return call["x"].astype(np.dtype(cls))
+
 
 SCALARS: tuple[Any, ...] = tuple(
     dict.fromkeys(

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import alone
 from ..memory import MAY, NEW
 from ..ops import Kind
-from ..registry import composed, op, primitive, rule, undifferentiable
+from ..registry import batching, composed, op, primitive, rule, undifferentiable
 from .support import literal
 
 opaque = Kind.opaque
@@ -20,6 +21,7 @@ for _fn, _signature in (
     (np.ravel_multi_index, "multi_index, dims, mode='raise', order='C'"),
 ):  # fmt: skip
     undifferentiable(_fn, _signature, opaque, memory=NEW)
+batching(np.digitize, np.isin)(alone)  # each element by itself, where all examples share the table
 undifferentiable(np.diag_indices_from, "x", Kind.creation, n_out=None, memory=MAY)  # the same array for each axis
 for _triangle in (np.tril_indices_from, np.triu_indices_from):
     undifferentiable(_triangle, "x, k=0", Kind.creation, n_out=2)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call, lifted, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
-from ..registry import op, primitive, rule, undifferentiable
+from ..registry import batching, op, primitive, rule, undifferentiable
 
 creation = Kind.creation
 
@@ -17,6 +18,14 @@ for _new in (np.zeros, np.ones, np.empty):
 
 for _like in (np.zeros_like, np.ones_like, np.empty_like):
     undifferentiable(_like, "x, dtype=None, order='K', subok=True, shape=None", creation)
+
+
+@batching(np.zeros_like, np.ones_like, np.empty_like)
+def batched_like(call: Call) -> Any:
+    """Of the shape of all examples."""
+    shape = call["shape"]
+    return call.run() if shape is None else call.run(shape=(call.size, *_listed(shape)))
+
 
 op(np.arange, "start, stop=None, step=1, *, dtype=None", creation)
 rule(
@@ -35,6 +44,13 @@ def count_sum(x: Any) -> Any:
 
 rule(count_sum, x=lambda g, x_shape: np.linspace(np.zeros_like(g), g * (x_shape[-1] - 1), x_shape[-1], axis=-1))
 
+
+@batching(count_sum)
+def batched_count_sum(call: Call) -> Any:
+    """Along the last axis, which it is for all examples, too."""
+    return call.run()
+
+
 undifferentiable(np.eye, "N, M=None, k=0, dtype=float, order='C'", creation)
 undifferentiable(np.identity, "n, dtype=None", creation)
 undifferentiable(np.tri, "N, M=None, k=0, dtype=float", creation)
@@ -52,8 +68,31 @@ rule(np.kaiser, M=None)
 op(np.full, "shape, fill_value, dtype=None, order='C'", creation)
 rule(np.full, fill_value=lambda g: g)
 
+
+@batching(np.full)
+def batched_full(call: Call) -> Any:
+    """Filled with what each example gives."""
+    shape = _listed(call["shape"])
+    return call.run(shape=(call.size, *shape), fill_value=lifted(call["fill_value"], len(shape)))
+
+
 op(np.full_like, "x, fill_value, dtype=None, order='K', subok=True, shape=None", creation)
 rule(np.full_like, x=None, fill_value=lambda g: g)
+
+
+@batching(np.full_like)
+def batched_full_like(call: Call) -> Any:
+    """Filled with what each example gives."""
+    shape = call["shape"]
+    listed = np.shape(call["x"])[int(call.is_mapped("x")) :] if shape is None else _listed(shape)
+    fill = call["fill_value"]
+    fill = lifted(fill, len(listed)) if call.is_mapped("fill_value") else fill
+    return call.run(x=call.spread("x"), fill_value=fill, shape=None if shape is None else (call.size, *listed))
+
+
+def _listed(shape: Any) -> tuple[Any, ...]:
+    return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+
 
 op(
     np.array, "x, dtype=None, *, copy=True, order='K', subok=False, ndmin=0", creation,
@@ -61,13 +100,34 @@ op(
 )  # fmt: skip
 rule(np.array, x=lambda g, x_shape, ndmin: np.reshape(g, x_shape) if ndmin > len(x_shape) else g)
 
+
+@batching(np.array)
+def batched_array(call: Call) -> Any:
+    """A copy, with as many axes as are asked for."""
+    return lifted(call.run(ndmin=0), call["ndmin"]) if call.mapped[0] is True else NotImplemented
+
+
 for _as in (np.asarray, np.asanyarray):
     op(_as, "x, dtype=None, order=None, *, copy=None", Kind.shaping, memory=MAY)
     rule(_as, x=lambda g: g)
 
+
+@batching(np.asarray, np.asanyarray)
+def batched_same(call: Call) -> Any:
+    """Each example is what it was."""
+    return call.run() if call.mapped[0] is True else NotImplemented
+
+
 for _laid in (np.ascontiguousarray, np.asfortranarray):
     op(_laid, "x, dtype=None", Kind.shaping, memory=MAY)
     rule(_laid, x=lambda g, x_shape: g if x_shape else np.reshape(g, x_shape))  # a 0-d array becomes 1-d
+
+
+@batching(np.ascontiguousarray, np.asfortranarray)
+def batched_laid_out(call: Call) -> Any:
+    """Each example is what it was; a number becomes a vector."""
+    return lifted(call.run(), 1)
+
 
 op(np.linspace, "start, stop, num=50, endpoint=True, *, dtype=None, axis=0", creation)
 rule(
@@ -90,6 +150,14 @@ def ramp_sum(x: Any, num: Any, endpoint: Any, axis: Any) -> Any:
 
 rule(ramp_sum, x=lambda g, num, endpoint, axis: np.linspace(np.zeros_like(g), g, num, endpoint, axis=axis))
 
+
+@batching(ramp_sum)
+def batched_ramp_sum(call: Call) -> Any:
+    """The batch axis behind the axis of the ramp."""
+    axis = shifted(call["axis"], call.ndim("x"))
+    return call.run(x=np.moveaxis(call["x"], axis, 0), axis=0)
+
+
 op(np.logspace, "start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0", creation)
 rule(
     np.logspace,
@@ -103,3 +171,13 @@ rule(
     start=lambda g, out, start, num, endpoint, axis: _falling(g * out, num, endpoint, axis) / start,
     stop=lambda g, out, stop, num, endpoint, axis: ramp_sum(g * out, num, endpoint, axis) / stop,
 )
+
+
+@batching(np.linspace, np.logspace, np.geomspace)
+def batched_linspace(call: Call) -> Any:
+    """Along a new axis that is one further back."""
+    if not call.only("start", "stop"):
+        return NotImplemented
+    ndim = max(call.ndim("start"), call.ndim("stop"))
+    ends = {name: lifted(call[name], ndim) if call.is_mapped(name) else call[name] for name in ("start", "stop")}
+    return call.run(axis=shifted(call["axis"], ndim + 1), **ends)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import of_matrices
 from ..hermitian import takes_hermitian
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import op, rule, singular_at
+from ..registry import batching, op, rule, singular_at
 from .contraction import adjoint, conj
 
 opaque = Kind.opaque
@@ -157,6 +158,9 @@ def _diagonal(x: Any) -> Any:
 
 op(np.linalg.qr, "x, mode='reduced'", opaque, n_out=2, may_raise=True, memory=NEW)
 rule(np.linalg.qr, x=lambda g, x, out, mode: qr_back(g[0], g[1], x, out[0], out[1], mode))
+batching(
+    np.linalg.cholesky, np.linalg.eigh, np.linalg.eigvalsh, np.linalg.svdvals, np.linalg.svd, np.linalg.qr
+)(of_matrices)
 
 
 def qr_back(g_q: Any, g_r: Any, x: Any, q: Any, r: Any, mode: str) -> Any:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call, alone, lifted, shifted
 from ..memory import MAY, NEW, Memory
 from ..ops import Kind
-from ..registry import op, primitive, rule, singular_at
+from ..registry import batching, op, primitive, rule, singular_at
 from .indexing import scatter
 from .shaping import along
 
@@ -32,6 +33,19 @@ rule(
     prepend=lambda g, n, axis, prepend, append, x_shape: undiff(g, n, axis, prepend, append, x_shape, -1),
     append=lambda g, n, axis, prepend, append, x_shape: undiff(g, n, axis, prepend, append, x_shape, 1),
 )
+
+
+@batching(np.diff)
+def batched_diff(call: Call) -> Any:
+    """Along an axis that is one further back."""
+    x, axis = call.spread("x"), shifted(call["axis"], call.ndim("x"))
+    ends = {}
+    for name in ("prepend", "append"):
+        ends[name] = call.spread(name) if np.ndim(call[name]) else call[name]
+        if call.is_mapped(name) and not call.ndim(name):
+            shape = [1 if k == axis % np.ndim(x) else n for k, n in enumerate(np.shape(x))]
+            ends[name] = np.broadcast_to(lifted(call[name], call.ndim("x")), shape)
+    return call.run(x=x, axis=axis, **ends)
 
 
 def undiff(g: Any, n: int, axis: int, prepend: Any, append: Any, x_shape: Any, end: int = 0) -> Any:
@@ -59,6 +73,26 @@ rule(
     x=lambda g, y, axis, x_shape: untrapezoid_x(np.expand_dims(g, axis) * halves(y, axis), axis, len(x_shape)),
     dx=lambda g, y, axis: g * np.sum(halves(y, axis), axis=axis),
 )
+
+
+@batching(np.trapezoid)
+def batched_trapezoid(call: Call) -> Any:
+    """Along an axis that is one further back; the points may be those of all examples."""
+    if call.is_mapped("dx") and not call.ndim("dx") and call["x"] is None:
+        axis = shifted(call["axis"], call.ndim("y"))
+        return call.run(y=call.spread("y"), dx=1.0, axis=axis) * lifted(call["dx"], call.ndim("y") - 1)
+    if not call.only("y", "x"):
+        return NotImplemented
+    ndim = call.ndim("y")
+    axis = call["axis"] % ndim
+    x = call["x"]
+    if call.is_mapped("x"):
+        if call.ndim("x") == 1:
+            x = np.reshape(x, (call.size, *(1,) * axis, -1, *(1,) * (ndim - axis - 1)))
+        x = lifted(x, ndim)
+    elif x is not None and np.ndim(x) > 1:
+        x = np.reshape(x, (1,) * (ndim + 1 - np.ndim(x)) + np.shape(x))
+    return call.run(y=call.spread("y"), x=x, axis=axis + 1)
 
 
 def untrapezoid(g: Any, x: Any, dx: Any, axis: int, y_shape: Any) -> Any:
@@ -101,6 +135,7 @@ rule(
     fp=lambda g, x, xp, fp_shape, fp_dtype, left, right: uninterp(g, x, xp, left, right, fp_shape, fp_dtype),
 )
 singular_at(np.interp, x=lambda x, xp: (x == entry(xp, segment(x, xp))) | (x == entry(xp, segment(x, xp) + 1)))
+batching(np.interp)(alone)  # each point by itself, where all examples share the table
 
 
 @primitive("x, k", linear, memory=MAY)
@@ -110,6 +145,14 @@ def entry(x: Any, k: Any) -> Any:
 
 
 rule(entry, x=lambda g, k, x_shape, x_dtype: scatter(g, k, x_shape, x_dtype))
+
+
+@batching(entry)
+def batched_entry(call: Call) -> Any:
+    """At the same positions of each example, or at each example's own of one table."""
+    if call.is_mapped("x"):
+        return np.take(call["x"], call["k"], axis=1) if call.only("x") else NotImplemented
+    return call.run()
 
 
 def segment(x: Any, xp: Any) -> Any:

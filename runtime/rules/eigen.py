@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import of_matrices
 from ..ops import Kind
-from ..registry import composed, primitive, rule, singular_at
+from ..registry import batching, composed, primitive, rule, singular_at
 from .contraction import adjoint, conj
 from .decompositions import column, feels_phase, gaps, plus, row
 from .support import happens, on_diagonal
@@ -37,6 +38,7 @@ def complex_eigvals(x: Any) -> Any:
 
 rule(complex_eigvals, x=lambda g, x, out: eigvals_back(g, out, *complex_eig(x)))
 singular_at(complex_eigvals, x=lambda out: repeated(out))
+batching(complex_eig, complex_eigvals)(of_matrices)
 
 
 def eig_back(g_w: Any, g_v: Any, w: Any, v: Any) -> Any:

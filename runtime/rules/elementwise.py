@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import alone
 from ..memory import MAY, NEW, VIEW, Memory, kind_of
 from ..ops import Kind
-from ..registry import forms, infix, op, primitive, rule, singular_at, undifferentiable
+from ..registry import batching, forms, infix, op, primitive, rule, singular_at, undifferentiable
 from .support import (
     angle_back,
     apart,
@@ -320,6 +321,7 @@ rule(np.real, x=lambda g: g)
 
 op(np.imag, "x", linear, memory=MAY)  # of real numbers zeros, which may not be written
 rule(np.imag, x=lambda g, x_dtype: imag_back(g, x_dtype))
+batching(np.real, np.imag)(alone)
 
 op(np.conjugate, "x", linear, title="Conj")
 rule(np.conjugate, x=lambda g: np.conjugate(g))
@@ -336,6 +338,7 @@ def astype(x: Any, dtype: Any) -> Any:
 
 
 rule(astype, x=lambda g: g)  # the engine casts it back
+batching(astype)(alone)
 
 # Steps: their derivative is zero wherever they have one.
 

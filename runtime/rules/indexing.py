@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call, lifted, shifted
 from ..memory import NEW, Memory
 from ..ops import Kind
-from ..registry import op, primitive, require, rule
+from ..registry import batching, op, primitive, require, rule
+from .elementwise import astype
+from .places import place_of
 from .support import NUMPY
 
 
@@ -155,6 +158,17 @@ op(
 )  # fmt: skip
 rule(operator.getitem, x=read_back)
 
+
+@batching(operator.getitem)
+def batched_getitem(call: Call) -> Any:
+    """`x[index]`."""
+    mapped = call.mapped[0] is True
+    found = place_of(call, call.ndim("x"), mapped)
+    if found is None:
+        return NotImplemented
+    return found.outward(call.run(index=found.index))
+
+
 rule(place, v=read_written)
 rule(add_place, v=read_written)
 rule(scatter, v=lambda g, index: g[index])
@@ -163,11 +177,85 @@ rule(index_add_at, acc=lambda g: g, v=lambda g, index: g[index])
 rule(index_set, x=lambda g, index: index_set(g, index, 0.0), v=read_written)
 rule(read_last, x=lambda g, index, x_shape, x_dtype: place(g, index, x_shape, x_dtype))
 
+
+@batching(read_last)
+def batched_read_last(call: Call) -> Any:
+    """`x[index]`, but zero where a later part of the index names the same element."""
+    found = place_of(call, call.ndim("x"), call.is_mapped("x"))
+    if found is None or not call.is_mapped("x"):
+        return NotImplemented
+    return found.outward(call.run(index=found.index))
+
+
+@batching(place, add_place, scatter)
+def batched_placed(call: Call) -> Any:
+    """Zeros with `v` at the index."""
+    shape = call["shape"]
+    found = place_of(call, len(shape), array_mapped=True)
+    if found is None:
+        return NotImplemented
+    v = found.inward(call["v"], call.is_mapped("v"))
+    return call.run(v=v, index=found.index, shape=(call.size, *shape))
+
+
+@batching(index_add, index_add_at)
+def batched_addition(call: Call) -> Any:
+    """A copy with `v` added at the index."""
+    found = place_of(call, call.ndim("acc"), array_mapped=True)
+    if found is None:
+        return NotImplemented
+    v = found.inward(call["v"], call.is_mapped("v"))
+    return call.run(acc=call.spread("acc"), index=found.index, v=v)
+
+
+@batching(index_set)
+def batched_index_set(call: Call) -> Any:
+    """A copy with `v` written at the index."""
+    found = place_of(call, call.ndim("x"), array_mapped=True)
+    if found is None:
+        return batched_mask(call)
+    v = found.inward(call["v"], call.is_mapped("v"))
+    return call.run(x=call.spread("x"), index=found.index, v=v)
+
+
+def batched_mask(call: Call) -> Any:
+    """`x[mask] = v` of one number for each example."""
+    x, mask, v, ndim = call.spread("x"), call["index"], call["v"], call.ndim("x")
+    if call.mapped[1] is not True or getattr(mask, "dtype", None) != np.bool_ or np.ndim(v) - call.is_mapped("v"):
+        return NotImplemented
+    mask = np.reshape(mask, (*np.shape(mask), *(1,) * (ndim - call.ndim("index"))))
+    found = np.where(mask, lifted(v, ndim) if call.is_mapped("v") else v, x)
+    return found if found.dtype == x.dtype else astype(found, x.dtype)
+
+
 op(np.take, "x, indices, axis=None, *, mode='raise'", Kind.linear, memory=NEW)
 rule(
     np.take,
     x=lambda g, indices, axis, mode, x_shape, x_dtype: untake(g, indices, axis, mode, x_shape, x_dtype),
 )
+
+
+@batching(np.take)
+def batched_take(call: Call) -> Any:
+    """Along one axis."""
+    axis, ndim = call["axis"], call.ndim("x")
+    if not call.is_mapped("indices"):
+        if axis is None:
+            return call.run(x=np.reshape(call["x"], (call.size, -1)), axis=1)
+        return call.run(axis=shifted(axis, ndim))
+    if not call.is_mapped("x"):
+        if axis is None:
+            return call.run()
+        shifted(axis, ndim)
+        return np.moveaxis(call.run(), axis % ndim, 0)
+    if call["mode"] != "raise":
+        return NotImplemented
+    x = np.reshape(call["x"], (call.size, -1)) if axis is None else call["x"]
+    indices, rank = call["indices"], call.ndim("indices")
+    axis = 0 if axis is None else axis % ndim
+    rows = np.reshape(call.apply(np.arange, call.size), (-1, *(1,) * rank))
+    found = np.moveaxis(x, axis + 1, 1)[rows, indices]
+    return np.moveaxis(found, tuple(range(1, 1 + rank)), tuple(range(1 + axis, 1 + axis + rank))) if axis else found
 
 
 def untake(g: Any, indices: Any, axis: Any, mode: str, x_shape: Any, x_dtype: Any) -> Any:
@@ -195,6 +283,15 @@ def scatter_along(v: Any, indices: Any, axis: Any, shape: Any, dtype: Any) -> An
 
 rule(scatter_along, v=lambda g, indices, axis: np.take_along_axis(g, indices, axis))
 
+
+@batching(scatter_along)
+def batched_scatter_along(call: Call) -> Any:
+    """Zeros with `v` added along one axis."""
+    shape = call["shape"]
+    v, indices = call.spread("v"), call.spread("indices")
+    return call.run(v=v, indices=indices, axis=shifted(call["axis"], len(shape)), shape=(call.size, *shape))
+
+
 _AXIS = "axis=-1" if NUMPY >= (2, 3) else "axis"
 op(np.take_along_axis, f"x, indices, {_AXIS}", Kind.linear, memory=NEW)
 rule(
@@ -206,11 +303,29 @@ rule(
     ),
 )
 
+
+@batching(np.take_along_axis)
+def batched_take_along_axis(call: Call) -> Any:
+    """Along one axis of both."""
+    if call["axis"] is None:
+        return call.run(x=np.reshape(call.spread("x"), (call.size, -1)), indices=call.spread("indices"), axis=1)
+    return call.run(x=call.spread("x"), indices=call.spread("indices"), axis=shifted(call["axis"], call.ndim("x")))
+
+
 op(np.compress, "condition, x, axis=None", Kind.linear, memory=NEW)
 rule(np.compress, x=lambda g, condition, axis, x_shape, x_dtype: uncompress(g, condition, axis, x_shape, x_dtype))
 
 op(np.extract, "condition, x", Kind.linear, memory=NEW)
 rule(np.extract, x=lambda g, condition, x_shape, x_dtype: uncompress(g, condition, None, x_shape, x_dtype))
+
+
+@batching(np.extract)
+def batched_extract(call: Call) -> Any:
+    """Of the flat array."""
+    if not call.only("x"):
+        return NotImplemented
+    flat = np.reshape(call["x"], (call.size, -1))
+    return call.apply(np.compress, np.reshape(call["condition"], -1), flat, axis=1)
 
 
 def uncompress(g: Any, condition: Any, axis: Any, x_shape: Any, x_dtype: Any) -> Any:
@@ -221,6 +336,16 @@ def uncompress(g: Any, condition: Any, axis: Any, x_shape: Any, x_dtype: Any) ->
 
 op(np.delete, "x, obj, axis=None", Kind.linear, memory=NEW)
 rule(np.delete, x=lambda g, obj, axis, x_shape, x_dtype: undelete_back(g, obj, axis, x_shape, x_dtype))
+
+
+@batching(np.compress, np.delete)
+def batched_chosen(call: Call) -> Any:
+    """Along an axis that is one further back; without one, along the flat array."""
+    if not call.only("x"):
+        return NotImplemented
+    if call["axis"] is None:
+        return call.run(x=np.reshape(call["x"], (call.size, -1)), axis=1)
+    return call.run(axis=shifted(call["axis"], call.ndim("x")))
 
 
 def undelete_back(g: Any, obj: Any, axis: Any, x_shape: Any, x_dtype: Any) -> Any:
@@ -239,3 +364,14 @@ def undelete(g: Any, obj: Any, axis: Any, shape: Any, dtype: Any) -> Any:
 
 
 rule(undelete, g=lambda g, obj, axis: np.delete(g, obj, axis))
+
+
+@batching(undelete)
+def batched_undelete(call: Call) -> Any:
+    """Zeros with `g` where something was left along one axis."""
+    shape = call["shape"]
+    return (
+        call.run(axis=shifted(call["axis"], len(shape)), shape=(call.size, *shape))
+        if call.only("g")
+        else NotImplemented
+    )

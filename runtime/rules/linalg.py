@@ -7,19 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call, lifted, of_matrices
 from ..hermitian import hermitian_part, takes_hermitian
 from ..memory import MAY, NEW
 from ..ops import Kind
-from ..registry import forms, infix, op, primitive, rule, singular_at
+from ..registry import batching, forms, infix, op, primitive, rule, singular_at
 from .contraction import (
     adjoint,
     conj,
+    contracted,
     dot_x,
     dot_y,
     einsum_back,
     flip,
     inner_x,
     inner_y,
+    letters,
     matmul_x,
     matmul_y,
     tensordot_x,
@@ -41,6 +44,43 @@ rule(
 )
 
 
+@batching(np.matmul)
+def batched_matmul(call: Call) -> Any:
+    """A product of stacks; a matrix that all examples share stays one."""
+    x, y, nx, ny = call["x"], call["y"], call.ndim("x"), call.ndim("y")
+    return batched_product(x, y, nx, ny, call.is_mapped("x"), call.is_mapped("y")) if nx and ny else NotImplemented
+
+
+def batched_product(x: Any, y: Any, nx: int, ny: int, x_mapped: bool, y_mapped: bool) -> Any:
+    """`x @ y`, of which one or both carry the batch axis besides their `nx` and `ny` axes."""
+    if nx == ny == 1:
+        if not (x_mapped and y_mapped):
+            return x @ y if x_mapped else y @ x
+        if is_shared(x) or is_shared(y):
+            return shared_matmul(x, y) if is_shared(y) else shared_matmul(y, x)
+        return np.vecdot(conj(x), y)
+    if x_mapped and y_mapped and nx <= 2 and ny == 2 and is_shared(y):
+        return shared_matmul(x, y)
+    if x_mapped and y_mapped and nx == 2 and ny == 1 and is_shared(x):
+        return shared_matmul(y, np.swapaxes(x, 1, 2))
+    if ny == 1:  # vectors as columns
+        if not y_mapped:
+            return x @ y
+        if not x_mapped and nx == 2:
+            return y @ x.T
+        return (x @ np.expand_dims(lifted(y, nx - 1), -1))[..., 0]
+    if nx == 1:  # vectors as rows
+        if not x_mapped or (not y_mapped and ny == 2):
+            return x @ y
+        return (np.expand_dims(lifted(x, ny - 1), -2) @ y)[..., 0, :]
+    return (lifted(x, max(nx, ny)) if x_mapped else x) @ (lifted(y, max(nx, ny)) if y_mapped else y)
+
+
+def is_shared(x: Any) -> bool:
+    """Whether a mapped array holds the same for all examples: it was broadcast, as what is differentiated under vmap is."""
+    return bool(x.strides[0] == 0 and len(x) > 0)
+
+
 @primitive("x, w", opaque)  # not bilinear: of a tangent of `w` each row is its own
 def shared_matmul(x: Any, w: Any) -> Any:
     """`x @ w` for each example along the first axis, where `w` holds the same matrix (or vector) for all of them."""
@@ -48,6 +88,15 @@ def shared_matmul(x: Any, w: Any) -> Any:
 
 
 rule(shared_matmul, x=lambda g, w: shared_x(g, w), w=lambda g, x, w_shape: shared_w(g, x, len(w_shape)))
+
+
+@batching(shared_matmul)
+def batched_shared_matmul(call: Call) -> Any:
+    """The product that it is, where all examples of an outer vmap have a batch axis of their own."""
+    x, w = call["x"], call["w"]
+    if call.ndim("x") == 2:
+        return np.vecdot(conj(x), w) if call.ndim("w") == 2 else (np.expand_dims(x, -2) @ w)[..., 0, :]
+    return x @ w if call.ndim("w") == 3 else (x @ np.expand_dims(w, -1))[..., 0]
 
 
 def shared_x(g: Any, w: Any) -> Any:
@@ -71,12 +120,66 @@ rule(
     y=lambda g, x, y_shape: dot_y(g, x, len(y_shape)),
 )
 
+
+@batching(np.dot)
+def batched_dot(call: Call) -> Any:
+    """As matmul up to matrices, and beyond a sum over the last axis of x and the last but one of y."""
+    nx, ny = call.ndim("x"), call.ndim("y")
+    if not nx or not ny:
+        return batched_scaling(call)
+    return batched_matmul(call) if nx <= 2 and ny <= 2 else batched_contraction(call, [nx - 1], [max(ny - 2, 0)])
+
+
+def batched_scaling(call: Call) -> Any:
+    """A product with a number."""
+    most = max(call.ndim("x"), call.ndim("y"))
+    x, y = (lifted(call[name], most) if call.is_mapped(name) else call[name] for name in ("x", "y"))
+    return np.multiply(x, y)
+
+
 op(np.inner, "x, y", bilinear)
 rule(
     np.inner,
     x=lambda g, y, x_shape: inner_x(g, y, len(x_shape)),
     y=lambda g, x, y_shape: inner_y(g, x, len(y_shape)),
 )
+
+
+@batching(np.inner)
+def batched_inner(call: Call) -> Any:
+    """A sum over the last axes."""
+    nx, ny = call.ndim("x"), call.ndim("y")
+    if not nx or not ny:
+        return batched_scaling(call)
+    return batched_matmul(call) if nx == ny == 1 else batched_contraction(call, [nx - 1], [ny - 1])
+
+
+def batched_contraction(call: Call, x_axes: list[int], y_axes: list[int]) -> Any:
+    """The sum over pairs of axes; the free axes of x come first, then those of y."""
+    x, y = call["x"], call["y"]
+    if not call.is_mapped("y"):
+        return np.tensordot(x, y, ([a + 1 for a in x_axes], y_axes))
+    x_free = [a for a in range(call.ndim("x")) if a not in x_axes]
+    if not call.is_mapped("x"):
+        found = np.tensordot(x, y, (x_axes, [a + 1 for a in y_axes]))
+        return np.moveaxis(found, len(x_free), 0) if x_free else found
+    y_free = [a for a in range(call.ndim("y")) if a not in y_axes]
+    size, x_shape, y_shape = call.size, np.shape(x)[1:], np.shape(y)[1:]
+    left = np.reshape(_ordered(x, [*x_free, *x_axes]), (size, *_merged(x_shape, x_free), *_merged(x_shape, x_axes)))
+    right = np.reshape(_ordered(y, [*y_axes, *y_free]), (size, *_merged(y_shape, y_axes), *_merged(y_shape, y_free)))
+    return np.reshape(left @ right, (size, *[x_shape[a] for a in x_free], *[y_shape[a] for a in y_free]))
+
+
+def _ordered(x: Any, axes: list[int]) -> Any:
+    return x if axes == sorted(axes) else np.transpose(x, (0, *[a + 1 for a in axes]))
+
+
+def _merged(shape: Any, axes: list[int]) -> tuple[Any]:
+    count: Any = 1
+    for a in axes:
+        count = shape[a] if type(count) is int and count == 1 else count * shape[a]
+    return (count,)
+
 
 op(np.vdot, "x, y", bilinear)
 rule(
@@ -85,12 +188,31 @@ rule(
     y=lambda g, x, y_shape: np.reshape(g * conj(x), y_shape),
 )
 
+
+@batching(np.vdot)
+def batched_vdot(call: Call) -> Any:
+    """The flat arrays' product."""
+    x, y = (
+        np.reshape(call[name], (call.size, -1)) if call.is_mapped(name) else np.reshape(call[name], -1)
+        for name in ("x", "y")
+    )
+    return batched_product(conj(x), y, 1, 1, call.is_mapped("x"), call.is_mapped("y"))
+
+
 op(np.vecdot, "x, y", bilinear)
 rule(
     np.vecdot,
     x=lambda g, y: conj(np.expand_dims(g, -1) * y),
     y=lambda g, x: np.expand_dims(g, -1) * conj(x),
 )
+
+
+@batching(np.vecdot)
+def batched_vecdot(call: Call) -> Any:
+    """Along the last axes."""
+    most = max(call.ndim("x"), call.ndim("y"))
+    return call.run(**{name: lifted(call[name], most) for name in ("x", "y") if call.is_mapped(name)})
+
 
 op(np.outer, "x, y", bilinear)
 rule(
@@ -99,12 +221,28 @@ rule(
     y=lambda g, x, y_shape: x @ g if len(y_shape) == np.ndim(x) == 1 else np.reshape(np.ravel(x) @ g, y_shape),
 )
 
+
+@batching(np.outer)
+def batched_outer(call: Call) -> Any:
+    """Every element of x times every one of y."""
+    x = np.reshape(call["x"], (call.size, -1, 1)) if call.is_mapped("x") else np.reshape(call["x"], (-1, 1))
+    y = np.reshape(call["y"], (call.size, 1, -1)) if call.is_mapped("y") else np.reshape(call["y"], -1)
+    return np.multiply(x, y)
+
+
 op(np.tensordot, "x, y, axes=2", bilinear)
 rule(
     np.tensordot,
     x=lambda g, y, x_shape, axes: tensordot_x(g, y, len(x_shape), axes),
     y=lambda g, x, y_shape, axes: tensordot_y(g, x, len(y_shape), axes),
 )
+
+
+@batching(np.tensordot)
+def batched_tensordot(call: Call) -> Any:
+    """A sum over the given axes."""
+    return batched_contraction(call, *contracted(call["axes"], call.ndim("x"), call.ndim("y")))
+
 
 op(
     np.einsum, "subscripts, *xs, out=None, optimize=False, dtype=None, order='K', casting='safe'", bilinear,
@@ -116,6 +254,20 @@ rule(
         g, i, subscripts, xs, xs_shape, xs_dtype, optimize
     ),
 )
+
+
+@batching(np.einsum)
+def batched_einsum(call: Call) -> Any:
+    """One more letter, of the operands that are mapped and of the result."""
+    subscripts, xs, flags = call["subscripts"], call["xs"], call.mapped[1]
+    if not isinstance(subscripts, str) or not call.only("xs"):
+        return NotImplemented
+    terms, result = letters(subscripts, [int(np.ndim(x)) - m for x, m in zip(xs, flags, strict=True)])
+    used = set(result).union(*terms)
+    new = next(c for c in "bnzyxwvutsrqponmlkjihgfedcaBNZYXWVUTSRQPONMLKJIHGFEDCA" if c not in used)
+    terms = [new + t if m else t for t, m in zip(terms, flags, strict=True)]
+    return call.run(subscripts=f"{','.join(terms)}->{new}{result}")
+
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -142,6 +294,21 @@ rule(
 )
 
 
+@batching(np.kron)
+def batched_kron(call: Call) -> Any:
+    """Axes of x and y side by side, multiplied and merged."""
+    ndim = max(call.ndim("x"), call.ndim("y"))
+    parts, sizes = [], []
+    for name in ("x", "y"):
+        value, m = call[name], call.is_mapped(name)
+        shape = (1,) * (ndim - call.ndim(name)) + tuple(np.shape(value)[m:])
+        between = [n for s in shape for n in ((s, 1) if name == "x" else (1, s))]
+        parts.append(np.reshape(value, (call.size, *between) if m else tuple(between)))
+        sizes.append(shape)
+    merged = [a * b for a, b in zip(*sizes, strict=True)]
+    return np.reshape(np.multiply(*parts), (call.size, *merged))
+
+
 def kron_back(g: Any, other: Any, shape: Any, first: bool) -> Any:
     """The cotangent of one factor of a Kronecker product."""
     ndim = max(len(shape), np.ndim(other))
@@ -163,6 +330,24 @@ rule(
         g, x, y_shape, *((axisb, axisa, axisc) if axis is None else (axis,) * 3), first=False
     ),
 )
+
+
+@batching(np.cross)
+def batched_cross(call: Call) -> Any:
+    """Axes counted from the end, where the batch axis is not."""
+    axis = call["axis"]
+    return batched_cross_along(call, *((call["axisa"], call["axisb"], call["axisc"]) if axis is None else (axis,) * 3))
+
+
+def batched_cross_along(call: Call, axisa: int, axisb: int, axisc: int) -> Any:
+    """The cross product along these axes of x, of y and of the result."""
+    nx, ny = call.ndim("x"), call.ndim("y")
+    most = max(nx, ny)
+    a, b, c = (k - n if k >= 0 else k for k, n in ((axisa, nx), (axisb, ny), (axisc, most)))
+    if np.shape(call["x"])[a] != 3 or np.shape(call["y"])[b] != 3:
+        return NotImplemented
+    x, y = (lifted(call[name], most) if call.is_mapped(name) else call[name] for name in ("x", "y"))
+    return np.cross(x, y, axisa=a, axisb=b, axisc=c)
 
 
 def cross_back(g: Any, other: Any, shape: Any, own: int, its: int, axisc: int, first: bool) -> Any:
@@ -189,6 +374,20 @@ op(np.linalg.multi_dot, "[xs]", opaque, memory=NEW)
 rule(np.linalg.multi_dot, xs=lambda g, i, xs, xs_shape: chain_back(g, i, xs, xs_shape))
 
 
+@batching(np.linalg.multi_dot)
+def batched_multi_dot(call: Call) -> Any:
+    """Products from left to right."""
+    xs, flags = call["xs"], call.mapped[0]
+    if flags is True:
+        return NotImplemented
+    total, ndim, mapped = xs[0], int(np.ndim(xs[0])) - flags[0], flags[0]
+    for x, m in zip(xs[1:], flags[1:], strict=True):
+        n = int(np.ndim(x)) - m
+        total = batched_product(total, x, ndim, n, mapped, m) if mapped or m else total @ x
+        ndim, mapped = ndim + n - 2, mapped or m
+    return total
+
+
 def chain_back(g: Any, i: int, xs: Any, xs_shape: Any) -> Any:
     """The cotangent of one factor of a chain of matrix products."""
     if i < 0:
@@ -213,9 +412,11 @@ rule(
     x=lambda g, y, x_shape: matmul_x(g, y, len(x_shape)),
     y=lambda g, x, y_shape: matmul_y(g, x, len(y_shape)),
 )
+batching(np.linalg.matmul)(batched_matmul)
 
 op(np.linalg.outer, "x, y", bilinear)
 rule(np.linalg.outer, x=lambda g, y: g @ y, y=lambda g, x: x @ g)
+batching(np.linalg.outer)(batched_outer)
 
 op(np.linalg.tensordot, "x, y, *, axes=2", bilinear)
 rule(
@@ -223,6 +424,7 @@ rule(
     x=lambda g, y, x_shape, axes: tensordot_x(g, y, len(x_shape), axes),
     y=lambda g, x, y_shape, axes: tensordot_y(g, x, len(y_shape), axes),
 )
+batching(np.linalg.tensordot)(batched_tensordot)
 
 op(np.linalg.cross, "x, y, *, axis=-1", bilinear)
 rule(
@@ -230,6 +432,7 @@ rule(
     x=lambda g, y, x_shape, axis: cross_back(g, y, x_shape, axis, axis, axis, first=True),
     y=lambda g, x, y_shape, axis: cross_back(g, x, y_shape, axis, axis, axis, first=False),
 )
+batching(np.linalg.cross)(lambda call: batched_cross_along(call, *[call["axis"]] * 3))
 
 op(np.linalg.matrix_transpose, "x", Kind.shaping)
 rule(np.linalg.matrix_transpose, x=lambda g: np.linalg.matrix_transpose(g))
@@ -242,6 +445,7 @@ rule(
     np.linalg.trace,
     x=lambda g, offset, x_shape, x_dtype: on_diagonal(np.expand_dims(g, -1), offset, -2, -1, x_shape, x_dtype),
 )
+batching(np.linalg.matrix_transpose, np.linalg.diagonal, np.linalg.trace)(of_matrices)
 
 # Inverses and determinants.
 
@@ -305,6 +509,21 @@ rule(
 )
 
 
+@batching(np.linalg.solve)
+def batched_solve(call: Call) -> Any:
+    """Of stacks; one matrix for many vectors is solved once, with the vectors as columns."""
+    x, y, nx, ny = call["x"], call["y"], call.ndim("x"), call.ndim("y")
+    if nx < 2 or not ny:
+        return NotImplemented
+    if not call.is_mapped("y"):
+        return np.linalg.solve(x, y) if ny == 1 else np.linalg.solve(lifted(x, max(nx, ny)), y)
+    if ny > 1:
+        return np.linalg.solve(lifted(x, max(nx, ny)) if call.is_mapped("x") else x, lifted(y, max(nx, ny)))
+    if not call.is_mapped("x") and nx == 2:
+        return np.linalg.solve(x, y.T).T
+    return np.linalg.solve(x, np.expand_dims(lifted(y, nx - 1), -1))[..., 0]
+
+
 def solve_y(g: Any, x: Any, ndim: int) -> Any:
     """The cotangent of the right-hand side: one solve with the transpose."""
     if ndim == 1 and np.ndim(g) > 1:  # one vector, many matrices
@@ -322,6 +541,9 @@ def solve_x(d_y: Any, out: Any, ndim: int) -> Any:
 # Of a first power NumPy gives back the matrix itself.
 op(np.linalg.matrix_power, "x, n", opaque, may_raise=True, memory=lambda n: NEW if type(n) is int and n != 1 else MAY)
 rule(np.linalg.matrix_power, x=lambda g, x, n: power_back(g, x, n))
+batching(
+    np.linalg.inv, np.linalg.pinv, np.linalg.det, np.linalg.slogdet, np.linalg.matrix_power
+)(of_matrices)
 
 
 def power_back(g: Any, x: Any, n: int) -> Any:

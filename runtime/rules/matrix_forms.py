@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import of_matrices
 from ..errors import NoRuleError
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import composed, forms, op, rule, undifferentiable
+from ..registry import batching, composed, forms, op, rule, undifferentiable
 from .contraction import conj, flip
 from .decompositions import column, row
 from .norms import norm_back
@@ -112,3 +113,4 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 undifferentiable(np.linalg.matrix_rank, "x, tol=None, hermitian=False, *, rtol=None", Kind.opaque, memory=NEW)
+batching(np.linalg.cond, np.linalg.matrix_rank)(of_matrices)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call, lifted, of_matrices
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import op, rule, singular_at
+from ..registry import batching, op, rule, singular_at
 from .contraction import conj
 from .support import keep_axes, normal_axes
 
@@ -32,9 +33,37 @@ singular_at(
     ),
 )
 
+
+@batching(np.linalg.norm)
+def batched_norm(call: Call) -> Any:
+    """Along axes that are one further back; without any, those that the norm means."""
+    ndim = call.ndim("x")
+    if not ndim or not call.only("x"):
+        return NotImplemented
+    if call["axis"] is None and call["ord"] is not None and ndim > 1:  # of a matrix, and not of the flat array
+        return call.run(axis=(1, 2)) if ndim == 2 else NotImplemented
+    return batched_vector_norm(call)
+
+
+@batching(np.linalg.vector_norm)
+def batched_vector_norm(call: Call) -> Any:
+    """Along axes that are one further back; without any, of the flat array."""
+    x, ndim, axis = call["x"], call.ndim("x"), call["axis"]
+    if not ndim or not call.only("x"):
+        return NotImplemented
+    if axis is not None:
+        moved = tuple([a % ndim + 1 for a in (axis if isinstance(axis, tuple) else (axis,))])
+        return call.run(axis=moved if isinstance(axis, tuple) else moved[0])
+    if ndim == 1:
+        return call.run(axis=1)
+    found = call.run(x=np.reshape(x, (call.size, -1)), axis=1, keepdims=False)
+    return lifted(found, ndim) if call["keepdims"] else found
+
+
 op(np.linalg.matrix_norm, "x, *, keepdims=False, ord='fro'", opaque, memory=NEW)
 rule(np.linalg.matrix_norm, x=lambda g, x, out, ord, keepdims: norm_back(g, x, out, ord, (-2, -1), keepdims))
 singular_at(np.linalg.matrix_norm, x=lambda x, out, ord, keepdims: norm_kinks(x, out, ord, (-2, -1), keepdims))
+batching(np.linalg.matrix_norm)(of_matrices)
 
 
 def norm_back(g: Any, x: Any, out: Any, ord: Any, axis: Any, keepdims: bool) -> Any:

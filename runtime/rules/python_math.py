@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call
 from ..ops import Kind, Op
-from ..registry import op, primitive, require, rule, singular_at, undifferentiable
+from ..registry import batching, op, primitive, require, rule, singular_at, undifferentiable
 from . import elementwise as _elementwise  # whose rules these share
+from .elementwise import astype
 from .support import angle_back, not_zero
 
 elementwise, linear = Kind.elementwise, Kind.linear
@@ -27,6 +29,15 @@ def _as(fn: Any, array_fn: Any, *, may_raise: bool = True) -> None:
     """Register a function of one number that has the rule, and the singular points, of one of NumPy's."""
     base = require(array_fn)
     _numbers(fn, base.signature, may_raise=may_raise).vjps = base.vjps
+    _many(fn, array_fn)
+
+
+def _many(fn: Any, array_fn: Any) -> None:
+    """State what a function becomes under vmap: one of arrays, which gives NaN or an infinity where Python's raises."""
+    if fn.__module__ == "cmath":
+        batching(fn)(lambda call: call.apply(array_fn, call.apply(astype, call["x"], np.dtype(np.complex128))))
+    else:
+        batching(fn)(lambda call: call.apply(array_fn, *call.bound))
 
 
 # Functions of one number. Products stand in place of squares, which Python refuses where they are too large.
@@ -52,9 +63,11 @@ for _name, _of_arrays in _COMPLEX.items():
 
 _numbers(math.atan, "x")
 rule(math.atan, x=lambda g, x: g / (1 + x * x))
+_many(math.atan, np.arctan)
 
 _numbers(math.asinh, "x")
 rule(math.asinh, x=lambda g, x: g / np.hypot(x, 1.0))
+_many(math.asinh, np.arcsinh)
 
 _numbers(math.erf, "x")
 _numbers(math.erfc, "x")
@@ -76,6 +89,8 @@ for _erf in (math.erf, erf):
     rule(_erf, x=lambda g, x: g * (2 / ROOT_PI * np.exp(-(x * x))))
 for _erfc in (math.erfc, erfc):
     rule(_erfc, x=lambda g, x: g * (-2 / ROOT_PI * np.exp(-(x * x))))
+_many(math.erf, erf)
+_many(math.erfc, erfc)
 
 # Gamma and its kin.
 
@@ -138,6 +153,8 @@ for _gamma in (math.gamma, gamma):
     rule(_gamma, x=lambda g, x, out: g * (out * digamma(x)))
 for _lgamma in (math.lgamma, lgamma):
     rule(_lgamma, x=lambda g, x: g * digamma(x))
+_many(math.gamma, gamma)
+_many(math.lgamma, lgamma)
 
 # Functions of several numbers.
 
@@ -148,6 +165,7 @@ rule(
     y=lambda g, x, y, out: g * (out * np.log(np.where((x == 0) & (y >= 0), 1.0, x))),
 )
 singular_at(math.pow, x=lambda x, y: (x == 0) & (y < 1) & (y != 0), y=lambda x, y: (x == 0) & (y <= 0))
+_many(math.pow, np.power)
 
 _numbers(math.atan2, "x, y")
 rule(
@@ -156,14 +174,27 @@ rule(
     y=lambda g, x, y: -g * (x / not_zero(np.hypot(x, y)) / not_zero(np.hypot(x, y))),
 )
 singular_at(math.atan2, x=lambda x, y: (x == 0) & (y == 0), y=lambda x, y: (x == 0) & (y == 0))
+_many(math.atan2, np.arctan2)
 
 _numbers(math.hypot, "*xs", Kind.opaque)
 rule(math.hypot, xs=lambda g, i, xs, out: g * (xs[i] / not_zero(out)))
 singular_at(math.hypot, xs=lambda out: out == 0)
 
+
+@batching(math.hypot)
+def batched_hypot(call: Call) -> Any:
+    """By twos."""
+    first, *others = call["xs"]
+    found = call.apply(np.absolute, first)
+    for x in others:
+        found = call.apply(np.hypot, found, x)
+    return found
+
+
 _numbers(math.fmod, "x, y", may_raise=True)
 rule(math.fmod, x=lambda g: g, y=lambda g, x, y, out: -g * np.rint((x - out) / y))
 singular_at(math.fmod, x=lambda x, out: (out == 0) & (x != 0), y=lambda x, out: (out == 0) & (x != 0))
+_many(math.fmod, np.fmod)
 
 
 @primitive("x, y", elementwise, may_raise=True)
@@ -176,9 +207,11 @@ _numbers(math.remainder, "x, y", may_raise=True)
 for _remainder in (math.remainder, remainder):
     rule(_remainder, x=lambda g: g, y=lambda g, x, y, out: -g * np.rint((x - out) / y))
     singular_at(_remainder, x=lambda y, out: abs(2 * out) == abs(y), y=lambda y, out: abs(2 * out) == abs(y))
+_many(math.remainder, remainder)
 
 _numbers(math.ldexp, "x, y", may_raise=True)
 rule(math.ldexp, x=lambda g, y: np.ldexp(g, y), y=None)
+_many(math.ldexp, np.ldexp)
 
 _numbers(math.nextafter, "x, y", Kind.opaque)  # the neighbour moves along with its number
 rule(math.nextafter, x=lambda g: g, y=None)
@@ -205,6 +238,9 @@ rule(exponent, x=None)
 rule(fraction, x=lambda g: g)
 rule(whole, x=None)
 singular_at(fraction, x=lambda x, out: (out == 0) & (x != 0))
+batching(exponent)(lambda call: call.apply(np.frexp, call["x"])[1])
+batching(fraction)(lambda call: call.apply(np.modf, call["x"])[0])
+batching(whole)(lambda call: call.apply(np.modf, call["x"])[1])
 
 if hasattr(math, "fma"):  # Python 3.13
     _numbers(math.fma, "x, y, z", may_raise=True)
@@ -216,11 +252,13 @@ if hasattr(math, "fma"):  # Python 3.13
 
     for _fma in (math.fma, fma):
         rule(_fma, x=lambda g, y: g * y, y=lambda g, x: g * x, z=lambda g: g)
+    _many(math.fma, fma)
 
 # Functions of an array, or of several.
 
 _numbers(math.fsum, "x", Kind.opaque, may_raise=True)
 rule(math.fsum, x=lambda g, x_shape: np.broadcast_to(g, x_shape))
+batching(math.fsum)(lambda call: call.apply(np.sum, call["x"], axis=1))  # rounded more than once
 
 _numbers(math.dist, "x, y", Kind.opaque)
 rule(
@@ -229,6 +267,7 @@ rule(
     y=lambda g, x, y, out: g * ((y - x) / not_zero(out)),
 )
 singular_at(math.dist, x=lambda out: out == 0, y=lambda out: out == 0)
+batching(math.dist)(lambda call: np.linalg.norm(call["x"] - call["y"], axis=-1))
 
 if hasattr(math, "sumprod"):  # Python 3.12
     _numbers(math.sumprod, "x, y", Kind.opaque, may_raise=True)
@@ -240,20 +279,39 @@ if hasattr(math, "sumprod"):  # Python 3.12
 
     for _sumprod in (math.sumprod, sumprod):
         rule(_sumprod, x=lambda g, y: g * y, y=lambda g, x: g * x)
+        batching(_sumprod)(lambda call: call.apply(np.sum, call["x"] * call["y"], axis=-1))  # rounded more than once
 
 # Questions, and what is constant between its jumps.
 
 for _asked in (math.isnan, math.isinf, math.isfinite, math.ulp, cmath.isnan, cmath.isinf, cmath.isfinite):
     undifferentiable(_asked, "x", path=f"{_asked.__module__}.{_asked.__name__}")
+for _tested, _of_arrays in {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}.items():
+    _many(getattr(math, _tested), _of_arrays)
+    _many(getattr(cmath, _tested), _of_arrays)
+batching(math.ulp)(lambda call: call.apply(np.spacing, call.apply(np.absolute, call["x"])))
 for _close in (math.isclose, cmath.isclose):
     undifferentiable(
         _close, "a, b, *, rel_tol=1e-09, abs_tol=0.0", Kind.opaque, path=f"{_close.__module__}.isclose", may_raise=True
     )
 
+
+@batching(math.isclose, cmath.isclose)
+def batched_isclose(call: Call) -> Any:
+    """Python's test, which treats both numbers alike."""
+    a, b = call["a"], call["b"]
+    size = np.maximum(np.absolute(a), np.absolute(b))
+    near = np.absolute(a - b) <= np.maximum(call["rel_tol"] * size, call["abs_tol"])
+    return (a == b) | (near & np.isfinite(size))
+
+
 # Complex numbers. The inverse functions take their branch from their result: at a cut, the argument does not tell it.
 
-for _inverse in (cmath.asin, cmath.acos, cmath.atan, cmath.asinh, cmath.acosh, cmath.atanh):
+for _inverse, _of_arrays in (
+    (cmath.asin, np.arcsin), (cmath.acos, np.arccos), (cmath.atan, np.arctan), (cmath.asinh, np.arcsinh),
+    (cmath.acosh, np.arccosh), (cmath.atanh, np.arctanh),
+):  # fmt: skip
     _numbers(_inverse, "x", may_raise=True)
+    _many(_inverse, _of_arrays)
 rule(cmath.asin, x=lambda g, out: g / np.cos(out))
 rule(cmath.acos, x=lambda g, out: -g / np.sin(out))
 rule(cmath.atan, x=lambda g, x: g / (1 + x * x))
@@ -269,6 +327,10 @@ singular_at(cmath.acosh, x=lambda x: (x == 1) | (x == -1))
 _numbers(cmath.phase, "x")
 rule(cmath.phase, x=lambda g, x, x_dtype: angle_back(g, x, x_dtype))
 singular_at(cmath.phase, x=lambda x: x == 0)
+_many(cmath.phase, np.angle)
 
 _numbers(cmath.rect, "r, phi", may_raise=True)
 rule(cmath.rect, r=lambda g, phi: g * (np.cos(phi) + 1j * np.sin(phi)), phi=lambda g, out: g * (1j * out))
+batching(cmath.rect)(
+    lambda call: call["r"] * (call.apply(np.cos, call["phi"]) + 1j * call.apply(np.sin, call["phi"]))
+)

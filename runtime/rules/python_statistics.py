@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call
 from ..ops import Kind
-from ..registry import op, primitive, require, rule, singular_at
+from ..registry import batching, op, primitive, require, rule, singular_at
 from .support import not_zero
 
 ROOT_TAU = (2 * np.pi) ** 0.5
@@ -191,6 +192,90 @@ def slope(x: Any, y: Any, proportional: Any) -> Any:
 def intercept(x: Any, y: Any) -> Any:
     """The intercept of `statistics.linear_regression` of lists."""
     return statistics.linear_regression(x.tolist(), y.tolist()).intercept
+
+
+# Samples under vmap, whose elements are on the last axis; NumPy sums them, so that they are rounded more than once.
+
+
+def _mean(x: Any) -> Any:
+    return np.mean(x, axis=-1)
+
+
+def _deviations(x: Any) -> Any:
+    return x - np.mean(x, axis=-1, keepdims=True)
+
+
+@batching(statistics.mean)
+def batched_mean(call: Call) -> Any:
+    """A mean of each sample."""
+    return _mean(call["x"])
+
+
+def _weighted(call: Call, x: Any) -> Any:
+    weights = call["weights"]
+    return _mean(x) if weights is None else np.sum(x * weights, axis=-1) / call.apply(np.sum, weights, axis=-1)
+
+
+@batching(statistics.fmean, fmean)
+def batched_fmean(call: Call) -> Any:
+    """A weighted mean of each sample."""
+    return _weighted(call, call["x"])
+
+
+@batching(statistics.geometric_mean, geometric_mean)
+def batched_geometric_mean(call: Call) -> Any:
+    """A mean of the logarithms of each sample."""
+    return np.exp(_mean(np.log(call["x"])))
+
+
+@batching(statistics.harmonic_mean)
+def batched_harmonic_mean(call: Call) -> Any:
+    """A weighted mean of the reciprocals of each sample."""
+    return 1.0 / _weighted(call, 1.0 / call["x"])
+
+
+def _mean_square(call: Call, center: Any, lost: int) -> Any:
+    """The mean square of the deviations of each sample."""
+    x = call["x"]
+    if center is not None and np.ndim(center):
+        center = np.expand_dims(center, -1)
+    deviations = _deviations(x) if center is None else x - center
+    return np.sum(deviations * deviations, axis=-1) / (x.shape[-1] - lost)
+
+
+batching(statistics.variance)(lambda call: _mean_square(call, call["xbar"], 1))
+batching(statistics.pvariance)(lambda call: _mean_square(call, call["mu"], 0))
+batching(statistics.stdev)(lambda call: np.sqrt(_mean_square(call, call["xbar"], 1)))
+batching(statistics.pstdev)(lambda call: np.sqrt(_mean_square(call, call["mu"], 0)))
+
+
+@batching(statistics.covariance, covariance)
+def batched_covariance(call: Call) -> Any:
+    """The mean product of the deviations."""
+    return np.sum(_deviations(call["x"]) * _deviations(call["y"]), axis=-1) / (call["x"].shape[-1] - 1)
+
+
+@batching(statistics.correlation, correlation)
+def batched_correlation(call: Call) -> Any:
+    """The covariance in terms of the largest one that there could be."""
+    x, y = _deviations(call["x"]), _deviations(call["y"])
+    return np.sum(x * y, axis=-1) / np.sqrt(np.sum(x * x, axis=-1) * np.sum(y * y, axis=-1))
+
+
+@batching(regression_slope, slope)
+def batched_slope(call: Call) -> Any:
+    """By least squares, about the means, or through the origin."""
+    x, y = call["x"], call["y"]
+    dx, dy = (x, y) if call["proportional"] else (_deviations(x), _deviations(y))
+    return np.sum(dx * dy, axis=-1) / np.sum(dx * dx, axis=-1)
+
+
+@batching(regression_intercept, intercept)
+def batched_intercept(call: Call) -> Any:
+    """By least squares: how the line misses the mean without it."""
+    x, y = call["x"], call["y"]
+    dx, dy = _deviations(x), _deviations(y)
+    return _mean(y) - np.sum(dx * dy, axis=-1) / np.sum(dx * dx, axis=-1) * _mean(x)
 
 
 OF_LISTS = {

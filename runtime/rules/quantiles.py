@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call, batched_reduction
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import forms, op, rule, singular_at
+from ..registry import batching, forms, op, rule, singular_at
 from .indexing import scatter
 from .support import is_given, is_kept, normal_axes
 
@@ -182,3 +183,13 @@ def unranked_nan(
         share = np.maximum(1 - np.abs(ranks - place), 0).astype(x_dtype)
         found = found + np.expand_dims(g[k] if k else g, -1) * np.where(valid, share, 0)
     return unlined(found, np.shape(x), order)
+
+
+@batching(np.median, np.quantile, np.percentile, np.nanmedian, np.nanquantile, np.nanpercentile)
+def batched_ranked(call: Call) -> Any:
+    """As a reduction; several quantiles stand in front of the batch axis, and go behind it."""
+    if not call.only("x"):
+        return NotImplemented
+    found = batched_reduction(call)
+    several = int(np.ndim(call["q"])) if "q" in call._places else 0
+    return np.moveaxis(found, several, 0) if several else found

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ..batching import Call, batched_reduction, lifted, shifted
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import op, rule, singular_at, undifferentiable
+from ..registry import batching, op, rule, singular_at, undifferentiable
 from .support import (
     cumprod_back,
     cumsum_back,
@@ -161,6 +164,7 @@ rule(np.nancumsum, x=lambda g, x, x_shape, axis: np.where(np.isnan(x), 0, cumsum
 op(np.cumprod, "x, axis=None, dtype=None, out=None", Kind.opaque, memory=NEW)
 rule(np.cumprod, x=lambda g, x, x_shape, out, axis: cumprod_back(g, x, x_shape, out, axis))
 
+
 op(np.nancumprod, "x, axis=None, dtype=None, out=None", Kind.opaque, memory=NEW)
 rule(
     np.nancumprod,
@@ -168,6 +172,15 @@ rule(
         np.isnan(x), 0, cumprod_back(g, np.where(np.isnan(x), 1, x), x_shape, out, axis)
     ),
 )
+
+
+@batching(np.cumsum, np.cumprod, np.nancumsum, np.nancumprod)
+def batched_running(call: Call) -> Any:
+    """Along one axis; without one, along the flat array."""
+    if call["axis"] is None or not call.ndim("x"):
+        return call.run(x=np.reshape(call["x"], (call.size, -1)), axis=1)
+    return call.run(axis=shifted(call["axis"], call.ndim("x")))
+
 
 # Questions about many: no derivative.
 
@@ -179,5 +192,16 @@ for _position in (np.argmax, np.argmin):
 
 for _position in (np.nanargmax, np.nanargmin):
     undifferentiable(_position, "x, axis=None, out=None, *, keepdims=NoValue", reduction)
+
+
+@batching(np.argmax, np.argmin, np.nanargmax, np.nanargmin)
+def batched_position(call: Call) -> Any:
+    """As a reduction; over all axes it counts in the flat array."""
+    ndim, keepdims = call.ndim("x"), call["keepdims"]
+    if call["axis"] is not None and ndim:
+        return batched_reduction(call)
+    found = call.run(x=np.reshape(call["x"], (call.size, -1)), axis=1, keepdims=np._NoValue)
+    return lifted(found, ndim) if keepdims is not np._NoValue and keepdims else found
+
 
 undifferentiable(np.count_nonzero, "x, axis=None, *, keepdims=False", reduction)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..batching import Call, alone, lifted, of_matrices, shifted
 from ..memory import MAY, NEW, VIEW
 from ..ops import Kind
-from ..registry import forms, op, primitive, rule
-from .support import on_diagonal
+from ..registry import batching, forms, op, primitive, rule
+from .support import on_diagonal, place_diagonal
 
 shaping, linear = Kind.shaping, Kind.linear
 
@@ -42,17 +44,50 @@ def along(axis: int, part: Any) -> Any:
 op(np.transpose, "x, axes=None", shaping)
 rule(np.transpose, x=lambda g, axes: np.transpose(g, inverse(axes)))
 
+
+@batching(np.transpose)
+def batched_transpose(call: Call) -> Any:
+    """The batch axis stays in front."""
+    ndim, axes = call.ndim("x"), call["axes"]
+    order = range(ndim - 1, -1, -1) if axes is None else [a % ndim if -ndim <= a < ndim else a for a in axes]
+    return NotImplemented if len(order) != ndim else call.run(axes=(0, *[int(a) + 1 for a in order]))
+
+
 op(np.swapaxes, "x, axis1, axis2", shaping)
 rule(np.swapaxes, x=lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2))
 
+
+@batching(np.swapaxes)
+def batched_swapaxes(call: Call) -> Any:
+    """Both axes one further back."""
+    ndim = call.ndim("x")
+    return call.run(axis1=shifted(call["axis1"], ndim), axis2=shifted(call["axis2"], ndim))
+
+
 op(np.matrix_transpose, "x", shaping)
 rule(np.matrix_transpose, x=lambda g: np.matrix_transpose(g))
+batching(np.matrix_transpose)(of_matrices)
 
 op(np.moveaxis, "x, source, destination", shaping)
 rule(np.moveaxis, x=lambda g, source, destination: np.moveaxis(g, destination, source))
 
+
+@batching(np.moveaxis)
+def batched_moveaxis(call: Call) -> Any:
+    """From and to, one further back."""
+    ndim = call.ndim("x")
+    return call.run(source=shifted(call["source"], ndim), destination=shifted(call["destination"], ndim))
+
+
 op(np.rollaxis, "x, axis, start=0", shaping)
 rule(np.rollaxis, x=lambda g, x_shape, axis, start: np.transpose(g, inverse(rolled(len(x_shape), axis, start))))
+
+
+@batching(np.rollaxis)
+def batched_rollaxis(call: Call) -> Any:
+    """The permutation that it is."""
+    order = rolled(call.ndim("x"), call["axis"], call["start"])
+    return np.transpose(call["x"], (0, *[a + 1 for a in order]))
 
 
 # A complex number is its two parts, side by side in memory: a cotangent is that of the real part less i times the other's.
@@ -76,6 +111,12 @@ def view_as_complex(x: Any) -> Any:
 rule(view_as_complex, x=lambda g: np.stack([np.real(g), -np.imag(g)], axis=-1))
 
 
+@batching(view_as_real, view_as_complex)
+def batched_parts(call: Call) -> Any:
+    """The axis of the two parts is the last one."""
+    return call.run()
+
+
 def rolled(ndim: int, axis: int, start: int) -> tuple[int, ...]:
     """The permutation that `np.rollaxis` applies."""
     axis, start = axis % ndim, start + ndim if start < 0 else start
@@ -87,17 +128,82 @@ def rolled(ndim: int, axis: int, start: int) -> tuple[int, ...]:
 op(np.reshape, "x, shape, order='C', *, copy=None", shaping, memory=MAY)
 rule(np.reshape, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
 
+
+@batching(np.reshape)
+def batched_reshape(call: Call) -> Any:
+    """The new shape behind the batch axis."""
+    shape = call["shape"]
+    return batched_shape(call, tuple(shape) if isinstance(shape, (tuple, list)) else (shape,), call["order"])
+
+
 op(np.ravel, "x, order='C'", shaping, memory=MAY)
 rule(np.ravel, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
 
+
+@batching(np.ravel)
+def batched_ravel(call: Call) -> Any:
+    """One axis behind the batch axis."""
+    return batched_shape(call, (-1,), call["order"])
+
+
+def batched_shape(call: Call, shape: tuple[Any, ...], order: str) -> Any:
+    """A mapped `x` with other axes behind the batch axis."""
+    x = call["x"]
+    if order not in ("C", "F"):
+        return NotImplemented  # it follows the memory of each example
+    if -1 in shape and math.prod(x.shape) == 0:
+        rest = math.prod([n for n in shape if n != -1])
+        whole = math.prod(x.shape[1:])
+        shape = tuple([whole // rest if n == -1 and rest else n for n in shape])
+    if order == "F":
+        return np.moveaxis(np.reshape(np.moveaxis(x, 0, -1), (*shape, call.size), order="F"), -1, 0)
+    return np.reshape(x, (call.size, *shape))
+
+
 op(np.expand_dims, "x, axis", shaping)
 rule(np.expand_dims, x=lambda g, axis: np.squeeze(g, axis))
+
+
+@batching(np.expand_dims)
+def batched_expand_dims(call: Call) -> Any:
+    """New axes behind the batch axis."""
+    axis = call["axis"]
+    new = len(axis) if isinstance(axis, (tuple, list)) else 1
+    return call.run(axis=shifted(axis, call.ndim("x") + new))
+
 
 for _fn, _signature in (
     (np.squeeze, "x, axis=None"), (np.atleast_1d, "x"), (np.atleast_2d, "x"), (np.atleast_3d, "x"),
 ):  # fmt: skip
     op(_fn, _signature, shaping)
     rule(_fn, x=lambda g, x_shape: np.reshape(g, x_shape))
+
+
+@batching(np.squeeze)
+def batched_squeeze(call: Call) -> Any:
+    """Axes of length one, but never the batch axis."""
+    if call["axis"] is None:
+        return call.run(axis=tuple([k for k, n in enumerate(np.shape(call["x"])) if k and n == 1]))
+    return call.run(axis=shifted(call["axis"], call.ndim("x")))
+
+
+@batching(np.atleast_1d)
+def batched_atleast_1d(call: Call) -> Any:
+    """Axes behind the batch axis."""
+    return lifted(call["x"], 1)
+
+
+@batching(np.atleast_2d)
+def batched_atleast_2d(call: Call) -> Any:
+    """Axes behind the batch axis."""
+    return lifted(call["x"], 2)
+
+
+@batching(np.atleast_3d)
+def batched_atleast_3d(call: Call) -> Any:
+    """Axes behind the batch axis; a matrix gets its third behind its own two."""
+    x = call["x"]
+    return np.expand_dims(lifted(x, 2), -1) if call.ndim("x") < 3 else x
 
 
 def _each(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,26 +217,91 @@ for _fn in (np.atleast_1d, np.atleast_2d, np.atleast_3d):
 op(np.broadcast_to, "x, shape, subok=False", shaping)
 rule(np.broadcast_to, x=lambda g: g)
 
+
+@batching(np.broadcast_to)
+def batched_broadcast_to(call: Call) -> Any:
+    """The new shape behind the batch axis."""
+    shape = call["shape"] if isinstance(call["shape"], (tuple, list)) else (call["shape"],)
+    if len(shape) < call.ndim("x"):
+        return NotImplemented
+    return call.run(x=lifted(call["x"], len(shape)), shape=(call.size, *shape))
+
+
 op(np.broadcast_arrays, "*xs, subok=False", shaping, n_out=None, memory=MAY)  # of numbers it makes arrays
 rule(np.broadcast_arrays, xs=lambda g, i: g[i])
 
+
+@batching(np.broadcast_arrays)
+def batched_broadcast_arrays(call: Call) -> Any:
+    """Each to the shape that all have together."""
+    flags = call.mapped[0]
+    shapes = [np.shape(x)[1:] if m else np.shape(x) for x, m in zip(call["xs"], flags, strict=True)]
+    shape = np.broadcast_shapes(*shapes)
+    return [
+        call.apply(np.broadcast_to, lifted(x, len(shape)) if m else x, (call.size, *shape))
+        for x, m in zip(call["xs"], flags, strict=True)
+    ]
+
+
 op(np.copy, "x, order='K', subok=False", linear, title="Clone", memory=NEW)
 rule(np.copy, x=lambda g: g)
+batching(np.copy)(alone)
 
 op(np.flip, "x, axis=None", shaping)
 rule(np.flip, x=lambda g, axis: np.flip(g, axis))
 
+
+@batching(np.flip)
+def batched_flip(call: Call) -> Any:
+    """Along axes that are one further back."""
+    return call.run(axis=shifted(call["axis"], call.ndim("x"))) if call.ndim("x") else call["x"]
+
+
 op(np.fliplr, "x", shaping)
 rule(np.fliplr, x=lambda g: np.fliplr(g))
+
+
+@batching(np.fliplr)
+def batched_fliplr(call: Call) -> Any:
+    """The second axis of each."""
+    return np.flip(call["x"], 2) if call.ndim("x") >= 2 else NotImplemented
+
 
 op(np.flipud, "x", shaping)
 rule(np.flipud, x=lambda g: np.flipud(g))
 
+
+@batching(np.flipud)
+def batched_flipud(call: Call) -> Any:
+    """The first axis of each."""
+    return np.flip(call["x"], 1) if call.ndim("x") else NotImplemented
+
+
 op(np.rot90, "x, k=1, axes=(0, 1)", shaping)
 rule(np.rot90, x=lambda g, k, axes: np.rot90(g, -k, axes))
 
+
+@batching(np.rot90)
+def batched_rot90(call: Call) -> Any:
+    """In the plane of axes that are one further back."""
+    return call.run(axes=shifted(tuple(call["axes"]), call.ndim("x"))) if call.ndim("x") >= 2 else NotImplemented
+
+
 op(np.roll, "x, shift, axis=None", linear, memory=NEW)
 rule(np.roll, x=lambda g, shift, axis: np.roll(g, tuple(-s for s in shift) if np.ndim(shift) else -shift, axis))
+
+
+@batching(np.roll)
+def batched_roll(call: Call) -> Any:
+    """Along axes that are one further back; without one, along the flat array."""
+    if not call.only("x"):
+        return NotImplemented
+    x = call["x"]
+    if call["axis"] is None:
+        rolled_flat = call.run(x=np.reshape(x, (call.size, -1)), axis=1) if np.ndim(call["shift"]) == 0 else None
+        return NotImplemented if rolled_flat is None else np.reshape(rolled_flat, np.shape(x))
+    return call.run(axis=shifted(call["axis"], call.ndim("x")))
+
 
 # Joining: the cotangent of each array is a piece of g. (`i` is -1 where the sequence is one array.)
 
@@ -190,6 +361,32 @@ def deep(shape: Any) -> Any:
 op(np.concatenate, "[xs], axis=0, *, dtype=None, casting='same_kind'", linear, memory=NEW)
 rule(np.concatenate, xs=lambda g, i, xs_shape, axis: piece(g, i, xs_shape, axis))
 
+
+def batched_pieces(call: Call, axis: int | None, shape: Any = None) -> Any:
+    """The arrays of a sequence, each with the batch axis and brought to a shape, concatenated."""
+    xs, flags = call["xs"], call.mapped[0]
+    if flags is True:  # one array, whose first axis counts
+        if shape is not None:
+            return NotImplemented
+        parts: Any = np.moveaxis(call["xs"], 1, 0)
+        ndim = call.ndim("xs") - 1
+    else:
+        parts = [x if m else call.spread_value(x) for x, m in zip(xs, flags, strict=True)]
+        if shape is not None:
+            parts = [np.reshape(x, (call.size, *shape(np.shape(x)[1:]))) for x in parts]
+        ndim = int(np.ndim(parts[0])) - 1
+    if axis is None:
+        parts = [np.reshape(x, (call.size, -1)) for x in parts]
+    words = {n: call[n] for n in ("dtype", "casting") if n in call._places and call[n] not in (None, "same_kind")}
+    return call.apply(np.concatenate, parts, axis=1 if axis is None else shifted(axis, ndim), **words)
+
+
+@batching(np.concatenate)
+def batched_concatenate(call: Call) -> Any:
+    """Along an axis that is one further back."""
+    return NotImplemented if call["axis"] is None and call.mapped[0] is True else batched_pieces(call, call["axis"])
+
+
 op(np.append, "x, y, axis=None", linear, memory=NEW)
 rule(
     np.append,
@@ -197,26 +394,94 @@ rule(
     y=lambda g, x_shape, y_shape, axis: piece(g, 1, (x_shape, y_shape), axis),
 )
 
+
+@batching(np.append)
+def batched_append(call: Call) -> Any:
+    """Two arrays joined."""
+    x, y, axis = call.spread("x"), call.spread("y"), call["axis"]
+    if axis is None:
+        return call.run(x=np.reshape(x, (call.size, -1)), y=np.reshape(y, (call.size, -1)), axis=1)
+    return call.run(x=x, y=y, axis=shifted(axis, call.ndim("x")))
+
+
 op(np.stack, "[xs], axis=0, *, dtype=None, casting='same_kind'", linear, memory=NEW)
 rule(np.stack, xs=lambda g, i, axis: layer(g, i, axis))
+
+
+@batching(np.stack)
+def batched_stack(call: Call) -> Any:
+    """Along a new axis that is one further back."""
+    xs, flags = call["xs"], call.mapped[0]
+    if flags is True:
+        return call.run(xs=np.moveaxis(xs, 1, 0), axis=shifted(call["axis"], call.ndim("xs")))
+    parts = [x if m else call.spread_value(x) for x, m in zip(xs, flags, strict=True)]
+    return call.run(xs=parts, axis=shifted(call["axis"], int(np.ndim(parts[0]))))
+
 
 op(np.vstack, "[xs], *, dtype=None, casting='same_kind'", linear, memory=NEW)
 rule(np.vstack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [rows(s) for s in xs_shape], 0))
 
+
+@batching(np.vstack)
+def batched_vstack(call: Call) -> Any:
+    """Rows."""
+    return batched_pieces(call, 0, rows)
+
+
 op(np.hstack, "[xs], *, dtype=None, casting='same_kind'", linear, memory=NEW)
 rule(np.hstack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [line(s) for s in xs_shape], min(1, np.ndim(g) - 1)))
+
+
+@batching(np.hstack)
+def batched_hstack(call: Call) -> Any:
+    """Along the second axis, of vectors along their only one."""
+    if call.mapped[0] is True:
+        return NotImplemented
+    first = int(np.ndim(call["xs"][0])) - call.mapped[0][0]
+    return batched_pieces(call, 0 if first <= 1 else 1, line)
+
 
 op(np.dstack, "[xs]", linear, memory=NEW)
 rule(np.dstack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [deep(s) for s in xs_shape], 2))
 
+
+@batching(np.dstack)
+def batched_dstack(call: Call) -> Any:
+    """Along the third axis."""
+    return batched_pieces(call, 2, deep)
+
+
 op(np.column_stack, "[xs]", linear, memory=NEW)
 rule(np.column_stack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [columns(s) for s in xs_shape], 1))
+
+
+@batching(np.column_stack)
+def batched_column_stack(call: Call) -> Any:
+    """Vectors as columns."""
+    return batched_pieces(call, 1, columns)
+
 
 op(
     np.meshgrid, "*xs, copy=True, sparse=False, indexing='xy'", linear, n_out=None,
     memory=lambda copy: NEW if copy is True else MAY,
 )  # fmt: skip
 rule(np.meshgrid, xs=lambda g, i, xs_shape, indexing: unmesh(g[i], i, xs_shape, indexing))
+
+
+@batching(np.meshgrid)
+def batched_meshgrid(call: Call) -> Any:
+    """Each vector along an axis of its own, behind the batch axis."""
+    xs, flags, ndim = call["xs"], call.mapped[0], len(call["xs"])
+    own = [1 - k if call["indexing"] == "xy" and k < 2 <= ndim else k for k in range(ndim)]
+    parts = []
+    for k, (x, m) in enumerate(zip(xs, flags, strict=True)):
+        shape = tuple([-1 if a == own[k] else 1 for a in range(ndim)])
+        parts.append(np.reshape(x, (call.size, *shape) if m else shape))
+    if call["sparse"]:
+        return [x if m else call.spread_value(x) for x, m in zip(parts, flags, strict=True)]
+    lengths = {own[k]: np.shape(x)[own[k] + bool(m)] for k, (x, m) in enumerate(zip(parts, flags, strict=True))}
+    whole = (call.size, *[lengths[a] for a in range(ndim)])
+    return [np.copy(call.apply(np.broadcast_to, x, whole)) for x in parts]
 
 
 def unmesh(g: Any, i: int, xs_shape: Any, indexing: str) -> Any:
@@ -263,6 +528,13 @@ for _split in (np.split, np.array_split):
         x=lambda g, indices_or_sections, axis, x_shape, x_dtype: join(g, indices_or_sections, axis, x_shape, x_dtype),
     )
 
+
+@batching(np.split, np.array_split)
+def batched_split(call: Call) -> Any:
+    """Along an axis that is one further back."""
+    return call.run(axis=shifted(call["axis"], call.ndim("x"))) if call.only("x") else NotImplemented
+
+
 op(np.vsplit, "x, indices_or_sections", shaping, n_out=None)
 rule(np.vsplit, x=lambda g, indices_or_sections, x_shape, x_dtype: join(g, indices_or_sections, 0, x_shape, x_dtype))
 
@@ -277,6 +549,19 @@ rule(
 op(np.dsplit, "x, indices_or_sections", shaping, n_out=None)
 rule(np.dsplit, x=lambda g, indices_or_sections, x_shape, x_dtype: join(g, indices_or_sections, 2, x_shape, x_dtype))
 
+
+def batched_pieces_at(call: Call, axis: int, least: int) -> Any:
+    """The pieces of what has at `least` so many axes."""
+    if call.ndim("x") < least:
+        return NotImplemented
+    return call.apply(np.split, call["x"], call["indices_or_sections"], axis=axis)
+
+
+batching(np.vsplit)(lambda call: batched_pieces_at(call, 1, 2))
+batching(np.hsplit)(lambda call: batched_pieces_at(call, min(2, call.ndim("x")), 1))
+batching(np.dsplit)(lambda call: batched_pieces_at(call, 3, 3))
+
+
 # Diagonals and triangles.
 
 op(np.tril, "x, k=0", linear, memory=NEW)
@@ -284,6 +569,7 @@ rule(np.tril, x=lambda g, k: np.tril(g, k))
 
 op(np.triu, "x, k=0", linear, memory=NEW)
 rule(np.triu, x=lambda g, k: np.triu(g, k))
+batching(np.tril, np.triu)(of_matrices)
 
 op(np.diag, "x, k=0", linear, memory=MAY)  # of a matrix a view, which may not be written
 rule(
@@ -293,8 +579,31 @@ rule(
     ),
 )
 
+
+@batching(np.diag)
+def batched_diag(call: Call) -> Any:
+    """The diagonal of a matrix, or a matrix of its diagonal."""
+    ndim = call.ndim("x")
+    if ndim == 2:
+        return np.diagonal(call["x"], call["k"], 1, 2)
+    return batched_diagonals(call, call["x"]) if ndim == 1 else NotImplemented
+
+
+def batched_diagonals(call: Call, v: Any) -> Any:
+    """Matrices with the rows of `v` on a diagonal."""
+    n = np.shape(v)[1] + abs(call["k"])
+    return place_diagonal(v, call["k"], 1, 2, (call.size, n, n), v.dtype)
+
+
 op(np.diagflat, "x, k=0", linear, memory=NEW)
 rule(np.diagflat, x=lambda g, k, x_shape: np.reshape(np.diagonal(g, k), x_shape))
+
+
+@batching(np.diagflat)
+def batched_diagflat(call: Call) -> Any:
+    """A matrix of its diagonal."""
+    return batched_diagonals(call, np.reshape(call["x"], (call.size, -1)))
+
 
 op(np.diagonal, "x, offset=0, axis1=0, axis2=1", shaping)
 rule(
@@ -310,6 +619,14 @@ rule(
     ),
 )
 
+
+@batching(np.diagonal, np.trace)
+def batched_diagonal(call: Call) -> Any:
+    """Of two axes that are one further back."""
+    ndim = call.ndim("x")
+    return call.run(axis1=shifted(call["axis1"], ndim), axis2=shifted(call["axis2"], ndim))
+
+
 # Repeating and padding.
 
 op(np.repeat, "x, repeats, axis=None", linear, memory=NEW)
@@ -317,6 +634,16 @@ rule(
     np.repeat,
     x=lambda g, repeats, axis, x_shape, x_dtype: gather_repeats(g, repeats, axis, x_shape, x_dtype),
 )
+
+
+@batching(np.repeat)
+def batched_repeat(call: Call) -> Any:
+    """Along an axis that is one further back; without one, along the flat array."""
+    if not call.only("x"):
+        return NotImplemented
+    if call["axis"] is None or not call.ndim("x"):
+        return call.run(x=np.reshape(call["x"], (call.size, -1)), axis=1)
+    return call.run(axis=shifted(call["axis"], call.ndim("x")))
 
 
 def gather_repeats(g: Any, repeats: Any, axis: Any, x_shape: Any, x_dtype: Any) -> Any:
@@ -343,6 +670,16 @@ op(np.tile, "x, reps", linear, memory=NEW)
 rule(np.tile, x=lambda g, reps, x_shape: untile(g, reps if np.ndim(reps) else (reps,), x_shape))
 
 
+@batching(np.tile)
+def batched_tile(call: Call) -> Any:
+    """Repeats of the axes behind the batch axis."""
+    if not call.only("x"):
+        return NotImplemented
+    reps = tuple(call["reps"]) if np.ndim(call["reps"]) else (call["reps"],)
+    ndim = max(len(reps), call.ndim("x"))
+    return call.run(x=lifted(call["x"], ndim), reps=(1,) * (ndim + 1 - len(reps)) + reps)
+
+
 def untile(g: Any, reps: Any, x_shape: Any) -> Any:
     """The cotangent of a tile: summed over its copies."""
     ndim = max(len(reps), len(x_shape))
@@ -365,12 +702,20 @@ rule(
 )
 
 
+@batching(np.pad)
+def batched_pad(call: Call) -> Any:
+    """Nothing is added along the batch axis."""
+    words = ("constant_values", "end_values", "stat_length")
+    if not call.only("x") or callable(call["mode"]) or any(np.ndim(call[w]) for w in words):
+        return NotImplemented
+    return call.run(pad_width=[(0, 0), *widths(call["pad_width"], call.ndim("x"))])
+
+
 def one_number(value: Any) -> Any:
     """The shape of an array of one number; several, one for each side, have no rule."""
     if np.size(value) != 1:
         raise NotImplementedError("np.pad with several constant_values has no gradient rule; pad side by side, with one each")
     return np.shape(value)
-
 
 
 def widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
@@ -403,6 +748,15 @@ def fold_pad(g: Any, pair: Any, axis: Any, mode: Any, shape: Any, dtype: Any) ->
 
 
 rule(fold_pad, g=lambda g, pair, axis, mode, g_shape: np.pad(g, around(pair, axis, len(g_shape)), mode))
+
+
+@batching(sum_repeats, fold_pad)
+def batched_folded(call: Call) -> Any:
+    """Added up along an axis that is one further back."""
+    shape = call["shape"]
+    if not call.only("g"):
+        return NotImplemented
+    return call.run(axis=shifted(call["axis"], len(shape)), shape=(call.size, *shape))
 
 
 def around(pair: tuple[int, int], axis: int, ndim: int) -> list[tuple[int, int]]:

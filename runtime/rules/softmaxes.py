@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call, shifted
 from ..ops import Kind
-from ..registry import primitive, rule
+from ..registry import batching, primitive, rule
 from .support import not_zero
 
 # As compositions these keep exp(z) beside the result, and eagerly take half as long again (32 x 10 by benchmarks/losses.py).
@@ -44,6 +45,17 @@ def peak(x: Any, axis: Any) -> Any:
 
 
 rule(peak, x=None)
+
+
+def batched_along_axes(call: Call) -> Any:
+    """As a reduction, also where the result has the shape of the argument."""
+    x = call["x"]
+    if not call.ndim("x"):
+        return call.run(x=np.expand_dims(x, 1), axis=1)[:, 0]
+    return call.run(axis=shifted(call["axis"], call.ndim("x")))
+
+
+batching(softmax, log_softmax, peak)(batched_along_axes)
 
 
 def logsumexp(x: Any, axis: Any) -> Any:
@@ -91,3 +103,32 @@ rule(
 )
 rule(place_picked, v=lambda g, index: picked(g, index))
 rule(add_picked, acc=lambda g: g, v=lambda g, index: picked(g, index))
+
+
+def _rows(x: Any) -> Any:
+    """The first two axes as one."""
+    return np.reshape(x, (np.shape(x)[0] * np.shape(x)[1], *np.shape(x)[2:]))
+
+
+@batching(picked)
+def batched_picked(call: Call) -> Any:
+    """One element of each row of each example."""
+    index = call.spread("index")
+    return np.reshape(call.run(x=_rows(call.spread("x")), index=_rows(index)), np.shape(index))
+
+
+@batching(place_picked)
+def batched_place_picked(call: Call) -> Any:
+    """One element in each row of each example."""
+    n, classes = call["shape"]
+    v, index = call.spread("v"), call.spread("index")
+    found = call.run(v=_rows(v), index=_rows(index), shape=(call.size * n, classes))
+    return np.reshape(found, (call.size, n, classes))
+
+
+@batching(add_picked)
+def batched_add_picked(call: Call) -> Any:
+    """One element more in each row of each example."""
+    acc = call.spread("acc")
+    found = call.run(acc=_rows(acc), v=_rows(call.spread("v")), index=_rows(call.spread("index")))
+    return np.reshape(found, np.shape(acc))

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call, shifted
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import op, rule, singular_at, undifferentiable
+from ..registry import batching, op, rule, singular_at, undifferentiable
 
 opaque = Kind.opaque
 
@@ -43,7 +44,27 @@ rule(np.partition, x=lambda g, x, out, axis: unsort(g, x, out, axis))
 
 undifferentiable(np.argsort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque, memory=NEW)
 undifferentiable(np.argpartition, "x, kth, axis=-1, kind='introselect', order=None", opaque, memory=NEW)
+
+
+@batching(np.sort, np.argsort, np.partition, np.argpartition)
+def batched_ordered(call: Call) -> Any:
+    """Along one axis; without one, along the flat array."""
+    if not call.only("x") or not call.ndim("x"):
+        return NotImplemented
+    if call["axis"] is None:
+        return call.run(x=call.flat("x"), axis=1)
+    return call.run(axis=shifted(call["axis"], call.ndim("x")))
+
+
 undifferentiable(np.searchsorted, "x, v, side='left', sorter=None", opaque, memory=NEW)
+
+
+@batching(np.searchsorted)
+def batched_searchsorted(call: Call) -> Any:
+    """Each value by itself, where all examples search the same array."""
+    return call.run() if call.only("v") else NotImplemented
+
+
 undifferentiable(np.nonzero, "x", opaque, n_out=None, memory=NEW)
 undifferentiable(np.flatnonzero, "x", opaque, memory=NEW)
 undifferentiable(np.argwhere, "x", opaque, memory=NEW)

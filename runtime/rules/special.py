@@ -9,9 +9,11 @@ import numpy as np
 import scipy.special
 from scipy import special
 
+from ..batching import batched_reduction
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import op, primitive, rule, singular_at
+from ..registry import batching, op, primitive, rule, singular_at
+from .softmaxes import batched_along_axes
 from .support import keep_axes
 
 elementwise = Kind.elementwise
@@ -238,6 +240,7 @@ rule(
     x=lambda g, x, x_shape, b, out, axis, keepdims: weights(g, x, x_shape, b, out, axis, keepdims),
     b=lambda g, x, x_shape, out, axis, keepdims: weights(g, x, x_shape, None, out, axis, keepdims),
 )
+batching(special.logsumexp)(lambda call: NotImplemented if call["return_sign"] else batched_reduction(call))
 
 
 def weights(g: Any, x: Any, x_shape: tuple[int, ...], b: Any, out: Any, axis: Any, keepdims: bool) -> Any:
@@ -252,3 +255,4 @@ rule(special.softmax, x=lambda g, out, axis: out * (g - np.sum(g * out, axis=axi
 
 op(special.log_softmax, "x, axis=None", Kind.opaque, path="scipy.special.log_softmax", memory=NEW)
 rule(special.log_softmax, x=lambda g, out, axis: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True))
+batching(special.softmax, special.log_softmax)(batched_along_axes)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call, shifted
 from ..ops import Kind
-from ..registry import primitive, require, rule
+from ..registry import batching, primitive, require, rule
 
 NUMPY = tuple(map(int, np.__version__.split(".")[:2]))  # np.lib.NumpyVersion compiles expressions, which takes 0.5 ms
 
@@ -69,6 +70,14 @@ def place_main_diagonal(v: Any, shape: Any, dtype: Any) -> Any:
 
 rule(place_main_diagonal, v=lambda g: np.diagonal(g))
 
+
+@batching(place_main_diagonal)
+def batched_place_main_diagonal(call: Call) -> Any:
+    """On the diagonals of matrices behind the batch axis."""
+    v = np.broadcast_to(call["v"], (call.size, min(call["shape"]))) if call.ndim("v") == 0 else call["v"]
+    return place_diagonal(v, 0, 1, 2, (call.size, *call["shape"]), call["dtype"])
+
+
 def on_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtype: Any) -> Any:
     """What `np.diagonal` read, put back, in the shortest words."""
     if len(shape) == 2 and type(offset) is int and offset == 0:
@@ -77,6 +86,14 @@ def on_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtype: 
 
 
 rule(place_diagonal, v=lambda g, offset, axis1, axis2: np.diagonal(g, offset, axis1, axis2))
+
+
+@batching(place_diagonal)
+def batched_place_diagonal(call: Call) -> Any:
+    """On the diagonals of matrices behind the batch axis."""
+    shape = call["shape"]
+    axes = {name: shifted(call[name], len(shape)) for name in ("axis1", "axis2")}
+    return call.run(shape=(call.size, *shape), **axes)
 
 
 def literal(value: Any, *beside: Any) -> Any:
@@ -295,6 +312,13 @@ rule(
     a=lambda g, a, out: recurrence_back(g, a) * before(out, np.zeros_like(out[:1])),
     b=lambda g, a: recurrence_back(g, a),
 )
+
+
+@batching(recurrence)
+def batched_recurrence(call: Call) -> Any:
+    """The batch axis behind the axis of steps."""
+    a, b = call.spread("a"), call.spread("b")
+    return np.moveaxis(call.run(a=np.moveaxis(a, 0, 1), b=np.moveaxis(b, 0, 1)), 1, 0)
 
 
 def cumprod_back(g: Any, x: Any, x_shape: tuple[int, ...], out: Any, axis: Any) -> Any:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call
 from ..memory import MAY
 from ..ops import Kind
-from ..registry import primitive, rule
+from ..registry import batching, primitive, rule
 
 __all__ = ["added_rows", "rows"]
 
@@ -33,4 +34,26 @@ def added_rows(g: Any, index: Any, shape: Any, dtype: Any) -> Any:
 
 
 rule(rows, x=lambda g, index, x_shape, x_dtype: added_rows(g, index, x_shape, x_dtype), index=None)
+
+
+@batching(rows)
+def batched_rows(call: Call) -> Any:
+    """Rows of one table, or of one for each example."""
+    x, index = call["x"], call["index"]
+    if not call.is_mapped("x"):
+        return call.run()
+    if not call.is_mapped("index"):
+        return x[:, index]
+    return x[np.reshape(call.apply(np.arange, call.size), (-1, *(1,) * call.ndim("index"))), index]
+
+
 rule(added_rows, g=lambda g, index: rows(g, index), index=None)
+
+
+@batching(added_rows)
+def batched_added_rows(call: Call) -> Any:
+    """Added to the rows of one long table, which holds those of all examples."""
+    (n, m), index = call["shape"], call.spread("index")
+    first = np.reshape(call.apply(np.arange, call.size), (-1, *(1,) * call.ndim("index"))) * n
+    found = call.run(g=call.spread("g"), index=index + first, shape=(call.size * n, m))
+    return np.reshape(found, (call.size, n, m))

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import Call, along_axis, lifted, shifted
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import op, primitive, rule, undifferentiable
+from ..registry import batching, op, primitive, rule, undifferentiable
 from .contraction import conj, flip
 from .indexing import scatter_along
 from .support import NUMPY, keep_axes, masked, not_zero, shared_back
@@ -54,6 +55,18 @@ if NUMPY >= (2, 2):
         x=lambda g, y: conj(np.matvec(y, g)),
         y=lambda g, x: np.expand_dims(conj(x), -1) * np.expand_dims(g, -2),
     )
+
+    def batched_stack(call: Call, of_x: int, of_y: int) -> Any:
+        """A stack of products of what has so many axes."""
+        more = max(call.ndim("x") - of_x, call.ndim("y") - of_y)
+        x, y = (
+            lifted(call[name], more + own) if call.is_mapped(name) else call[name]
+            for name, own in (("x", of_x), ("y", of_y))
+        )
+        return call.run(x=x, y=y)
+
+    batching(np.matvec)(lambda call: batched_stack(call, 2, 1))
+    batching(np.vecmat)(lambda call: batched_stack(call, 1, 2))
 
 # Methods of ufuncs. Those of np.add and np.multiply are np.sum, np.prod and the like; the rest is folded, one
 # operation after the other (tracer/ufunc_methods.py).
@@ -121,6 +134,16 @@ def latest(x: Any, top: Any, axis: Any) -> Any:
 
 rule(latest, x=None, top=None)
 
+
+@batching(np.maximum.accumulate, np.minimum.accumulate, latest)
+def batched_accumulated(call: Call) -> Any:
+    """Along an axis that is one further back."""
+    if not call.ndim("x"):
+        return NotImplemented
+    both = {"top": call.spread("top")} if "top" in call._places else {}
+    return call.run(x=call.spread("x"), axis=shifted(call["axis"], call.ndim("x")), **both)
+
+
 op(
     np.add.reduceat, "x, indices, axis=0, dtype=None, out=None", linear, path="np.add.reduceat", title="AddReduceat",
     memory=NEW,
@@ -129,6 +152,7 @@ rule(
     np.add.reduceat,
     x=lambda g, indices, axis, x_shape, x_dtype: spread_pieces(g, indices, axis, x_shape, x_dtype),
 )
+batching(np.add.reduceat)(along_axis)
 
 
 @primitive("g, indices, axis, shape, dtype", linear)
@@ -142,6 +166,18 @@ def spread_pieces(g: Any, indices: Any, axis: Any, shape: Any, dtype: Any) -> An
 
 
 rule(spread_pieces, g=lambda g, indices, axis: np.add.reduceat(g, indices, axis))
+
+
+@batching(spread_pieces)
+def batched_spread_pieces(call: Call) -> Any:
+    """Pieces along an axis that is one further back."""
+    shape = call["shape"]
+    return (
+        call.run(axis=shifted(call["axis"], len(shape)), shape=(call.size, *shape))
+        if call.only("g")
+        else NotImplemented
+    )
+
 
 # The modified Bessel function of order 0, and its slopes.
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..batching import Call, alone
 from ..ops import Kind
-from ..registry import primitive, rule, singular_at
+from ..registry import batching, primitive, rule, singular_at
 
 __all__ = ["Lie", "first_hits", "folded", "lie", "max_windows", "windows"]
 
@@ -73,7 +74,23 @@ rule(
         g, _size(g, front), span, axes, steps, ends, front, x_shape, x_dtype
     ),
 )
+
+
+@batching(windows)
+def batched_windows(call: Call) -> Any:
+    """The batch axis goes to the front again."""
+    return np.moveaxis(call.run(), len(call["front"]), 0) if call.only("x") else NotImplemented
+
+
 rule(folded, g=lambda g, span, axes, steps, ends, front: windows(g, span, axes, steps, ends, front))
+
+
+@batching(folded)
+def batched_folded(call: Call) -> Any:
+    """The batch axis goes behind those of the window."""
+    if not call.only("g"):
+        return NotImplemented
+    return call.run(g=np.moveaxis(call["g"], 0, len(call["front"])), shape=(call.size, *call["shape"]))
 
 
 # A rule of its own: the maximum of `windows` would copy each window, and `np.max` shares the cotangent among equal elements,
@@ -103,6 +120,14 @@ def first_hits(x: Any, top: Any, size: Any, span: Any, axes: Any, steps: Any, en
 
 
 rule(first_hits, x=None, top=None)
+
+
+@batching(first_hits)
+def batched_first_hits(call: Call) -> Any:
+    """The batch axis goes to the front again."""
+    return np.moveaxis(call.run(x=call.spread("x"), top=call.spread("top")), len(call["front"]), 0)
+
+
 rule(
     max_windows,
     x=lambda g, x, out, size, span, axes, steps, ends, front, x_shape, x_dtype: folded(
@@ -123,3 +148,4 @@ singular_at(
     max_windows,
     x=lambda x, out, size, span, axes, steps, ends, front: tied(x, out, size, span, axes, steps, ends, front),
 )
+batching(max_windows)(alone)

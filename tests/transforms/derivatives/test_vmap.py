@@ -124,7 +124,7 @@ def test_every_op_gives_what_a_loop_over_the_examples_gives(
                     yield f"{case.label} {case.shapes} {case.options} {axes}", problem(expected, found, UNIFORM)
 
     fail_on(problems())
-    assert looped <= LOOPS, "give it a rule in runtime/batching*.py, or list it above and in docs/vmap.md"
+    assert looped <= LOOPS, "give it a batching rule beside the op, or list it above and in docs/vmap.md"
 
 
 DIFFERENTIABLE = [s for group in TABLE.values() for s in group if s.differentiable]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,9 @@ import pytest
 from scipy import special
 
 import gradscribe as gs
+from gradscribe.runtime import batching
+from gradscribe.runtime.registry import require
+from gradscribe.tracer import dispatch
 
 from checks import leaves
 
@@ -422,3 +426,14 @@ def test_random_numbers_are_those_of_eager_code() -> None:
     """Drawn once, and the same for all examples: the function runs once."""
     found = gs.vmap(lambda x: x + np.random.default_rng(3).normal(size=3))(X)
     same(found, X + np.random.default_rng(3).normal(size=3))
+
+
+def test_every_form_of_an_op_has_its_batching_rule(monkeypatch):
+    def loops(call):
+        raise AssertionError(f"{call.op!r} runs on the examples one by one")
+
+    monkeypatch.setattr(batching, "one_by_one", loops)
+    product, title = require(np.matmul), require(operator.matmul).titled("Product")
+    assert title.base is product and title.batching is None and product.batching is not None
+    same(gs.vmap(operator.matmul, in_axes=(0, None))(X, W), X @ W)
+    same(gs.vmap(lambda x: dispatch.apply(title, (x, W), {}))(X), X @ W)
