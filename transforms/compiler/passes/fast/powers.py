@@ -23,7 +23,7 @@ import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Value
 from .ranges import bounds
-from .support import Walk, is_real, made
+from .support import POWERS, Walk, is_real, made
 
 __all__ = ["powers"]
 
@@ -33,7 +33,7 @@ def powers(graph: Graph) -> Graph:
     walk = Walk(graph)
 
     def step(call: Call) -> Any:
-        if call.op.title != "Pow":
+        if call.op.base not in POWERS:
             return None
         x, n = call.args[:2]
         if not is_real(x) or x.type.dtype != call.outs[0].type.dtype or type(n) not in (int, float):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Type, Value, values_in
-from .....runtime.registry import require
+from .....runtime.registry import ops_of, require
+from .....runtime.rules.control import GUARD
 from ..regions import decides
 from ..rewrite import rewrite
 
-__all__ = ["Walk", "decided", "is_real", "made", "number"]
+__all__ = ["POWERS", "Walk", "decided", "is_real", "made", "number"]
+
+POWERS = ops_of(np.power, math.pow)
 
 
 class Walk:
@@ -52,7 +56,7 @@ def decided(graph: Graph) -> list[Call]:
 def _guarded(graph: Graph) -> set[Value]:
     found: set[Value] = set()
     for call in reversed(graph.calls):
-        if call.op.path == "guard" or decides(call) or found.intersection(call.outs):
+        if call.op is GUARD or decides(call) or found.intersection(call.outs):
             found.update(call.reads)
     return found
 
