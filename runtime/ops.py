@@ -93,7 +93,7 @@ class Op:
     __slots__ = (
         "__weakref__", "_params", "base", "batching", "bind", "bounds", "consuming", "derived", "effect", "fn", "forms",
         "hermitian", "infix", "inline", "kind", "may_raise", "memory", "n_out", "name", "out_place", "path", "plans", "signature",
-        "stores", "title", "vjps",
+        "stores", "title", "vjps", "with_out",
     )  # fmt: skip
 
     def __init__(
@@ -122,6 +122,7 @@ class Op:
         self.stores: int | None = None  # the argument that it writes into new memory, as wide as it may be
         self.may_raise = may_raise
         self.effect = effect  # changes what can be seen from outside, and so keeps its place among others that do
+        self.with_out = ""  # the base's: NumPy's own parameters, where the op leaves `out` away
         self.title = title or "".join([w[:1].upper() + w[1:] for w in self.name.split("_")])
         self.vjps: dict[str, Vjp | None] = {} if vjps is None else vjps
         self._params: tuple[Param, ...] | None = None

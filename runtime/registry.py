@@ -16,7 +16,8 @@ from .ops import Kind, Op, Vjp
 
 __all__ = [
     "also", "batching", "bounded", "composed", "composition", "compositions", "forms", "infix", "lookup", "op", "ops",
-    "ops_of", "primitive", "registered", "require", "rule", "singular_at", "undifferentiable", "when_imported",
+    "ops_of", "primitive", "registered", "require", "rule", "singular_at", "takes_out", "undifferentiable",
+    "when_imported",
 ]  # fmt: skip
 
 _by_function: dict[Any, Op] = {}
@@ -120,6 +121,12 @@ def singular_at(fn: Callable[..., Any], **points: Callable[..., Any]) -> None:
         vjp = found.vjps[name]
         assert vjp is not None
         vjp.singular = Vjp(predicate)
+
+
+def takes_out(names: str, *functions: Callable[..., Any]) -> None:
+    """State NumPy's own parameters of functions, `"a b out"`, where the op leaves `out` away."""
+    for fn in functions:
+        require(fn).base.with_out = names
 
 
 def bounded(fn: Callable[..., Any], low: float, high: float) -> None:

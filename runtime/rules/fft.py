@@ -15,7 +15,7 @@ import numpy.fft  # NumPy itself loads it late
 from ..batching import Call, along_axis, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
-from ..registry import batching, op, primitive, rule, undifferentiable
+from ..registry import batching, op, primitive, rule, takes_out, undifferentiable
 from .places import place_of
 from .shaping import along, around
 
@@ -104,7 +104,9 @@ rule(np.fft.irfft, x=lambda g, x_shape, axis, norm: both(np.fft.ihfft, g, x_shap
 
 op(np.fft.hfft, _ONE, linear, memory=NEW)
 rule(np.fft.hfft, x=lambda g, x_shape, axis, norm: both(np.fft.rfft, g, x_shape, axis, norm))
-batching(np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft)(along_axis)
+_ALONG_ONE = (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft)
+takes_out("a n axis norm out", *_ALONG_ONE)
+batching(*_ALONG_ONE)(along_axis)
 
 
 def both(half: Any, g: Any, x_shape: Any, axis: int, norm: Any) -> Any:
@@ -158,9 +160,13 @@ def points_back(g: Any, x_shape: Any, s: Any, axes: Any, norm: Any) -> Any:
     return fitted(np.fft.ifftn(half, None, axes[:-1], norm) if axes[:-1] else half, x_shape, axes)
 
 
-@batching(
-    np.fft.fft2, np.fft.ifft2, np.fft.rfft2, np.fft.irfft2, np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn
+_ALONG_SEVERAL = (
+    np.fft.fft2, np.fft.ifft2, np.fft.rfft2, np.fft.irfft2, np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn,
 )
+takes_out("a s axes norm out", *_ALONG_SEVERAL)
+
+
+@batching(*_ALONG_SEVERAL)
 def batched_axes(call: Call) -> Any:
     """Along axes that are one further back: those named, else the last ones that `s` has lengths for, else all."""
     ndim, axes = call.ndim("x"), call["axes"]

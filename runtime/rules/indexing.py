@@ -11,7 +11,7 @@ import numpy as np
 from ..batching import Call, lifted, shifted
 from ..memory import NEW, Memory
 from ..ops import Kind
-from ..registry import batching, op, primitive, require, rule
+from ..registry import batching, op, primitive, require, rule, takes_out
 from .elementwise import astype
 from .places import place_of
 from .support import NUMPY
@@ -233,6 +233,7 @@ rule(
     np.take,
     x=lambda g, indices, axis, mode, x_shape, x_dtype: untake(g, indices, axis, mode, x_shape, x_dtype),
 )
+takes_out("a indices axis out mode", np.take)
 
 
 @batching(np.take)
@@ -314,6 +315,7 @@ def batched_take_along_axis(call: Call) -> Any:
 
 op(np.compress, "condition, x, axis=None", Kind.linear, memory=NEW)
 rule(np.compress, x=lambda g, condition, axis, x_shape, x_dtype: uncompress(g, condition, axis, x_shape, x_dtype))
+takes_out("condition a axis out", np.compress)
 
 op(np.extract, "condition, x", Kind.linear, memory=NEW)
 rule(np.extract, x=lambda g, condition, x_shape, x_dtype: uncompress(g, condition, None, x_shape, x_dtype))

@@ -11,7 +11,7 @@ from ..batching import Call, lifted, of_matrices
 from ..hermitian import hermitian_part, takes_hermitian
 from ..memory import MAY, NEW
 from ..ops import Kind
-from ..registry import batching, forms, infix, op, primitive, rule, singular_at
+from ..registry import batching, forms, infix, op, primitive, rule, singular_at, takes_out
 from .contraction import (
     adjoint,
     conj,
@@ -119,6 +119,7 @@ rule(
     x=lambda g, y, x_shape: dot_x(g, y, len(x_shape)),
     y=lambda g, x, y_shape: dot_y(g, x, len(y_shape)),
 )
+takes_out("a b out", np.dot)
 
 
 @batching(np.dot)
@@ -220,6 +221,7 @@ rule(
     x=lambda g, y, x_shape: g @ y if len(x_shape) == np.ndim(y) == 1 else np.reshape(g @ np.ravel(y), x_shape),
     y=lambda g, x, y_shape: x @ g if len(y_shape) == np.ndim(x) == 1 else np.reshape(np.ravel(x) @ g, y_shape),
 )
+takes_out("a b out", np.outer)
 
 
 @batching(np.outer)
@@ -372,6 +374,7 @@ def flat_cross_back(g: Any, other: Any, size: int, back: int, axisc: int, first:
 
 op(np.linalg.multi_dot, "[xs]", opaque, memory=NEW)
 rule(np.linalg.multi_dot, xs=lambda g, i, xs, xs_shape: chain_back(g, i, xs, xs_shape))
+takes_out("arrays out", np.linalg.multi_dot)
 
 
 @batching(np.linalg.multi_dot)

@@ -11,7 +11,7 @@ import numpy as np
 from ..batching import Call, alone, lifted, of_matrices, shifted
 from ..memory import MAY, NEW, VIEW
 from ..ops import Kind
-from ..registry import batching, forms, op, primitive, rule
+from ..registry import batching, forms, op, primitive, rule, takes_out
 from .support import on_diagonal, place_diagonal
 
 shaping, linear = Kind.shaping, Kind.linear
@@ -360,6 +360,7 @@ def deep(shape: Any) -> Any:
 
 op(np.concatenate, "[xs], axis=0, *, dtype=None, casting='same_kind'", linear, memory=NEW)
 rule(np.concatenate, xs=lambda g, i, xs_shape, axis: piece(g, i, xs_shape, axis))
+takes_out("arrays axis out", np.concatenate)
 
 
 def batched_pieces(call: Call, axis: int | None, shape: Any = None) -> Any:
@@ -406,6 +407,7 @@ def batched_append(call: Call) -> Any:
 
 op(np.stack, "[xs], axis=0, *, dtype=None, casting='same_kind'", linear, memory=NEW)
 rule(np.stack, xs=lambda g, i, axis: layer(g, i, axis))
+takes_out("arrays axis out", np.stack)
 
 
 @batching(np.stack)
@@ -618,6 +620,7 @@ rule(
         np.expand_dims(g, -1), offset, axis1, axis2, x_shape, x_dtype
     ),
 )
+takes_out("a offset axis1 axis2 dtype out", np.trace)
 
 
 @batching(np.diagonal, np.trace)
