@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.fft  # NumPy itself loads it late
 
-from ..batching import Call, along_axis, shifted
+from ..batching import BatchedCall, along_axis, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, op, primitive, rule, takes_out, undifferentiable
@@ -36,7 +36,7 @@ rule(np.fft.ifftshift, x=lambda g, axes: np.fft.fftshift(g, axes))
 
 
 @batching(np.fft.fftshift, np.fft.ifftshift)
-def batched_shift(call: Call) -> Any:
+def batched_shift(call: BatchedCall) -> Any:
     """Along axes that are one further back."""
     axes = call["axes"]
     axes = tuple(range(call.ndim("x"))) if axes is None else axes
@@ -66,7 +66,7 @@ rule(doubled, x=lambda g, index: doubled(g, index))
 
 
 @batching(doubled)
-def batched_doubled(call: Call) -> Any:
+def batched_doubled(call: BatchedCall) -> Any:
     """Twice `x`, but for the piece at the index."""
     found = place_of(call, call.ndim("x"), array_mapped=True)
     return call.run(index=found.index) if found is not None and call.only("x") else NotImplemented
@@ -167,7 +167,7 @@ takes_out("a s axes norm out", *_ALONG_SEVERAL)
 
 
 @batching(*_ALONG_SEVERAL)
-def batched_axes(call: Call) -> Any:
+def batched_axes(call: BatchedCall) -> Any:
     """Along axes that are one further back: those named, else the last ones that `s` has lengths for, else all."""
     ndim, axes = call.ndim("x"), call["axes"]
     if not call.only("x") or not ndim:
