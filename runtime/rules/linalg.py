@@ -48,7 +48,9 @@ rule(
 def batched_matmul(call: BatchedCall) -> Any:
     """A product of stacks; a matrix that all examples share stays one."""
     x, y, nx, ny = call["x"], call["y"], call.ndim("x"), call.ndim("y")
-    return batched_product(x, y, nx, ny, call.is_mapped("x"), call.is_mapped("y")) if nx and ny else NotImplemented
+    if not nx or not ny or (call.has("dtype") and call["dtype"] is not None):
+        return NotImplemented
+    return batched_product(x, y, nx, ny, call.is_mapped("x"), call.is_mapped("y"))
 
 
 def batched_product(x: Any, y: Any, nx: int, ny: int, x_mapped: bool, y_mapped: bool) -> Any:
