@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Value
+from .....runtime.ir.known_ops import POWER
 from .ranges import bounds
-from .support import POWERS, Walk, is_real, made
+from .support import Walk, is_real, made
 
 __all__ = ["powers"]
 
@@ -33,7 +34,7 @@ def powers(graph: Graph) -> Graph:
     walk = Walk(graph)
 
     def step(call: Call) -> Any:
-        if call.op.base not in POWERS:
+        if call.op.base is not POWER:
             return None
         x, n = call.args[:2]
         if not is_real(x) or x.type.dtype != call.outs[0].type.dtype or type(n) not in (int, float):

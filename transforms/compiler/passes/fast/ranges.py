@@ -11,7 +11,7 @@ import numpy as np
 from .....runtime.ir.graph import Call, Value
 from .....runtime.ir.known_ops import ADD, MAXIMUM, MINIMUM, MULTIPLY, NEGATIVE, SUBTRACT, SUM
 from .....runtime.registry import ops_of
-from .support import POWERS, Walk
+from .support import Walk
 
 __all__ = ["Bounds", "bounds"]
 
@@ -27,6 +27,7 @@ class Bounds(NamedTuple):
 
 ANY = Bounds(-math.inf, math.inf)
 _POSITIVE = Bounds(0.0, math.inf)
+_POWERS = ops_of(np.power, math.pow)
 _SAME = ops_of(
     np.transpose, np.swapaxes, np.expand_dims, np.broadcast_to, np.reshape, np.copy, np.mean, operator.getitem
 )
@@ -51,7 +52,7 @@ def _of_call(call: Call, walk: Walk, depth: int) -> Bounds:
         return bounds(args[0], walk, depth)
     if op is SUM:
         return _POSITIVE if bounds(args[0], walk, depth).low >= 0 else ANY
-    if op in POWERS and args[1] in (2, 4, 6, 8):
+    if op in _POWERS and args[1] in (2, 4, 6, 8):
         return _POSITIVE
     if op is NEGATIVE:
         a = bounds(args[0], walk, depth)

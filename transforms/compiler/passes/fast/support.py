@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Type, Value, values_in
-from .....runtime.registry import ops_of, require
+from .....runtime.registry import require
 from .....runtime.rules.control import GUARD
 from ..regions import decides
 from ..rewrite import rewrite
 
-__all__ = ["POWERS", "Walk", "decided", "is_real", "made", "number"]
-
-POWERS = ops_of(np.power, math.pow)
+__all__ = ["Walk", "decided", "is_real", "made", "number"]
 
 
 class Walk:
