@@ -1,6 +1,6 @@
 """Batching: what an op becomes when some of its arguments carry one more axis in front. What rules share, and those by kind.
 
-An op's own rule stands beside the op, in its file of `rules/`, under `@batching(np.take)`. A rule takes a `Call` and gives
+An op's own rule stands beside the op, in its file of `rules/`, under `@batching(np.take)`. A rule takes a `BatchedCall` and gives
 the result with the batch axis first; it is NumPy code, which runs alike on arrays, on Tensors and under a recorder.
 NotImplemented says that it knows no way: then the examples are taken one by one.
 """
@@ -15,12 +15,12 @@ import numpy as np
 from .ops import Kind, Op
 from .registry import require
 
-__all__ = ["Call", "alone", "along_axis", "batched", "batched_reduction", "lifted", "of_matrices", "shifted"]
+__all__ = ["BatchedCall", "alone", "along_axis", "batched", "batched_reduction", "lifted", "of_matrices", "shifted"]
 
-Rule = Callable[["Call"], Any]
+Rule = Callable[["BatchedCall"], Any]
 
 
-class Call:
+class BatchedCall:
     """One call of an op: its arguments, and which of them carry the batch axis (of a sequence: a tuple that says so)."""
 
     def __init__(self, op: Op, bound: tuple[Any, ...], mapped: tuple[Any, ...], run: Callable[..., Any]) -> None:
@@ -33,9 +33,17 @@ class Call:
     def __getitem__(self, name: str) -> Any:
         return self.bound[self._places[name]]
 
+    def has(self, name: str) -> bool:
+        """Whether the op has an argument of that name."""
+        return name in self._places
+
+    def flags(self, name: str) -> Any:
+        """Which parts of an argument carry the batch axis."""
+        return self.mapped[self._places[name]]
+
     def is_mapped(self, name: str) -> bool:
         """Whether an argument carries the batch axis."""
-        return self.mapped[self._places[name]] is True
+        return self.flags(name) is True
 
     def ndim(self, name: str) -> int:
         """How many axes an argument has, without the batch axis."""
@@ -83,7 +91,7 @@ def _sizes(bound: Any, mapped: Any) -> Any:
 
 def batched(op: Op, bound: tuple[Any, ...], mapped: tuple[Any, ...], run: Callable[..., Any], loops: Any) -> Any:
     """The result of a call with the batch axis first (several: of each); `loops()` is told before a loop is run."""
-    call = Call(op, bound, mapped, run)
+    call = BatchedCall(op, bound, mapped, run)
     rule = op.base.batching or by_kind(op)
     found = NotImplemented if rule is None else rule(call)
     if found is not NotImplemented:
@@ -100,7 +108,7 @@ def by_kind(op: Op) -> Rule | None:
     return batched_reduction if op.kind is Kind.reduction else None
 
 
-def one_by_one(call: Call) -> Any:
+def one_by_one(call: BatchedCall) -> Any:
     """The op on each example, and the results stacked: what is right for every op."""
     count = int(call.size)
     if not count:
@@ -116,7 +124,7 @@ def _example(bound: Any, mapped: Any, k: int) -> Any:
     return values if type(bound) is list else tuple(values)
 
 
-def _stacked(call: Call, found: Any) -> Any:
+def _stacked(call: BatchedCall, found: Any) -> Any:
     shapes = {tuple(np.shape(r)) for r in found}
     if len(shapes) > 1:
         raise ValueError(
@@ -151,31 +159,29 @@ def lifted(value: Any, ndim: int) -> Any:
 # Kinds ----------------------------------------------------------------------------------------------
 
 
-def batched_elementwise(call: Call) -> Any:
+def batched_elementwise(call: BatchedCall) -> Any:
     """Broadcast by the other axes: what is mapped gets as many of them as the argument that has most."""
     pairs = list(zip(call.op.params, call.bound, call.mapped, strict=True))
     if any(m not in (True, False) for _, _, m in pairs):
         return NotImplemented
     most = max(int(np.ndim(v)) - m for _, v, m in pairs)
     changes = {p.name: lifted(v, most) for p, v, m in pairs if m}
-    into = call["into"] if "into" in call._places else None  # of a ufunc's `out=`, which is written into
+    into = call["into"] if call.has("into") else None  # of a ufunc's `out=`, which is written into
     if into is not None and "into" not in changes:
         changes["into"] = call.spread_value(into)
     return call.run(**changes)
 
 
-def batched_reduction(call: Call) -> Any:
+def batched_reduction(call: BatchedCall) -> Any:
     """Along axes that are one further back."""
     if not call.only("x", "where", "mean", "b"):
         return NotImplemented
     x, ndim = call.spread("x"), call.ndim("x")
     changes: dict[str, Any] = {
-        name: lifted(call[name], ndim)
-        for name in ("where", "mean", "b")
-        if name in call._places and call.is_mapped(name)
+        name: lifted(call[name], ndim) for name in ("where", "mean", "b") if call.has(name) and call.is_mapped(name)
     }
     if ndim == 0:  # a number: one axis to reduce over, and none to keep
-        if "keepdims" in call._places:
+        if call.has("keepdims"):
             changes["keepdims"] = False
         return call.run(x=np.expand_dims(x, 1), axis=1, **changes)
     return call.run(x=x, axis=shifted(call["axis"], ndim), **changes)
@@ -184,16 +190,16 @@ def batched_reduction(call: Call) -> Any:
 # Rules that several ops state -----------------------------------------------------------------------
 
 
-def alone(call: Call) -> Any:
+def alone(call: BatchedCall) -> Any:
     """As it is, where no other argument is mapped: element by element, of one argument."""
     return call.run() if call.only("x") else NotImplemented
 
 
-def of_matrices(call: Call) -> Any:
+def of_matrices(call: BatchedCall) -> Any:
     """As it is, of stacks of matrices."""
     return call.run() if call.only("x") and call.ndim("x") >= 2 else NotImplemented
 
 
-def along_axis(call: Call) -> Any:
+def along_axis(call: BatchedCall) -> Any:
     """Along an axis that is one further back."""
     return call.run(axis=shifted(call["axis"], call.ndim("x"))) if call.only("x") and call.ndim("x") else NotImplemented

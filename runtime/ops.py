@@ -91,9 +91,9 @@ class Op:
     """A NumPy function that gradscribe knows: how to call it, print it and differentiate it."""
 
     __slots__ = (
-        "__weakref__", "_params", "base", "batching", "bind", "consuming", "derived", "effect", "fn", "forms", "hermitian",
-        "infix", "inline", "kind", "may_raise", "memory", "n_out", "name", "out_place", "path", "plans", "signature", "stores",
-        "title", "vjps",
+        "__weakref__", "_params", "base", "batching", "bind", "bounds", "consuming", "derived", "effect", "fn", "forms",
+        "hermitian", "infix", "inline", "kind", "may_raise", "memory", "n_out", "name", "out_place", "path", "plans", "signature",
+        "stores", "title", "vjps", "with_out",
     )  # fmt: skip
 
     def __init__(
@@ -105,6 +105,7 @@ class Op:
         self.fn = fn
         self.base: Op = self if base is None else base.base  # the op that this is a form of, such as its operator
         self.batching: Callable[[Any], Any] | None = None  # the base's: what it is under gs.vmap
+        self.bounds: tuple[float, float] | None = None  # the base's: between which all results lie, but for NaN
         self.name: str = getattr(fn, "__name__", path.rpartition(".")[2])
         self.path = path
         self.signature = signature
@@ -121,6 +122,7 @@ class Op:
         self.stores: int | None = None  # the argument that it writes into new memory, as wide as it may be
         self.may_raise = may_raise
         self.effect = effect  # changes what can be seen from outside, and so keeps its place among others that do
+        self.with_out = ""  # the base's: NumPy's own parameters, where the op leaves `out` away
         self.title = title or "".join([w[:1].upper() + w[1:] for w in self.name.split("_")])
         self.vjps: dict[str, Vjp | None] = {} if vjps is None else vjps
         self._params: tuple[Param, ...] | None = None

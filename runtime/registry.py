@@ -15,8 +15,9 @@ from .memory import NEW, Fact
 from .ops import Kind, Op, Vjp
 
 __all__ = [
-    "also", "batching", "composed", "composition", "compositions", "forms", "infix", "lookup", "op", "ops", "primitive",
-    "registered", "require", "rule", "singular_at", "undifferentiable", "when_imported",
+    "also", "batching", "bounded", "composed", "composition", "compositions", "forms", "infix", "lookup", "op", "ops",
+    "ops_of", "primitive", "registered", "require", "rule", "singular_at", "takes_out", "undifferentiable",
+    "when_imported",
 ]  # fmt: skip
 
 _by_function: dict[Any, Op] = {}
@@ -122,6 +123,17 @@ def singular_at(fn: Callable[..., Any], **points: Callable[..., Any]) -> None:
         vjp.singular = Vjp(predicate)
 
 
+def takes_out(names: str, *functions: Callable[..., Any]) -> None:
+    """State NumPy's own parameters of functions, `"a b out"`, where the op leaves `out` away."""
+    for fn in functions:
+        require(fn).base.with_out = names
+
+
+def bounded(fn: Callable[..., Any], low: float, high: float) -> None:
+    """State between which bounds all results of an op lie, whatever its arguments are; of real numbers, and NaN apart."""
+    require(fn).base.bounds = (low, high)
+
+
 def undifferentiable(fn: Callable[..., Any], signature: str, kind: Kind = Kind.elementwise, **options: Any) -> Op:
     """Register an op that has no gradient by nature (comparisons, argmax): its results never require grad."""
     made = op(fn, signature, kind, **options)
@@ -172,6 +184,11 @@ def require(fn: Any) -> Op:
     if found is None:
         raise NoRuleError.unknown(path_of(fn))
     return found
+
+
+def ops_of(*functions: Any) -> frozenset[Op]:
+    """The ops of functions, with which the `base` of an op is compared: all forms of an op have one base."""
+    return frozenset([require(fn).base for fn in functions])
 
 
 def ops() -> tuple[Op, ...]:

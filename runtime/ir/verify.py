@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import VerifyError
 from ..ops import MISSING
+from ..rules.control import GUARD
 from .graph import Call, Graph, Type, Value, type_of, values_in
 from .opcodes import SCAN, STACK, Branch, Loop, all_calls, is_effect, is_region, regions_of
 
@@ -63,7 +64,7 @@ def verify(graph: Graph, after: str, known: dict[int, Graph] | None = None) -> N
         problem = _shape_problem(call) or _region_problem(call)
         if problem is not None:
             raise bad(problem, call)
-        if effect and call.op.path == "guard":
+        if effect and call.op is GUARD:
             raise bad("a guard stands behind an effect, which would happen twice where it fails", call)
         effect = effect or is_effect(call)
         quiet_backward = quiet_backward and (call.quiet or not call.backward)
@@ -107,7 +108,7 @@ def _region_problem(call: Call) -> str | None:
         return None
     for region in regions_of(call):
         for inner in region.calls:
-            if inner.op.path == "guard":
+            if inner.op is GUARD:
                 return f"`{inner.op.path}` within a region"
     return _scan_problem(call, *call.args) if call.op is SCAN else _cond_problem(call, *call.args)
 

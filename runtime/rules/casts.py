@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call
+from ..batching import BatchedCall
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, op, rule
@@ -18,7 +18,7 @@ rule(float, x=lambda g: g)
 
 
 @batching(float)
-def batched_float(call: Call) -> Any:
+def batched_float(call: BatchedCall) -> Any:
     """A double for each example."""
     return call["x"] if call["x"].dtype == np.float64 else call["x"].astype(np.float64)
 
@@ -28,7 +28,7 @@ rule(complex, real=lambda g: g, imag=lambda g: g * 1j)  # the engine casts both 
 
 
 @batching(complex)
-def batched_complex(call: Call) -> Any:
+def batched_complex(call: BatchedCall) -> Any:
     """A complex number of double precision for each example."""
     return call["real"].astype(np.complex128) if call["imag"] is None else call["real"] + call["imag"] * 1j
 
@@ -39,7 +39,7 @@ for _cls in (np.float64, np.complex128):  # narrower ones, and integers, are the
 
 
 @batching(np.float64, np.complex128)
-def batched_scalar(call: Call) -> Any:
+def batched_scalar(call: BatchedCall) -> Any:
     """A scalar of a type of NumPy's for each example."""
     cls: Any = call.op.fn
     return call["x"].astype(np.dtype(cls))

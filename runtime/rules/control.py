@@ -8,7 +8,7 @@ from typing import Any
 from ..ops import Kind, shape_of
 from ..registry import undifferentiable
 
-_shape = undifferentiable(shape_of, "x", Kind.creation, path="shape")
+SHAPE = undifferentiable(shape_of, "x", Kind.creation, path="shape")
 
 
 def size_of(x: Any, axis: int) -> int:
@@ -16,7 +16,7 @@ def size_of(x: Any, axis: int) -> int:
     return int(shape_of(x)[axis])
 
 
-_size = undifferentiable(size_of, "x, axis", Kind.creation, path="size")
+SIZE = undifferentiable(size_of, "x, axis", Kind.creation, path="size")
 
 
 def count_of(x: Any) -> int:
@@ -24,9 +24,9 @@ def count_of(x: Any) -> int:
     return int(x.size)
 
 
-_count = undifferentiable(count_of, "x", Kind.creation, path="count")
+COUNT = undifferentiable(count_of, "x", Kind.creation, path="count")
 
-SIZES = frozenset([_shape, _size, _count])  # these read no element, so that an array that is written over will do
+SIZES = frozenset([SHAPE, SIZE, COUNT])  # these read no element, so that an array that is written over will do
 
 
 class GuardMissError(Exception):
@@ -52,4 +52,4 @@ def guard(value: Any, how: str, expect: Any) -> Any:
     return value
 
 
-undifferentiable(guard, "value, how, expect", Kind.opaque, path="guard", may_raise=True)
+GUARD = undifferentiable(guard, "value, how, expect", Kind.opaque, path="guard", may_raise=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call, lifted, shifted
+from ..batching import BatchedCall, lifted, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, op, primitive, rule, undifferentiable
@@ -21,7 +21,7 @@ for _like in (np.zeros_like, np.ones_like, np.empty_like):
 
 
 @batching(np.zeros_like, np.ones_like, np.empty_like)
-def batched_like(call: Call) -> Any:
+def batched_like(call: BatchedCall) -> Any:
     """Of the shape of all examples."""
     shape = call["shape"]
     return call.run() if shape is None else call.run(shape=(call.size, *_listed(shape)))
@@ -46,7 +46,7 @@ rule(count_sum, x=lambda g, x_shape: np.linspace(np.zeros_like(g), g * (x_shape[
 
 
 @batching(count_sum)
-def batched_count_sum(call: Call) -> Any:
+def batched_count_sum(call: BatchedCall) -> Any:
     """Along the last axis, which it is for all examples, too."""
     return call.run()
 
@@ -70,7 +70,7 @@ rule(np.full, fill_value=lambda g: g)
 
 
 @batching(np.full)
-def batched_full(call: Call) -> Any:
+def batched_full(call: BatchedCall) -> Any:
     """Filled with what each example gives."""
     shape = _listed(call["shape"])
     return call.run(shape=(call.size, *shape), fill_value=lifted(call["fill_value"], len(shape)))
@@ -81,7 +81,7 @@ rule(np.full_like, x=None, fill_value=lambda g: g)
 
 
 @batching(np.full_like)
-def batched_full_like(call: Call) -> Any:
+def batched_full_like(call: BatchedCall) -> Any:
     """Filled with what each example gives."""
     shape = call["shape"]
     listed = np.shape(call["x"])[int(call.is_mapped("x")) :] if shape is None else _listed(shape)
@@ -102,7 +102,7 @@ rule(np.array, x=lambda g, x_shape, ndmin: np.reshape(g, x_shape) if ndmin > len
 
 
 @batching(np.array)
-def batched_array(call: Call) -> Any:
+def batched_array(call: BatchedCall) -> Any:
     """A copy, with as many axes as are asked for."""
     return lifted(call.run(ndmin=0), call["ndmin"]) if call.mapped[0] is True else NotImplemented
 
@@ -113,7 +113,7 @@ for _as in (np.asarray, np.asanyarray):
 
 
 @batching(np.asarray, np.asanyarray)
-def batched_same(call: Call) -> Any:
+def batched_same(call: BatchedCall) -> Any:
     """Each example is what it was."""
     return call.run() if call.mapped[0] is True else NotImplemented
 
@@ -124,7 +124,7 @@ for _laid in (np.ascontiguousarray, np.asfortranarray):
 
 
 @batching(np.ascontiguousarray, np.asfortranarray)
-def batched_laid_out(call: Call) -> Any:
+def batched_laid_out(call: BatchedCall) -> Any:
     """Each example is what it was; a number becomes a vector."""
     return lifted(call.run(), 1)
 
@@ -152,7 +152,7 @@ rule(ramp_sum, x=lambda g, num, endpoint, axis: np.linspace(np.zeros_like(g), g,
 
 
 @batching(ramp_sum)
-def batched_ramp_sum(call: Call) -> Any:
+def batched_ramp_sum(call: BatchedCall) -> Any:
     """The batch axis behind the axis of the ramp."""
     axis = shifted(call["axis"], call.ndim("x"))
     return call.run(x=np.moveaxis(call["x"], axis, 0), axis=0)
@@ -174,7 +174,7 @@ rule(
 
 
 @batching(np.linspace, np.logspace, np.geomspace)
-def batched_linspace(call: Call) -> Any:
+def batched_linspace(call: BatchedCall) -> Any:
     """Along a new axis that is one further back."""
     if not call.only("start", "stop"):
         return NotImplemented

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call, alone, lifted, shifted
+from ..batching import BatchedCall, alone, lifted, shifted
 from ..memory import MAY, NEW, Memory
 from ..ops import Kind
 from ..registry import batching, op, primitive, rule, singular_at
@@ -36,7 +36,7 @@ rule(
 
 
 @batching(np.diff)
-def batched_diff(call: Call) -> Any:
+def batched_diff(call: BatchedCall) -> Any:
     """Along an axis that is one further back."""
     x, axis = call.spread("x"), shifted(call["axis"], call.ndim("x"))
     ends = {}
@@ -76,7 +76,7 @@ rule(
 
 
 @batching(np.trapezoid)
-def batched_trapezoid(call: Call) -> Any:
+def batched_trapezoid(call: BatchedCall) -> Any:
     """Along an axis that is one further back; the points may be those of all examples."""
     if call.is_mapped("dx") and not call.ndim("dx") and call["x"] is None:
         axis = shifted(call["axis"], call.ndim("y"))
@@ -148,7 +148,7 @@ rule(entry, x=lambda g, k, x_shape, x_dtype: scatter(g, k, x_shape, x_dtype))
 
 
 @batching(entry)
-def batched_entry(call: Call) -> Any:
+def batched_entry(call: BatchedCall) -> Any:
     """At the same positions of each example, or at each example's own of one table."""
     if call.is_mapped("x"):
         return np.take(call["x"], call["k"], axis=1) if call.only("x") else NotImplemented

@@ -10,7 +10,7 @@ import numpy as np
 from ..ops import Kind
 from ..registry import undifferentiable
 
-__all__ = ["draw", "seeded"]
+__all__ = ["DRAW", "draw", "seeded"]
 
 
 def draw(generator: Any, method: str, args: tuple[Any, ...], keywords: tuple[tuple[str, Any], ...]) -> Any:
@@ -24,5 +24,5 @@ def seeded(seed: int) -> Any:
     return np.random.default_rng(seed)
 
 
-undifferentiable(draw, "generator, method, args, keywords", Kind.opaque, path="draw", effect=True)
+DRAW = undifferentiable(draw, "generator, method, args, keywords", Kind.opaque, path="draw", effect=True)
 undifferentiable(seeded, "seed", Kind.opaque, path="np.random.default_rng", effect=True)

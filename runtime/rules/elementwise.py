@@ -12,7 +12,7 @@ import numpy as np
 from ..batching import alone
 from ..memory import MAY, NEW, VIEW, Memory, kind_of
 from ..ops import Kind
-from ..registry import batching, forms, infix, op, primitive, rule, singular_at, undifferentiable
+from ..registry import batching, bounded, forms, infix, op, primitive, rule, singular_at, undifferentiable
 from .support import (
     angle_back,
     apart,
@@ -90,6 +90,7 @@ op(np.absolute, "x", elementwise)
 infix(np.absolute, builtins.abs, "abs()")
 rule(np.absolute, x=lambda g, x, x_dtype: g * phase(x, x_dtype))
 singular_at(np.absolute, x=lambda x: x == 0)
+bounded(np.absolute, 0, np.inf)
 
 op(np.fabs, "x", elementwise)
 rule(np.fabs, x=lambda g, x: g * np.sign(x))
@@ -98,6 +99,7 @@ singular_at(np.fabs, x=lambda x: x == 0)
 op(np.sign, "x", Kind.opaque)  # a complex sign turns with its argument, and is not its own JVP
 rule(np.sign, x=lambda g, x, out, x_dtype: sign_back(g, x, out, x_dtype))
 singular_at(np.sign, x=lambda x: x == 0)
+bounded(np.sign, -1, 1)
 
 op(np.copysign, "x, y", elementwise)
 rule(np.copysign, x=lambda g, x, y: g * np.sign(x) * np.copysign(1.0, y), y=lambda g: np.zeros_like(g))
@@ -105,10 +107,12 @@ singular_at(np.copysign, x=lambda x: x == 0, y=lambda y: y == 0)
 
 op(np.square, "x", elementwise)
 rule(np.square, x=lambda g, x: g * (2 * x))
+bounded(np.square, 0, np.inf)
 
 op(np.sqrt, "x", elementwise)
 rule(np.sqrt, x=lambda g, out: g / (2 * out))
 singular_at(np.sqrt, x=lambda x: x == 0)
+bounded(np.sqrt, 0, np.inf)
 
 op(np.cbrt, "x", elementwise)
 rule(np.cbrt, x=lambda g, out: g / (3 * out ** 2))
@@ -117,14 +121,17 @@ singular_at(np.cbrt, x=lambda x: x == 0)
 op(np.hypot, "x, y", elementwise)
 rule(np.hypot, x=lambda g, x, out: g * (x / not_zero(out)), y=lambda g, y, out: g * (y / not_zero(out)))
 singular_at(np.hypot, x=lambda out: out == 0, y=lambda out: out == 0)
+bounded(np.hypot, 0, np.inf)
 
 # Exponentials and logarithms.
 
 op(np.exp, "x", elementwise)
 rule(np.exp, x=lambda g, out: g * out)
+bounded(np.exp, 0, np.inf)
 
 op(np.exp2, "x", elementwise)
 rule(np.exp2, x=lambda g, out: g * (out * LN2))
+bounded(np.exp2, 0, np.inf)
 
 op(np.expm1, "x", elementwise)
 rule(np.expm1, x=lambda g, out: g * (out + 1))
@@ -164,9 +171,11 @@ rule(logistic, x=lambda g, x, out: g * (out * logistic(-x)))
 
 op(np.sin, "x", elementwise)
 rule(np.sin, x=lambda g, x: g * np.cos(x))
+bounded(np.sin, -1, 1)
 
 op(np.cos, "x", elementwise)
 rule(np.cos, x=lambda g, x: -g * np.sin(x))
+bounded(np.cos, -1, 1)
 
 op(np.tan, "x", elementwise)
 rule(np.tan, x=lambda g, out: g * (1 + out ** 2))
@@ -181,6 +190,7 @@ singular_at(np.arccos, x=lambda x: abs(x) == 1)
 
 op(np.arctan, "x", elementwise)
 rule(np.arctan, x=lambda g, x: g / (1 + x ** 2))
+bounded(np.arctan, -1.6, 1.6)
 
 op(np.arctan2, "x, y", elementwise)
 rule(
@@ -195,9 +205,11 @@ rule(np.sinh, x=lambda g, x: g * np.cosh(x))
 
 op(np.cosh, "x", elementwise)
 rule(np.cosh, x=lambda g, x: g * np.sinh(x))
+bounded(np.cosh, 1, np.inf)
 
 op(np.tanh, "x", elementwise)
 rule(np.tanh, x=lambda g, out: g * (1 - out ** 2))
+bounded(np.tanh, -1, 1)
 
 
 @primitive("x", elementwise, title="Sigmoid")

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.fft  # NumPy itself loads it late
 
-from ..batching import Call, along_axis, shifted
+from ..batching import BatchedCall, along_axis, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
-from ..registry import batching, op, primitive, rule, undifferentiable
+from ..registry import batching, op, primitive, rule, takes_out, undifferentiable
 from .places import place_of
 from .shaping import along, around
 
@@ -36,7 +36,7 @@ rule(np.fft.ifftshift, x=lambda g, axes: np.fft.fftshift(g, axes))
 
 
 @batching(np.fft.fftshift, np.fft.ifftshift)
-def batched_shift(call: Call) -> Any:
+def batched_shift(call: BatchedCall) -> Any:
     """Along axes that are one further back."""
     axes = call["axes"]
     axes = tuple(range(call.ndim("x"))) if axes is None else axes
@@ -66,7 +66,7 @@ rule(doubled, x=lambda g, index: doubled(g, index))
 
 
 @batching(doubled)
-def batched_doubled(call: Call) -> Any:
+def batched_doubled(call: BatchedCall) -> Any:
     """Twice `x`, but for the piece at the index."""
     found = place_of(call, call.ndim("x"), array_mapped=True)
     return call.run(index=found.index) if found is not None and call.only("x") else NotImplemented
@@ -104,7 +104,9 @@ rule(np.fft.irfft, x=lambda g, x_shape, axis, norm: both(np.fft.ihfft, g, x_shap
 
 op(np.fft.hfft, _ONE, linear, memory=NEW)
 rule(np.fft.hfft, x=lambda g, x_shape, axis, norm: both(np.fft.rfft, g, x_shape, axis, norm))
-batching(np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft)(along_axis)
+_ALONG_ONE = (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft)
+takes_out("a n axis norm out", *_ALONG_ONE)
+batching(*_ALONG_ONE)(along_axis)
 
 
 def both(half: Any, g: Any, x_shape: Any, axis: int, norm: Any) -> Any:
@@ -158,10 +160,14 @@ def points_back(g: Any, x_shape: Any, s: Any, axes: Any, norm: Any) -> Any:
     return fitted(np.fft.ifftn(half, None, axes[:-1], norm) if axes[:-1] else half, x_shape, axes)
 
 
-@batching(
-    np.fft.fft2, np.fft.ifft2, np.fft.rfft2, np.fft.irfft2, np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn
+_ALONG_SEVERAL = (
+    np.fft.fft2, np.fft.ifft2, np.fft.rfft2, np.fft.irfft2, np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn,
 )
-def batched_axes(call: Call) -> Any:
+takes_out("a s axes norm out", *_ALONG_SEVERAL)
+
+
+@batching(*_ALONG_SEVERAL)
+def batched_axes(call: BatchedCall) -> Any:
     """Along axes that are one further back: those named, else the last ones that `s` has lengths for, else all."""
     ndim, axes = call.ndim("x"), call["axes"]
     if not call.only("x") or not ndim:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call, lifted, shifted
+from ..batching import BatchedCall, lifted, shifted
 from ..memory import NEW, Memory
 from ..ops import Kind
-from ..registry import batching, op, primitive, require, rule
+from ..registry import batching, op, primitive, require, rule, takes_out
 from .elementwise import astype
 from .places import place_of
 from .support import NUMPY
@@ -160,7 +160,7 @@ rule(operator.getitem, x=read_back)
 
 
 @batching(operator.getitem)
-def batched_getitem(call: Call) -> Any:
+def batched_getitem(call: BatchedCall) -> Any:
     """`x[index]`."""
     mapped = call.mapped[0] is True
     found = place_of(call, call.ndim("x"), mapped)
@@ -179,7 +179,7 @@ rule(read_last, x=lambda g, index, x_shape, x_dtype: place(g, index, x_shape, x_
 
 
 @batching(read_last)
-def batched_read_last(call: Call) -> Any:
+def batched_read_last(call: BatchedCall) -> Any:
     """`x[index]`, but zero where a later part of the index names the same element."""
     found = place_of(call, call.ndim("x"), call.is_mapped("x"))
     if found is None or not call.is_mapped("x"):
@@ -188,7 +188,7 @@ def batched_read_last(call: Call) -> Any:
 
 
 @batching(place, add_place, scatter)
-def batched_placed(call: Call) -> Any:
+def batched_placed(call: BatchedCall) -> Any:
     """Zeros with `v` at the index."""
     shape = call["shape"]
     found = place_of(call, len(shape), array_mapped=True)
@@ -199,7 +199,7 @@ def batched_placed(call: Call) -> Any:
 
 
 @batching(index_add, index_add_at)
-def batched_addition(call: Call) -> Any:
+def batched_addition(call: BatchedCall) -> Any:
     """A copy with `v` added at the index."""
     found = place_of(call, call.ndim("acc"), array_mapped=True)
     if found is None:
@@ -209,7 +209,7 @@ def batched_addition(call: Call) -> Any:
 
 
 @batching(index_set)
-def batched_index_set(call: Call) -> Any:
+def batched_index_set(call: BatchedCall) -> Any:
     """A copy with `v` written at the index."""
     found = place_of(call, call.ndim("x"), array_mapped=True)
     if found is None:
@@ -218,7 +218,7 @@ def batched_index_set(call: Call) -> Any:
     return call.run(x=call.spread("x"), index=found.index, v=v)
 
 
-def batched_mask(call: Call) -> Any:
+def batched_mask(call: BatchedCall) -> Any:
     """`x[mask] = v` of one number for each example."""
     x, mask, v, ndim = call.spread("x"), call["index"], call["v"], call.ndim("x")
     if call.mapped[1] is not True or getattr(mask, "dtype", None) != np.bool_ or np.ndim(v) - call.is_mapped("v"):
@@ -233,10 +233,11 @@ rule(
     np.take,
     x=lambda g, indices, axis, mode, x_shape, x_dtype: untake(g, indices, axis, mode, x_shape, x_dtype),
 )
+takes_out("a indices axis out mode", np.take)
 
 
 @batching(np.take)
-def batched_take(call: Call) -> Any:
+def batched_take(call: BatchedCall) -> Any:
     """Along one axis."""
     axis, ndim = call["axis"], call.ndim("x")
     if not call.is_mapped("indices"):
@@ -285,7 +286,7 @@ rule(scatter_along, v=lambda g, indices, axis: np.take_along_axis(g, indices, ax
 
 
 @batching(scatter_along)
-def batched_scatter_along(call: Call) -> Any:
+def batched_scatter_along(call: BatchedCall) -> Any:
     """Zeros with `v` added along one axis."""
     shape = call["shape"]
     v, indices = call.spread("v"), call.spread("indices")
@@ -305,7 +306,7 @@ rule(
 
 
 @batching(np.take_along_axis)
-def batched_take_along_axis(call: Call) -> Any:
+def batched_take_along_axis(call: BatchedCall) -> Any:
     """Along one axis of both."""
     if call["axis"] is None:
         return call.run(x=np.reshape(call.spread("x"), (call.size, -1)), indices=call.spread("indices"), axis=1)
@@ -314,13 +315,14 @@ def batched_take_along_axis(call: Call) -> Any:
 
 op(np.compress, "condition, x, axis=None", Kind.linear, memory=NEW)
 rule(np.compress, x=lambda g, condition, axis, x_shape, x_dtype: uncompress(g, condition, axis, x_shape, x_dtype))
+takes_out("condition a axis out", np.compress)
 
 op(np.extract, "condition, x", Kind.linear, memory=NEW)
 rule(np.extract, x=lambda g, condition, x_shape, x_dtype: uncompress(g, condition, None, x_shape, x_dtype))
 
 
 @batching(np.extract)
-def batched_extract(call: Call) -> Any:
+def batched_extract(call: BatchedCall) -> Any:
     """Of the flat array."""
     if not call.only("x"):
         return NotImplemented
@@ -339,7 +341,7 @@ rule(np.delete, x=lambda g, obj, axis, x_shape, x_dtype: undelete_back(g, obj, a
 
 
 @batching(np.compress, np.delete)
-def batched_chosen(call: Call) -> Any:
+def batched_chosen(call: BatchedCall) -> Any:
     """Along an axis that is one further back; without one, along the flat array."""
     if not call.only("x"):
         return NotImplemented
@@ -367,7 +369,7 @@ rule(undelete, g=lambda g, obj, axis: np.delete(g, obj, axis))
 
 
 @batching(undelete)
-def batched_undelete(call: Call) -> Any:
+def batched_undelete(call: BatchedCall) -> Any:
     """Zeros with `g` where something was left along one axis."""
     shape = call["shape"]
     return (

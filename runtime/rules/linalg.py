@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call, lifted, of_matrices
+from ..batching import BatchedCall, lifted, of_matrices
 from ..hermitian import hermitian_part, takes_hermitian
 from ..memory import MAY, NEW
 from ..ops import Kind
-from ..registry import batching, forms, infix, op, primitive, rule, singular_at
+from ..registry import batching, forms, infix, op, primitive, rule, singular_at, takes_out
 from .contraction import (
     adjoint,
     conj,
@@ -45,10 +45,12 @@ rule(
 
 
 @batching(np.matmul)
-def batched_matmul(call: Call) -> Any:
+def batched_matmul(call: BatchedCall) -> Any:
     """A product of stacks; a matrix that all examples share stays one."""
     x, y, nx, ny = call["x"], call["y"], call.ndim("x"), call.ndim("y")
-    return batched_product(x, y, nx, ny, call.is_mapped("x"), call.is_mapped("y")) if nx and ny else NotImplemented
+    if not nx or not ny or (call.has("dtype") and call["dtype"] is not None):
+        return NotImplemented
+    return batched_product(x, y, nx, ny, call.is_mapped("x"), call.is_mapped("y"))
 
 
 def batched_product(x: Any, y: Any, nx: int, ny: int, x_mapped: bool, y_mapped: bool) -> Any:
@@ -91,7 +93,7 @@ rule(shared_matmul, x=lambda g, w: shared_x(g, w), w=lambda g, x, w_shape: share
 
 
 @batching(shared_matmul)
-def batched_shared_matmul(call: Call) -> Any:
+def batched_shared_matmul(call: BatchedCall) -> Any:
     """The product that it is, where all examples of an outer vmap have a batch axis of their own."""
     x, w = call["x"], call["w"]
     if call.ndim("x") == 2:
@@ -119,10 +121,11 @@ rule(
     x=lambda g, y, x_shape: dot_x(g, y, len(x_shape)),
     y=lambda g, x, y_shape: dot_y(g, x, len(y_shape)),
 )
+takes_out("a b out", np.dot)
 
 
 @batching(np.dot)
-def batched_dot(call: Call) -> Any:
+def batched_dot(call: BatchedCall) -> Any:
     """As matmul up to matrices, and beyond a sum over the last axis of x and the last but one of y."""
     nx, ny = call.ndim("x"), call.ndim("y")
     if not nx or not ny:
@@ -130,7 +133,7 @@ def batched_dot(call: Call) -> Any:
     return batched_matmul(call) if nx <= 2 and ny <= 2 else batched_contraction(call, [nx - 1], [max(ny - 2, 0)])
 
 
-def batched_scaling(call: Call) -> Any:
+def batched_scaling(call: BatchedCall) -> Any:
     """A product with a number."""
     most = max(call.ndim("x"), call.ndim("y"))
     x, y = (lifted(call[name], most) if call.is_mapped(name) else call[name] for name in ("x", "y"))
@@ -146,7 +149,7 @@ rule(
 
 
 @batching(np.inner)
-def batched_inner(call: Call) -> Any:
+def batched_inner(call: BatchedCall) -> Any:
     """A sum over the last axes."""
     nx, ny = call.ndim("x"), call.ndim("y")
     if not nx or not ny:
@@ -154,7 +157,7 @@ def batched_inner(call: Call) -> Any:
     return batched_matmul(call) if nx == ny == 1 else batched_contraction(call, [nx - 1], [ny - 1])
 
 
-def batched_contraction(call: Call, x_axes: list[int], y_axes: list[int]) -> Any:
+def batched_contraction(call: BatchedCall, x_axes: list[int], y_axes: list[int]) -> Any:
     """The sum over pairs of axes; the free axes of x come first, then those of y."""
     x, y = call["x"], call["y"]
     if not call.is_mapped("y"):
@@ -190,7 +193,7 @@ rule(
 
 
 @batching(np.vdot)
-def batched_vdot(call: Call) -> Any:
+def batched_vdot(call: BatchedCall) -> Any:
     """The flat arrays' product."""
     x, y = (
         np.reshape(call[name], (call.size, -1)) if call.is_mapped(name) else np.reshape(call[name], -1)
@@ -208,7 +211,7 @@ rule(
 
 
 @batching(np.vecdot)
-def batched_vecdot(call: Call) -> Any:
+def batched_vecdot(call: BatchedCall) -> Any:
     """Along the last axes."""
     most = max(call.ndim("x"), call.ndim("y"))
     return call.run(**{name: lifted(call[name], most) for name in ("x", "y") if call.is_mapped(name)})
@@ -220,10 +223,11 @@ rule(
     x=lambda g, y, x_shape: g @ y if len(x_shape) == np.ndim(y) == 1 else np.reshape(g @ np.ravel(y), x_shape),
     y=lambda g, x, y_shape: x @ g if len(y_shape) == np.ndim(x) == 1 else np.reshape(np.ravel(x) @ g, y_shape),
 )
+takes_out("a b out", np.outer)
 
 
 @batching(np.outer)
-def batched_outer(call: Call) -> Any:
+def batched_outer(call: BatchedCall) -> Any:
     """Every element of x times every one of y."""
     x = np.reshape(call["x"], (call.size, -1, 1)) if call.is_mapped("x") else np.reshape(call["x"], (-1, 1))
     y = np.reshape(call["y"], (call.size, 1, -1)) if call.is_mapped("y") else np.reshape(call["y"], -1)
@@ -239,7 +243,7 @@ rule(
 
 
 @batching(np.tensordot)
-def batched_tensordot(call: Call) -> Any:
+def batched_tensordot(call: BatchedCall) -> Any:
     """A sum over the given axes."""
     return batched_contraction(call, *contracted(call["axes"], call.ndim("x"), call.ndim("y")))
 
@@ -257,7 +261,7 @@ rule(
 
 
 @batching(np.einsum)
-def batched_einsum(call: Call) -> Any:
+def batched_einsum(call: BatchedCall) -> Any:
     """One more letter, of the operands that are mapped and of the result."""
     subscripts, xs, flags = call["subscripts"], call["xs"], call.mapped[1]
     if not isinstance(subscripts, str) or not call.only("xs"):
@@ -295,7 +299,7 @@ rule(
 
 
 @batching(np.kron)
-def batched_kron(call: Call) -> Any:
+def batched_kron(call: BatchedCall) -> Any:
     """Axes of x and y side by side, multiplied and merged."""
     ndim = max(call.ndim("x"), call.ndim("y"))
     parts, sizes = [], []
@@ -333,13 +337,13 @@ rule(
 
 
 @batching(np.cross)
-def batched_cross(call: Call) -> Any:
+def batched_cross(call: BatchedCall) -> Any:
     """Axes counted from the end, where the batch axis is not."""
     axis = call["axis"]
     return batched_cross_along(call, *((call["axisa"], call["axisb"], call["axisc"]) if axis is None else (axis,) * 3))
 
 
-def batched_cross_along(call: Call, axisa: int, axisb: int, axisc: int) -> Any:
+def batched_cross_along(call: BatchedCall, axisa: int, axisb: int, axisc: int) -> Any:
     """The cross product along these axes of x, of y and of the result."""
     nx, ny = call.ndim("x"), call.ndim("y")
     most = max(nx, ny)
@@ -372,10 +376,11 @@ def flat_cross_back(g: Any, other: Any, size: int, back: int, axisc: int, first:
 
 op(np.linalg.multi_dot, "[xs]", opaque, memory=NEW)
 rule(np.linalg.multi_dot, xs=lambda g, i, xs, xs_shape: chain_back(g, i, xs, xs_shape))
+takes_out("arrays out", np.linalg.multi_dot)
 
 
 @batching(np.linalg.multi_dot)
-def batched_multi_dot(call: Call) -> Any:
+def batched_multi_dot(call: BatchedCall) -> Any:
     """Products from left to right."""
     xs, flags = call["xs"], call.mapped[0]
     if flags is True:
@@ -510,7 +515,7 @@ rule(
 
 
 @batching(np.linalg.solve)
-def batched_solve(call: Call) -> Any:
+def batched_solve(call: BatchedCall) -> Any:
     """Of stacks; one matrix for many vectors is solved once, with the vectors as columns."""
     x, y, nx, ny = call["x"], call["y"], call.ndim("x"), call.ndim("y")
     if nx < 2 or not ny:

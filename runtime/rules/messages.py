@@ -7,7 +7,7 @@ from typing import Any
 from ..ops import Kind
 from ..registry import undifferentiable
 
-__all__ = ["silent", "text"]
+__all__ = ["PRINTS", "silent", "text"]
 
 
 def text(parts: tuple[Any, ...]) -> str:
@@ -20,5 +20,9 @@ def silent(*values: Any, sep: Any = " ", end: Any = "\n", flush: Any = False) ->
 
 
 undifferentiable(text, "parts", Kind.opaque, path="text")
-for function in (print, silent):
-    undifferentiable(function, r"*values, sep=' ', end='\n', flush=False", Kind.opaque, path="print", effect=True)
+PRINTS = frozenset(
+    [
+        undifferentiable(function, r"*values, sep=' ', end='\n', flush=False", Kind.opaque, path="print", effect=True)
+        for function in (print, silent)
+    ]
+)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call, lifted, of_matrices
+from ..batching import BatchedCall, lifted, of_matrices
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, rule, singular_at
@@ -35,7 +35,7 @@ singular_at(
 
 
 @batching(np.linalg.norm)
-def batched_norm(call: Call) -> Any:
+def batched_norm(call: BatchedCall) -> Any:
     """Along axes that are one further back; without any, those that the norm means."""
     ndim = call.ndim("x")
     if not ndim or not call.only("x"):
@@ -46,7 +46,7 @@ def batched_norm(call: Call) -> Any:
 
 
 @batching(np.linalg.vector_norm)
-def batched_vector_norm(call: Call) -> Any:
+def batched_vector_norm(call: BatchedCall) -> Any:
     """Along axes that are one further back; without any, of the flat array."""
     x, ndim, axis = call["x"], call.ndim("x"), call["axis"]
     if not ndim or not call.only("x"):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..batching import Call, lifted
+from ..batching import BatchedCall, lifted
 
 __all__ = ["Place", "place_of"]
 
@@ -36,10 +36,10 @@ class Place(NamedTuple):
         return value if self.source is None else np.moveaxis(value, self.destination, self.source)
 
 
-def place_of(call: Call, ndim: int, array_mapped: bool) -> Place | None:
+def place_of(call: BatchedCall, ndim: int, array_mapped: bool) -> Place | None:
     """The index of a call for an array of `ndim` axes besides the batch axis; None where there is no such index."""
     given = call["index"]
-    flags = call.mapped[call._places["index"]]
+    flags = call.flags("index")
     whole = not isinstance(given, tuple)
     parts = [given] if whole else list(given)
     marks: list[Any] = [flags] if whole else list(flags) if flags else [False] * len(parts)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call
+from ..batching import BatchedCall
 from ..ops import Kind, Op
 from ..registry import batching, op, primitive, require, rule, singular_at, undifferentiable
 from . import elementwise as _elementwise  # whose rules these share
@@ -182,7 +182,7 @@ singular_at(math.hypot, xs=lambda out: out == 0)
 
 
 @batching(math.hypot)
-def batched_hypot(call: Call) -> Any:
+def batched_hypot(call: BatchedCall) -> Any:
     """By twos."""
     first, *others = call["xs"]
     found = call.apply(np.absolute, first)
@@ -296,7 +296,7 @@ for _close in (math.isclose, cmath.isclose):
 
 
 @batching(math.isclose, cmath.isclose)
-def batched_isclose(call: Call) -> Any:
+def batched_isclose(call: BatchedCall) -> Any:
     """Python's test, which treats both numbers alike."""
     a, b = call["a"], call["b"]
     size = np.maximum(np.absolute(a), np.absolute(b))

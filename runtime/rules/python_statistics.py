@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call
+from ..batching import BatchedCall
 from ..ops import Kind
 from ..registry import batching, op, primitive, require, rule, singular_at
 from .support import not_zero
@@ -206,35 +206,35 @@ def _deviations(x: Any) -> Any:
 
 
 @batching(statistics.mean)
-def batched_mean(call: Call) -> Any:
+def batched_mean(call: BatchedCall) -> Any:
     """A mean of each sample."""
     return _mean(call["x"])
 
 
-def _weighted(call: Call, x: Any) -> Any:
+def _weighted(call: BatchedCall, x: Any) -> Any:
     weights = call["weights"]
     return _mean(x) if weights is None else np.sum(x * weights, axis=-1) / call.apply(np.sum, weights, axis=-1)
 
 
 @batching(statistics.fmean, fmean)
-def batched_fmean(call: Call) -> Any:
+def batched_fmean(call: BatchedCall) -> Any:
     """A weighted mean of each sample."""
     return _weighted(call, call["x"])
 
 
 @batching(statistics.geometric_mean, geometric_mean)
-def batched_geometric_mean(call: Call) -> Any:
+def batched_geometric_mean(call: BatchedCall) -> Any:
     """A mean of the logarithms of each sample."""
     return np.exp(_mean(np.log(call["x"])))
 
 
 @batching(statistics.harmonic_mean)
-def batched_harmonic_mean(call: Call) -> Any:
+def batched_harmonic_mean(call: BatchedCall) -> Any:
     """A weighted mean of the reciprocals of each sample."""
     return 1.0 / _weighted(call, 1.0 / call["x"])
 
 
-def _mean_square(call: Call, center: Any, lost: int) -> Any:
+def _mean_square(call: BatchedCall, center: Any, lost: int) -> Any:
     """The mean square of the deviations of each sample."""
     x = call["x"]
     if center is not None and np.ndim(center):
@@ -250,20 +250,20 @@ batching(statistics.pstdev)(lambda call: np.sqrt(_mean_square(call, call["mu"], 
 
 
 @batching(statistics.covariance, covariance)
-def batched_covariance(call: Call) -> Any:
+def batched_covariance(call: BatchedCall) -> Any:
     """The mean product of the deviations."""
     return np.sum(_deviations(call["x"]) * _deviations(call["y"]), axis=-1) / (call["x"].shape[-1] - 1)
 
 
 @batching(statistics.correlation, correlation)
-def batched_correlation(call: Call) -> Any:
+def batched_correlation(call: BatchedCall) -> Any:
     """The covariance in terms of the largest one that there could be."""
     x, y = _deviations(call["x"]), _deviations(call["y"])
     return np.sum(x * y, axis=-1) / np.sqrt(np.sum(x * x, axis=-1) * np.sum(y * y, axis=-1))
 
 
 @batching(regression_slope, slope)
-def batched_slope(call: Call) -> Any:
+def batched_slope(call: BatchedCall) -> Any:
     """By least squares, about the means, or through the origin."""
     x, y = call["x"], call["y"]
     dx, dy = (x, y) if call["proportional"] else (_deviations(x), _deviations(y))
@@ -271,7 +271,7 @@ def batched_slope(call: Call) -> Any:
 
 
 @batching(regression_intercept, intercept)
-def batched_intercept(call: Call) -> Any:
+def batched_intercept(call: BatchedCall) -> Any:
     """By least squares: how the line misses the mean without it."""
     x, y = call["x"], call["y"]
     dx, dy = _deviations(x), _deviations(y)

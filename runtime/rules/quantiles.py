@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call, batched_reduction
+from ..batching import BatchedCall, batched_reduction
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, forms, op, rule, singular_at
@@ -186,10 +186,10 @@ def unranked_nan(
 
 
 @batching(np.median, np.quantile, np.percentile, np.nanmedian, np.nanquantile, np.nanpercentile)
-def batched_ranked(call: Call) -> Any:
+def batched_ranked(call: BatchedCall) -> Any:
     """As a reduction; several quantiles stand in front of the batch axis, and go behind it."""
     if not call.only("x"):
         return NotImplemented
     found = batched_reduction(call)
-    several = int(np.ndim(call["q"])) if "q" in call._places else 0
+    several = int(np.ndim(call["q"])) if call.has("q") else 0
     return np.moveaxis(found, several, 0) if several else found

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call, batched_reduction, lifted, shifted
+from ..batching import BatchedCall, batched_reduction, lifted, shifted
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, rule, singular_at, undifferentiable
@@ -175,7 +175,7 @@ rule(
 
 
 @batching(np.cumsum, np.cumprod, np.nancumsum, np.nancumprod)
-def batched_running(call: Call) -> Any:
+def batched_running(call: BatchedCall) -> Any:
     """Along one axis; without one, along the flat array."""
     if call["axis"] is None or not call.ndim("x"):
         return call.run(x=np.reshape(call["x"], (call.size, -1)), axis=1)
@@ -195,7 +195,7 @@ for _position in (np.nanargmax, np.nanargmin):
 
 
 @batching(np.argmax, np.argmin, np.nanargmax, np.nanargmin)
-def batched_position(call: Call) -> Any:
+def batched_position(call: BatchedCall) -> Any:
     """As a reduction; over all axes it counts in the flat array."""
     ndim, keepdims = call.ndim("x"), call["keepdims"]
     if call["axis"] is not None and ndim:

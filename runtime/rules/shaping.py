@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call, alone, lifted, of_matrices, shifted
+from ..batching import BatchedCall, alone, lifted, of_matrices, shifted
 from ..memory import MAY, NEW, VIEW
 from ..ops import Kind
-from ..registry import batching, forms, op, primitive, rule
+from ..registry import batching, forms, op, primitive, rule, takes_out
 from .support import on_diagonal, place_diagonal
 
 shaping, linear = Kind.shaping, Kind.linear
@@ -46,7 +46,7 @@ rule(np.transpose, x=lambda g, axes: np.transpose(g, inverse(axes)))
 
 
 @batching(np.transpose)
-def batched_transpose(call: Call) -> Any:
+def batched_transpose(call: BatchedCall) -> Any:
     """The batch axis stays in front."""
     ndim, axes = call.ndim("x"), call["axes"]
     order = range(ndim - 1, -1, -1) if axes is None else [a % ndim if -ndim <= a < ndim else a for a in axes]
@@ -58,7 +58,7 @@ rule(np.swapaxes, x=lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2))
 
 
 @batching(np.swapaxes)
-def batched_swapaxes(call: Call) -> Any:
+def batched_swapaxes(call: BatchedCall) -> Any:
     """Both axes one further back."""
     ndim = call.ndim("x")
     return call.run(axis1=shifted(call["axis1"], ndim), axis2=shifted(call["axis2"], ndim))
@@ -73,7 +73,7 @@ rule(np.moveaxis, x=lambda g, source, destination: np.moveaxis(g, destination, s
 
 
 @batching(np.moveaxis)
-def batched_moveaxis(call: Call) -> Any:
+def batched_moveaxis(call: BatchedCall) -> Any:
     """From and to, one further back."""
     ndim = call.ndim("x")
     return call.run(source=shifted(call["source"], ndim), destination=shifted(call["destination"], ndim))
@@ -84,7 +84,7 @@ rule(np.rollaxis, x=lambda g, x_shape, axis, start: np.transpose(g, inverse(roll
 
 
 @batching(np.rollaxis)
-def batched_rollaxis(call: Call) -> Any:
+def batched_rollaxis(call: BatchedCall) -> Any:
     """The permutation that it is."""
     order = rolled(call.ndim("x"), call["axis"], call["start"])
     return np.transpose(call["x"], (0, *[a + 1 for a in order]))
@@ -112,7 +112,7 @@ rule(view_as_complex, x=lambda g: np.stack([np.real(g), -np.imag(g)], axis=-1))
 
 
 @batching(view_as_real, view_as_complex)
-def batched_parts(call: Call) -> Any:
+def batched_parts(call: BatchedCall) -> Any:
     """The axis of the two parts is the last one."""
     return call.run()
 
@@ -130,7 +130,7 @@ rule(np.reshape, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_
 
 
 @batching(np.reshape)
-def batched_reshape(call: Call) -> Any:
+def batched_reshape(call: BatchedCall) -> Any:
     """The new shape behind the batch axis."""
     shape = call["shape"]
     return batched_shape(call, tuple(shape) if isinstance(shape, (tuple, list)) else (shape,), call["order"])
@@ -141,12 +141,12 @@ rule(np.ravel, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_or
 
 
 @batching(np.ravel)
-def batched_ravel(call: Call) -> Any:
+def batched_ravel(call: BatchedCall) -> Any:
     """One axis behind the batch axis."""
     return batched_shape(call, (-1,), call["order"])
 
 
-def batched_shape(call: Call, shape: tuple[Any, ...], order: str) -> Any:
+def batched_shape(call: BatchedCall, shape: tuple[Any, ...], order: str) -> Any:
     """A mapped `x` with other axes behind the batch axis."""
     x = call["x"]
     if order not in ("C", "F"):
@@ -165,7 +165,7 @@ rule(np.expand_dims, x=lambda g, axis: np.squeeze(g, axis))
 
 
 @batching(np.expand_dims)
-def batched_expand_dims(call: Call) -> Any:
+def batched_expand_dims(call: BatchedCall) -> Any:
     """New axes behind the batch axis."""
     axis = call["axis"]
     new = len(axis) if isinstance(axis, (tuple, list)) else 1
@@ -180,7 +180,7 @@ for _fn, _signature in (
 
 
 @batching(np.squeeze)
-def batched_squeeze(call: Call) -> Any:
+def batched_squeeze(call: BatchedCall) -> Any:
     """Axes of length one, but never the batch axis."""
     if call["axis"] is None:
         return call.run(axis=tuple([k for k, n in enumerate(np.shape(call["x"])) if k and n == 1]))
@@ -188,19 +188,19 @@ def batched_squeeze(call: Call) -> Any:
 
 
 @batching(np.atleast_1d)
-def batched_atleast_1d(call: Call) -> Any:
+def batched_atleast_1d(call: BatchedCall) -> Any:
     """Axes behind the batch axis."""
     return lifted(call["x"], 1)
 
 
 @batching(np.atleast_2d)
-def batched_atleast_2d(call: Call) -> Any:
+def batched_atleast_2d(call: BatchedCall) -> Any:
     """Axes behind the batch axis."""
     return lifted(call["x"], 2)
 
 
 @batching(np.atleast_3d)
-def batched_atleast_3d(call: Call) -> Any:
+def batched_atleast_3d(call: BatchedCall) -> Any:
     """Axes behind the batch axis; a matrix gets its third behind its own two."""
     x = call["x"]
     return np.expand_dims(lifted(x, 2), -1) if call.ndim("x") < 3 else x
@@ -219,7 +219,7 @@ rule(np.broadcast_to, x=lambda g: g)
 
 
 @batching(np.broadcast_to)
-def batched_broadcast_to(call: Call) -> Any:
+def batched_broadcast_to(call: BatchedCall) -> Any:
     """The new shape behind the batch axis."""
     shape = call["shape"] if isinstance(call["shape"], (tuple, list)) else (call["shape"],)
     if len(shape) < call.ndim("x"):
@@ -232,7 +232,7 @@ rule(np.broadcast_arrays, xs=lambda g, i: g[i])
 
 
 @batching(np.broadcast_arrays)
-def batched_broadcast_arrays(call: Call) -> Any:
+def batched_broadcast_arrays(call: BatchedCall) -> Any:
     """Each to the shape that all have together."""
     flags = call.mapped[0]
     shapes = [np.shape(x)[1:] if m else np.shape(x) for x, m in zip(call["xs"], flags, strict=True)]
@@ -252,7 +252,7 @@ rule(np.flip, x=lambda g, axis: np.flip(g, axis))
 
 
 @batching(np.flip)
-def batched_flip(call: Call) -> Any:
+def batched_flip(call: BatchedCall) -> Any:
     """Along axes that are one further back."""
     return call.run(axis=shifted(call["axis"], call.ndim("x"))) if call.ndim("x") else call["x"]
 
@@ -262,7 +262,7 @@ rule(np.fliplr, x=lambda g: np.fliplr(g))
 
 
 @batching(np.fliplr)
-def batched_fliplr(call: Call) -> Any:
+def batched_fliplr(call: BatchedCall) -> Any:
     """The second axis of each."""
     return np.flip(call["x"], 2) if call.ndim("x") >= 2 else NotImplemented
 
@@ -272,7 +272,7 @@ rule(np.flipud, x=lambda g: np.flipud(g))
 
 
 @batching(np.flipud)
-def batched_flipud(call: Call) -> Any:
+def batched_flipud(call: BatchedCall) -> Any:
     """The first axis of each."""
     return np.flip(call["x"], 1) if call.ndim("x") else NotImplemented
 
@@ -282,7 +282,7 @@ rule(np.rot90, x=lambda g, k, axes: np.rot90(g, -k, axes))
 
 
 @batching(np.rot90)
-def batched_rot90(call: Call) -> Any:
+def batched_rot90(call: BatchedCall) -> Any:
     """In the plane of axes that are one further back."""
     return call.run(axes=shifted(tuple(call["axes"]), call.ndim("x"))) if call.ndim("x") >= 2 else NotImplemented
 
@@ -292,7 +292,7 @@ rule(np.roll, x=lambda g, shift, axis: np.roll(g, tuple(-s for s in shift) if np
 
 
 @batching(np.roll)
-def batched_roll(call: Call) -> Any:
+def batched_roll(call: BatchedCall) -> Any:
     """Along axes that are one further back; without one, along the flat array."""
     if not call.only("x"):
         return NotImplemented
@@ -360,9 +360,10 @@ def deep(shape: Any) -> Any:
 
 op(np.concatenate, "[xs], axis=0, *, dtype=None, casting='same_kind'", linear, memory=NEW)
 rule(np.concatenate, xs=lambda g, i, xs_shape, axis: piece(g, i, xs_shape, axis))
+takes_out("arrays axis out", np.concatenate)
 
 
-def batched_pieces(call: Call, axis: int | None, shape: Any = None) -> Any:
+def batched_pieces(call: BatchedCall, axis: int | None, shape: Any = None) -> Any:
     """The arrays of a sequence, each with the batch axis and brought to a shape, concatenated."""
     xs, flags = call["xs"], call.mapped[0]
     if flags is True:  # one array, whose first axis counts
@@ -377,12 +378,12 @@ def batched_pieces(call: Call, axis: int | None, shape: Any = None) -> Any:
         ndim = int(np.ndim(parts[0])) - 1
     if axis is None:
         parts = [np.reshape(x, (call.size, -1)) for x in parts]
-    words = {n: call[n] for n in ("dtype", "casting") if n in call._places and call[n] not in (None, "same_kind")}
+    words = {n: call[n] for n in ("dtype", "casting") if call.has(n) and call[n] not in (None, "same_kind")}
     return call.apply(np.concatenate, parts, axis=1 if axis is None else shifted(axis, ndim), **words)
 
 
 @batching(np.concatenate)
-def batched_concatenate(call: Call) -> Any:
+def batched_concatenate(call: BatchedCall) -> Any:
     """Along an axis that is one further back."""
     return NotImplemented if call["axis"] is None and call.mapped[0] is True else batched_pieces(call, call["axis"])
 
@@ -396,7 +397,7 @@ rule(
 
 
 @batching(np.append)
-def batched_append(call: Call) -> Any:
+def batched_append(call: BatchedCall) -> Any:
     """Two arrays joined."""
     x, y, axis = call.spread("x"), call.spread("y"), call["axis"]
     if axis is None:
@@ -406,10 +407,11 @@ def batched_append(call: Call) -> Any:
 
 op(np.stack, "[xs], axis=0, *, dtype=None, casting='same_kind'", linear, memory=NEW)
 rule(np.stack, xs=lambda g, i, axis: layer(g, i, axis))
+takes_out("arrays axis out", np.stack)
 
 
 @batching(np.stack)
-def batched_stack(call: Call) -> Any:
+def batched_stack(call: BatchedCall) -> Any:
     """Along a new axis that is one further back."""
     xs, flags = call["xs"], call.mapped[0]
     if flags is True:
@@ -423,7 +425,7 @@ rule(np.vstack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [rows(s) for s i
 
 
 @batching(np.vstack)
-def batched_vstack(call: Call) -> Any:
+def batched_vstack(call: BatchedCall) -> Any:
     """Rows."""
     return batched_pieces(call, 0, rows)
 
@@ -433,7 +435,7 @@ rule(np.hstack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [line(s) for s i
 
 
 @batching(np.hstack)
-def batched_hstack(call: Call) -> Any:
+def batched_hstack(call: BatchedCall) -> Any:
     """Along the second axis, of vectors along their only one."""
     if call.mapped[0] is True:
         return NotImplemented
@@ -446,7 +448,7 @@ rule(np.dstack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [deep(s) for s i
 
 
 @batching(np.dstack)
-def batched_dstack(call: Call) -> Any:
+def batched_dstack(call: BatchedCall) -> Any:
     """Along the third axis."""
     return batched_pieces(call, 2, deep)
 
@@ -456,7 +458,7 @@ rule(np.column_stack, xs=lambda g, i, xs_shape: sheet(g, i, xs_shape, [columns(s
 
 
 @batching(np.column_stack)
-def batched_column_stack(call: Call) -> Any:
+def batched_column_stack(call: BatchedCall) -> Any:
     """Vectors as columns."""
     return batched_pieces(call, 1, columns)
 
@@ -469,7 +471,7 @@ rule(np.meshgrid, xs=lambda g, i, xs_shape, indexing: unmesh(g[i], i, xs_shape, 
 
 
 @batching(np.meshgrid)
-def batched_meshgrid(call: Call) -> Any:
+def batched_meshgrid(call: BatchedCall) -> Any:
     """Each vector along an axis of its own, behind the batch axis."""
     xs, flags, ndim = call["xs"], call.mapped[0], len(call["xs"])
     own = [1 - k if call["indexing"] == "xy" and k < 2 <= ndim else k for k in range(ndim)]
@@ -530,7 +532,7 @@ for _split in (np.split, np.array_split):
 
 
 @batching(np.split, np.array_split)
-def batched_split(call: Call) -> Any:
+def batched_split(call: BatchedCall) -> Any:
     """Along an axis that is one further back."""
     return call.run(axis=shifted(call["axis"], call.ndim("x"))) if call.only("x") else NotImplemented
 
@@ -550,7 +552,7 @@ op(np.dsplit, "x, indices_or_sections", shaping, n_out=None)
 rule(np.dsplit, x=lambda g, indices_or_sections, x_shape, x_dtype: join(g, indices_or_sections, 2, x_shape, x_dtype))
 
 
-def batched_pieces_at(call: Call, axis: int, least: int) -> Any:
+def batched_pieces_at(call: BatchedCall, axis: int, least: int) -> Any:
     """The pieces of what has at `least` so many axes."""
     if call.ndim("x") < least:
         return NotImplemented
@@ -581,7 +583,7 @@ rule(
 
 
 @batching(np.diag)
-def batched_diag(call: Call) -> Any:
+def batched_diag(call: BatchedCall) -> Any:
     """The diagonal of a matrix, or a matrix of its diagonal."""
     ndim = call.ndim("x")
     if ndim == 2:
@@ -589,7 +591,7 @@ def batched_diag(call: Call) -> Any:
     return batched_diagonals(call, call["x"]) if ndim == 1 else NotImplemented
 
 
-def batched_diagonals(call: Call, v: Any) -> Any:
+def batched_diagonals(call: BatchedCall, v: Any) -> Any:
     """Matrices with the rows of `v` on a diagonal."""
     n = np.shape(v)[1] + abs(call["k"])
     return place_diagonal(v, call["k"], 1, 2, (call.size, n, n), v.dtype)
@@ -600,7 +602,7 @@ rule(np.diagflat, x=lambda g, k, x_shape: np.reshape(np.diagonal(g, k), x_shape)
 
 
 @batching(np.diagflat)
-def batched_diagflat(call: Call) -> Any:
+def batched_diagflat(call: BatchedCall) -> Any:
     """A matrix of its diagonal."""
     return batched_diagonals(call, np.reshape(call["x"], (call.size, -1)))
 
@@ -618,10 +620,11 @@ rule(
         np.expand_dims(g, -1), offset, axis1, axis2, x_shape, x_dtype
     ),
 )
+takes_out("a offset axis1 axis2 dtype out", np.trace)
 
 
 @batching(np.diagonal, np.trace)
-def batched_diagonal(call: Call) -> Any:
+def batched_diagonal(call: BatchedCall) -> Any:
     """Of two axes that are one further back."""
     ndim = call.ndim("x")
     return call.run(axis1=shifted(call["axis1"], ndim), axis2=shifted(call["axis2"], ndim))
@@ -637,7 +640,7 @@ rule(
 
 
 @batching(np.repeat)
-def batched_repeat(call: Call) -> Any:
+def batched_repeat(call: BatchedCall) -> Any:
     """Along an axis that is one further back; without one, along the flat array."""
     if not call.only("x"):
         return NotImplemented
@@ -671,7 +674,7 @@ rule(np.tile, x=lambda g, reps, x_shape: untile(g, reps if np.ndim(reps) else (r
 
 
 @batching(np.tile)
-def batched_tile(call: Call) -> Any:
+def batched_tile(call: BatchedCall) -> Any:
     """Repeats of the axes behind the batch axis."""
     if not call.only("x"):
         return NotImplemented
@@ -703,7 +706,7 @@ rule(
 
 
 @batching(np.pad)
-def batched_pad(call: Call) -> Any:
+def batched_pad(call: BatchedCall) -> Any:
     """Nothing is added along the batch axis."""
     words = ("constant_values", "end_values", "stat_length")
     if not call.only("x") or callable(call["mode"]) or any(np.ndim(call[w]) for w in words):
@@ -751,7 +754,7 @@ rule(fold_pad, g=lambda g, pair, axis, mode, g_shape: np.pad(g, around(pair, axi
 
 
 @batching(sum_repeats, fold_pad)
-def batched_folded(call: Call) -> Any:
+def batched_folded(call: BatchedCall) -> Any:
     """Added up along an axis that is one further back."""
     shape = call["shape"]
     if not call.only("g"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call, shifted
+from ..batching import BatchedCall, shifted
 from ..ops import Kind
 from ..registry import batching, primitive, rule
 from .support import not_zero
@@ -47,7 +47,7 @@ def peak(x: Any, axis: Any) -> Any:
 rule(peak, x=None)
 
 
-def batched_along_axes(call: Call) -> Any:
+def batched_along_axes(call: BatchedCall) -> Any:
     """As a reduction, also where the result has the shape of the argument."""
     x = call["x"]
     if not call.ndim("x"):
@@ -111,14 +111,14 @@ def _rows(x: Any) -> Any:
 
 
 @batching(picked)
-def batched_picked(call: Call) -> Any:
+def batched_picked(call: BatchedCall) -> Any:
     """One element of each row of each example."""
     index = call.spread("index")
     return np.reshape(call.run(x=_rows(call.spread("x")), index=_rows(index)), np.shape(index))
 
 
 @batching(place_picked)
-def batched_place_picked(call: Call) -> Any:
+def batched_place_picked(call: BatchedCall) -> Any:
     """One element in each row of each example."""
     n, classes = call["shape"]
     v, index = call.spread("v"), call.spread("index")
@@ -127,7 +127,7 @@ def batched_place_picked(call: Call) -> Any:
 
 
 @batching(add_picked)
-def batched_add_picked(call: Call) -> Any:
+def batched_add_picked(call: BatchedCall) -> Any:
     """One element more in each row of each example."""
     acc = call.spread("acc")
     found = call.run(acc=_rows(acc), v=_rows(call.spread("v")), index=_rows(call.spread("index")))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call, shifted
+from ..batching import BatchedCall, shifted
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, rule, singular_at, undifferentiable
@@ -47,7 +47,7 @@ undifferentiable(np.argpartition, "x, kth, axis=-1, kind='introselect', order=No
 
 
 @batching(np.sort, np.argsort, np.partition, np.argpartition)
-def batched_ordered(call: Call) -> Any:
+def batched_ordered(call: BatchedCall) -> Any:
     """Along one axis; without one, along the flat array."""
     if not call.only("x") or not call.ndim("x"):
         return NotImplemented
@@ -60,7 +60,7 @@ undifferentiable(np.searchsorted, "x, v, side='left', sorter=None", opaque, memo
 
 
 @batching(np.searchsorted)
-def batched_searchsorted(call: Call) -> Any:
+def batched_searchsorted(call: BatchedCall) -> Any:
     """Each value by itself, where all examples search the same array."""
     return call.run() if call.only("v") else NotImplemented
 

@@ -12,7 +12,7 @@ from scipy import special
 from ..batching import batched_reduction
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import batching, op, primitive, rule, singular_at
+from ..registry import batching, bounded, op, primitive, rule, singular_at
 from .softmaxes import batched_along_axes
 from .support import keep_axes
 
@@ -39,6 +39,7 @@ rule(zeta, s=None, x=lambda g, s, x: -g * (s * zeta(s + 1, x)))
 
 op(special.expit, "x", elementwise)
 rule(special.expit, x=lambda g, out: g * (out * (1 - out)))
+bounded(special.expit, 0, 1)
 
 op(special.logit, "x", elementwise)
 rule(special.logit, x=lambda g, x: g / (x * (1 - x)))
@@ -49,6 +50,7 @@ rule(special.log_expit, x=lambda g, x: g * special.expit(-x))
 
 op(special.erf, "x", elementwise)
 rule(special.erf, x=lambda g, x: g * (2 / ROOT_PI * np.exp(-(x**2))))
+bounded(special.erf, -1, 1)
 
 op(special.erfc, "x", elementwise)
 rule(special.erfc, x=lambda g, x: g * (-2 / ROOT_PI * np.exp(-(x**2))))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call, shifted
+from ..batching import BatchedCall, shifted
 from ..ops import Kind
 from ..registry import batching, primitive, require, rule
 
@@ -72,7 +72,7 @@ rule(place_main_diagonal, v=lambda g: np.diagonal(g))
 
 
 @batching(place_main_diagonal)
-def batched_place_main_diagonal(call: Call) -> Any:
+def batched_place_main_diagonal(call: BatchedCall) -> Any:
     """On the diagonals of matrices behind the batch axis."""
     v = np.broadcast_to(call["v"], (call.size, min(call["shape"]))) if call.ndim("v") == 0 else call["v"]
     return place_diagonal(v, 0, 1, 2, (call.size, *call["shape"]), call["dtype"])
@@ -89,7 +89,7 @@ rule(place_diagonal, v=lambda g, offset, axis1, axis2: np.diagonal(g, offset, ax
 
 
 @batching(place_diagonal)
-def batched_place_diagonal(call: Call) -> Any:
+def batched_place_diagonal(call: BatchedCall) -> Any:
     """On the diagonals of matrices behind the batch axis."""
     shape = call["shape"]
     axes = {name: shifted(call[name], len(shape)) for name in ("axis1", "axis2")}
@@ -315,7 +315,7 @@ rule(
 
 
 @batching(recurrence)
-def batched_recurrence(call: Call) -> Any:
+def batched_recurrence(call: BatchedCall) -> Any:
     """The batch axis behind the axis of steps."""
     a, b = call.spread("a"), call.spread("b")
     return np.moveaxis(call.run(a=np.moveaxis(a, 0, 1), b=np.moveaxis(b, 0, 1)), 1, 0)

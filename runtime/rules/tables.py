@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call
+from ..batching import BatchedCall
 from ..memory import MAY
 from ..ops import Kind
 from ..registry import batching, primitive, rule
@@ -37,7 +37,7 @@ rule(rows, x=lambda g, index, x_shape, x_dtype: added_rows(g, index, x_shape, x_
 
 
 @batching(rows)
-def batched_rows(call: Call) -> Any:
+def batched_rows(call: BatchedCall) -> Any:
     """Rows of one table, or of one for each example."""
     x, index = call["x"], call["index"]
     if not call.is_mapped("x"):
@@ -51,7 +51,7 @@ rule(added_rows, g=lambda g, index: rows(g, index), index=None)
 
 
 @batching(added_rows)
-def batched_added_rows(call: Call) -> Any:
+def batched_added_rows(call: BatchedCall) -> Any:
     """Added to the rows of one long table, which holds those of all examples."""
     (n, m), index = call["shape"], call.spread("index")
     first = np.reshape(call.apply(np.arange, call.size), (-1, *(1,) * call.ndim("index"))) * n

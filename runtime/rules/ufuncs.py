@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import Call, along_axis, lifted, shifted
+from ..batching import BatchedCall, along_axis, lifted, shifted
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, primitive, rule, undifferentiable
@@ -56,7 +56,7 @@ if NUMPY >= (2, 2):
         y=lambda g, x: np.expand_dims(conj(x), -1) * np.expand_dims(g, -2),
     )
 
-    def batched_stack(call: Call, of_x: int, of_y: int) -> Any:
+    def batched_stack(call: BatchedCall, of_x: int, of_y: int) -> Any:
         """A stack of products of what has so many axes."""
         more = max(call.ndim("x") - of_x, call.ndim("y") - of_y)
         x, y = (
@@ -69,7 +69,7 @@ if NUMPY >= (2, 2):
     batching(np.vecmat)(lambda call: batched_stack(call, 1, 2))
 
 # Methods of ufuncs. Those of np.add and np.multiply are np.sum, np.prod and the like; the rest is folded, one
-# operation after the other (tracer/protocols/ufunc_methods.py).
+# operation after the other (tracer/ufunc_methods.py).
 
 _REDUCE = "x, axis=0, dtype=None, out=None, keepdims=False, initial=NoValue, where=True"
 _ACCUMULATE = "x, axis=0, dtype=None, out=None"
@@ -136,11 +136,11 @@ rule(latest, x=None, top=None)
 
 
 @batching(np.maximum.accumulate, np.minimum.accumulate, latest)
-def batched_accumulated(call: Call) -> Any:
+def batched_accumulated(call: BatchedCall) -> Any:
     """Along an axis that is one further back."""
     if not call.ndim("x"):
         return NotImplemented
-    both = {"top": call.spread("top")} if "top" in call._places else {}
+    both = {"top": call.spread("top")} if call.has("top") else {}
     return call.run(x=call.spread("x"), axis=shifted(call["axis"], call.ndim("x")), **both)
 
 
@@ -169,7 +169,7 @@ rule(spread_pieces, g=lambda g, indices, axis: np.add.reduceat(g, indices, axis)
 
 
 @batching(spread_pieces)
-def batched_spread_pieces(call: Call) -> Any:
+def batched_spread_pieces(call: BatchedCall) -> Any:
     """Pieces along an axis that is one further back."""
     shape = call["shape"]
     return (

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..batching import Call, alone
+from ..batching import BatchedCall, alone
 from ..ops import Kind
 from ..registry import batching, primitive, rule, singular_at
 
@@ -77,7 +77,7 @@ rule(
 
 
 @batching(windows)
-def batched_windows(call: Call) -> Any:
+def batched_windows(call: BatchedCall) -> Any:
     """The batch axis goes to the front again."""
     return np.moveaxis(call.run(), len(call["front"]), 0) if call.only("x") else NotImplemented
 
@@ -86,7 +86,7 @@ rule(folded, g=lambda g, span, axes, steps, ends, front: windows(g, span, axes, 
 
 
 @batching(folded)
-def batched_folded(call: Call) -> Any:
+def batched_folded(call: BatchedCall) -> Any:
     """The batch axis goes behind those of the window."""
     if not call.only("g"):
         return NotImplemented
@@ -123,7 +123,7 @@ rule(first_hits, x=None, top=None)
 
 
 @batching(first_hits)
-def batched_first_hits(call: Call) -> Any:
+def batched_first_hits(call: BatchedCall) -> Any:
     """The batch axis goes to the front again."""
     return np.moveaxis(call.run(x=call.spread("x"), top=call.spread("top")), len(call["front"]), 0)
 

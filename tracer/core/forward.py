@@ -7,12 +7,13 @@ applied to the tangent. The others transpose the linear map from a cotangent to 
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from ...runtime.ops import MISSING, Kind, Op
-from ...runtime.registry import require
+from ...runtime.registry import ops_of, require
 from ...runtime.user_ops import is_users
 from ..modes.thread_state import LOCAL, grad_mode
 from .cotangents import fit
@@ -149,7 +150,7 @@ def _form(node: Node, j: int, values: dict[str, Any]) -> Any:
         bound = [values.get(p.name, MISSING) for p in op.params]
         if all(b is not MISSING for n, b in enumerate(bound) if n != k or i >= 0):
             return lambda t: _applied(op, bound, k, i, t)
-    elif k == 0 and op.path in _APPLIED:
+    elif k == 0 and op.base in _APPLIED:
         bound = [MISSING, *[values.get(p.name, p.default) for p in op.params[1:]]]
         if all(b is not MISSING for b in bound[1:]):
             return lambda t: _applied(op, bound, 0, -1, t)
@@ -163,17 +164,17 @@ def _is_by_element(node: Node, j: int) -> bool:
 
 
 def _is_elementwise(op: Op) -> bool:
-    return op.kind is Kind.elementwise or op.path in _LINEAR
+    return op.kind is Kind.elementwise or op.base in _LINEAR
 
 
 # Linear in the first argument alone, with rules that keep all others that matter.
-_APPLIED = frozenset([
-    "operator.getitem", "np.take", "np.take_along_axis", "np.transpose", "np.swapaxes", "np.matrix_transpose", "np.moveaxis",
-    "np.expand_dims", "np.flip", "np.fliplr", "np.flipud", "np.rot90", "np.roll", "np.tril", "np.triu", "np.diagonal",
-    "np.trace", "np.repeat", "np.cumsum", "np.sum", "np.mean",
-])  # fmt: skip
+_APPLIED = ops_of(
+    operator.getitem, np.take, np.take_along_axis, np.transpose, np.swapaxes, np.matrix_transpose, np.moveaxis, np.expand_dims,
+    np.flip, np.fliplr, np.flipud, np.rot90, np.roll, np.tril, np.triu, np.diagonal, np.trace, np.repeat, np.cumsum, np.sum,
+    np.mean,
+)  # fmt: skip
 # Elementwise, too, and linear in the complex sense: their kind says more.
-_LINEAR = {"np.multiply", "np.add", "np.subtract", "np.negative", "np.positive"}
+_LINEAR = ops_of(np.multiply, np.add, np.subtract, np.negative, np.positive)
 
 
 def _is_real(node: Node, j: int) -> bool:

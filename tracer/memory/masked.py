@@ -18,16 +18,6 @@ from . import eager_writes
 
 __all__ = ["apply_masked", "into", "with_words", "without_out"]
 
-# NumPy's parameters of functions whose ops leave `out` away.
-_WITH_OUT = {
-    "np.dot": "a b out", "np.outer": "a b out", "np.take": "a indices axis out mode", "np.compress": "condition a axis out",
-    "np.concatenate": "arrays axis out", "np.stack": "arrays axis out", "np.trace": "a offset axis1 axis2 dtype out",
-    "np.linalg.multi_dot": "arrays out", **{f"np.fft.{name}": "a n axis norm out" for name in (
-        "fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
-    **{f"np.fft.{name}": "a s axes norm out" for name in (
-        "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")},
-}  # fmt: skip
-
 
 def with_words(op: Op, kwargs: dict[str, Any]) -> Op:
     """The op of a ufunc that was called with `dtype=`, `casting=` and the like."""
@@ -121,7 +111,7 @@ def without_out(
     op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
     """The `out` of a call (which may be None) and the rest of it; None where there is no `out` in it, or no such parameter."""
-    names = _WITH_OUT.get(op.path, "").split()
+    names = op.base.with_out.split()
     if "out" in names and "out" in kwargs:
         return kwargs["out"], args, {k: v for k, v in kwargs.items() if k != "out"}
     if "out" not in names or not names.index("out") < len(args) <= len(names):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
 
 from ...runtime.errors import AutogradError, NoRuleError
+from ...runtime.registry import ops_of, require
 from ..core import dispatch
 from ..core.site import blame
 from ..core.tensor_base import Operand, plain_shape, wrap
 from ..core.views import CUSTOM, STALE, View, custom_view, put
 from ..modes.thread_state import LOCAL, grad_mode, recording
+
+_GETITEM, _PARTS = require(operator.getitem), ops_of(np.real, np.imag)
 
 __all__ = ["index_of", "is_what_stands_there", "node_before", "renew", "replay", "retain_anew", "set_stale"]
 
@@ -30,7 +34,7 @@ def replay(view: View) -> Any:
 def is_what_stands_there(value: Any, target: Any, index: Any) -> bool:
     """Whether a value is the view `target[index]` itself."""
     view = getattr(value, "_view", None)
-    if view is None or view.steps[-1].op.name != "getitem":
+    if view is None or view.steps[-1].op.base is not _GETITEM:
         return False
     source = getattr(target, "_view", None)
     base, before = (target, ()) if source is None else (source.base, source.steps)
@@ -48,9 +52,9 @@ def _same_index(one: Any, other: Any) -> bool:
 def index_of(view: View) -> Any:
     """The index under which the base has what the view shows."""
     base = view.base._value
-    if len(view.steps) == 1 and view.steps[0].op.name == "getitem":
+    if len(view.steps) == 1 and view.steps[0].op.base is _GETITEM:
         return view.steps[0].bound[1]
-    if base.dtype.kind == "c" and any(step.op.name in ("real", "imag") for step in view.steps):
+    if base.dtype.kind == "c" and any(step.op.base in _PARTS for step in view.steps):
         raise blame(
             NoRuleError("a write into z.real or z.imag has no gradient rule in gradscribe: write z = re + 1j * im anew")
         )

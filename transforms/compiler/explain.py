@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...runtime.ir.graph import Graph
+from ...runtime.rules.control import GUARD
 from ...tracer.core.site import Site
 from .analysis.effects import effect_words
 from .capture.failure import instead
@@ -171,6 +172,6 @@ def _assumed(entry: Any, graph: Graph) -> list[Assumed]:
         found.append(Assumed(f"`{holder.__qualname__}`", "its code and defaults", site))
     found += [Assumed(f"`{c.words}`", c.found, c.site) for c in plan.compared]
     for call in graph.calls:
-        if call.op.path == "guard":
+        if call.op is GUARD:
             found.append(Assumed(f"{call.args[1]}() of a traced value", repr(call.args[2]), call.site))
     return found

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
+from ...runtime.registry import require
+from ...runtime.rules.indexing import index_set
 from ...tracer.core.graph import AccumulateGrad, Node, Pick
 from ...tracer.core.watching import Event, Input
 
 __all__ = ["ancestors", "carries", "followers", "key_of", "name_of_op", "node_of"]
+
+_SIGNS = {require(operator.getitem): "x[i]", require(index_set): "x[i] = v"}
 
 
 def carries(event: Event, given: Input) -> bool:
@@ -51,9 +56,7 @@ def name_of_op(event: Event) -> str:
     if event.op is None:
         return str(event.node.name()) if event.node is not None else event.how
     path = str(event.op.path)
-    if path.startswith("gradscribe."):
-        path = path.rpartition(".")[2]
-    return {"operator.getitem": "x[i]", "index_set": "x[i] = v"}.get(path, path)
+    return _SIGNS.get(event.op.base) or (path.rpartition(".")[2] if path.startswith("gradscribe.") else path)
 
 
 def key_of(event: Event) -> str:

@@ -6,13 +6,15 @@ import ast
 import functools
 import inspect
 import linecache
+import operator
 import sys
 import types
 from typing import Any
 
 import numpy as np
 
-from ...runtime.registry import lookup
+from ...runtime.registry import lookup, ops_of
+from ...runtime.rules.indexing import index_set
 from ...tracer.core.site import Site
 from ...tracer.core.watching import Event
 from ..compiler.frontend.user_names import span_of
@@ -20,6 +22,8 @@ from ..compiler.frontend.user_names import span_of
 __all__ = [
     "assigned", "derived_from", "first_argument", "line_at", "operand", "quoted", "reads_of", "within", "written_call",
 ]  # fmt: skip
+
+_INDEXED = ops_of(operator.getitem, index_set)
 
 
 def line_at(filename: str, line: int) -> str:
@@ -93,10 +97,11 @@ def _computes(node: ast.AST, op: Any, filename: str) -> bool:
         return key in ("getitem", "index_set", "real", "imag", "transpose", "matrix_transpose")
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     name = _parsed(filename)[1].get(name) or name
-    if name in (key, op.name) or name.removesuffix("_") == key:
+    spelled = {key, op.name}
+    if name in spelled or name.removesuffix("_") == key:
         return True
     return any(
-        (known := lookup(getattr(module, name, None))) is not None and known.path == op.path
+        (known := lookup(getattr(module, name, None))) is not None and known.base is op.base
         for module in (np, np.linalg, sys.modules.get("scipy.special"))
     )
 
@@ -132,12 +137,7 @@ def _operand(node: ast.AST, op: Any, k: int, site: Site) -> ast.AST | None:
     if isinstance(node, ast.Compare):
         return (node.left, node.comparators[0])[k] if k < 2 else None
     if isinstance(node, ast.AugAssign):
-        if (
-            isinstance(node.target, ast.Subscript)
-            and op is not None
-            and op.path.endswith(("getitem", "index_set"))
-            and k == 0
-        ):
+        if isinstance(node.target, ast.Subscript) and op is not None and op.base in _INDEXED and k == 0:
             return node.target.value
         return (node.target, node.value)[k] if k < 2 else None
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):

@@ -82,6 +82,16 @@ def of_two_results(x: Any) -> Any:
     return a * np.sum(b)
 
 
+@gs.rule(gs.Kind.elementwise, x=lambda g: 3 * g, y=lambda g: g)
+def sub(x: Any, y: Any) -> Any:
+    """Under a name of NumPy's: of no `y` it is not `x`."""
+    return np.asarray(x) * 3.0 + y
+
+
+def under_a_name_of_numpys(x: Any) -> Any:
+    return np.sum(sub(x, 0.0) ** 2)
+
+
 X = np.array([0.7, -0.3, 0.9])
 
 
@@ -98,6 +108,12 @@ def test_compiled_is_eager(f: Callable[..., Any], wrap: Callable[..., Any]) -> N
         for a, b in zip(*[r if isinstance(r, tuple) else (r,) for r in (found, expected)], strict=True):
             np.testing.assert_array_equal(a, b)
     assert "_op(" in compiled.source(X)
+
+
+def test_an_op_under_a_name_of_numpys_is_not_numpys() -> None:
+    compiled = gs.compile(gs.grad(under_a_name_of_numpys), verify="first calls")
+    np.testing.assert_array_equal(compiled(X), gs.grad(under_a_name_of_numpys)(X))
+    assert "sub_op(x, 0.0)" in compiled.source(X)
 
 
 def test_a_result_that_is_the_argument_shows_its_memory() -> None:

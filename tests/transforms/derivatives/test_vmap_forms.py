@@ -437,3 +437,8 @@ def test_every_form_of_an_op_has_its_batching_rule(monkeypatch):
     assert title.base is product
     same(gs.vmap(operator.matmul, in_axes=(0, None))(X, W), X @ W)
     same(gs.vmap(lambda x: dispatch.apply(title, (x, W), {}))(X), X @ W)
+
+
+def test_a_product_in_another_dtype_has_it():
+    f = lambda x: np.matmul(x, W, dtype=np.float32, casting="same_kind")
+    same(gs.vmap(f)(X), np.stack([f(x) for x in X]))

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
+import numpy as np
+
 from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.known_ops import GETITEM
 from ....runtime.ir.opcodes import all_calls, is_effect, is_region, regions_of
+from ....runtime.registry import ops_of
+from ....runtime.rules.control import GUARD
+from ....runtime.rules.drawing import DRAW
+from ....runtime.rules.messages import PRINTS
 from .ranges import Ranges
 
 __all__ = [
     "divides_by_a_number", "effect_words", "guards_first", "is_behind_effects", "prints", "stays",
 ]  # fmt: skip
 
+_LOOK_UPS = ops_of(operator.getitem, np.take, np.take_along_axis)
+
 
 def prints(graph: Graph) -> bool:
     """Whether anything in a graph prints, which a capture that tried in vain would do twice."""
-    return any(call.op.path == "print" for call in all_calls(graph))
+    return any(call.op in PRINTS for call in all_calls(graph))
 
 
 def effect_words(graph: Graph) -> tuple[str, ...]:
@@ -24,7 +34,7 @@ def effect_words(graph: Graph) -> tuple[str, ...]:
     for call in all_calls(graph):
         if call.op.effect:
             words = f"`{call.op.path}`"
-            if call.op.path == "draw":
+            if call.op is DRAW:
                 owner, method = call.args[:2]
                 words = f"`{owner}.{method}`" if isinstance(owner, str) else f"`{method}` of a generator"
             found.append(f"{words}  ({call.site})" if call.site else words)
@@ -43,7 +53,7 @@ def guards_first(graph: Graph) -> Graph | Call:
     rest: list[Call] = []
     guard: Call | None = None
     for call in reversed(graph.calls[first:]):
-        is_guard = call.op.path == "guard"
+        is_guard = call.op is GUARD
         guard = call if is_guard else guard
         if not is_guard and wanted.isdisjoint(call.outs):
             rest.append(call)
@@ -103,10 +113,10 @@ def divides_by_a_number(call: Call) -> bool:
 
 def _finds_by_value(call: Call, ranges: Ranges | None) -> bool:
     """Whether a call looks elements up at traced positions, which can be out of range."""
-    if call.op.path not in ("operator.getitem", "np.take", "np.take_along_axis"):
+    if call.op.base not in _LOOK_UPS:
         return False
     where: Any = call.args[1]
-    if ranges is not None and call.op.path == "operator.getitem" and ranges.exists(call.args[0], where):
+    if ranges is not None and call.op.base is GETITEM and ranges.exists(call.args[0], where):
         return False
     parts = where if type(where) is tuple else (where,)  # slices may end anywhere
     return any(v.type.dtype.kind in "iu" for part in parts if not isinstance(part, slice) for v in values_in(part))

@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Value
+from ....runtime.ir.known_ops import ADD, SUBTRACT
 from ....runtime.ir.opcodes import SCAN, is_region
+from ....runtime.rules.control import COUNT, SIZE
 
 __all__ = ["Ranges"]
 
@@ -65,13 +67,13 @@ class Ranges:
     def _of(self, call: Call) -> Range | None:
         if is_region(call) or len(call.outs) != 1 or call.outs[0].type.kind != "python":
             return None
-        if call.op.path in ("size", "count") and isinstance(call.args[0], Value):
+        if call.op in (SIZE, COUNT) and isinstance(call.args[0], Value):
             shape = call.args[0].type.shape
-            size = math.prod(shape) if call.op.path == "count" else shape[int(call.args[1])]
+            size = math.prod(shape) if call.op is COUNT else shape[int(call.args[1])]
             return size, size
-        if call.op.title not in ("Add", "Sub"):
+        if call.op.base not in (ADD, SUBTRACT):
             return None
         x, y = self(call.args[0]), self(call.args[1])
         if x is None or y is None:
             return None
-        return (x[0] + y[0], x[1] + y[1]) if call.op.title == "Add" else (x[0] - y[1], x[1] - y[0])
+        return (x[0] + y[0], x[1] + y[1]) if call.op.base is ADD else (x[0] - y[1], x[1] - y[0])

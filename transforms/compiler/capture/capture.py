@@ -13,6 +13,7 @@ from ....runtime.ir.graph import Call, Graph, Value, type_of
 from ....runtime.ops import shape_of
 from ....runtime.registry import require
 from ....runtime.rules.control import size_of
+from ....runtime.rules.messages import PRINTS
 from ....runtime.user_ops import home_of, is_users
 from ....tracer.core.graph import next_sequence
 from ....tracer.core.site import Site, calls_to, user_site
@@ -93,7 +94,7 @@ class Capture:
     @property
     def changed(self) -> bool:
         """Whether the run has done something to the user's objects, or said something, that a second run would do again."""
-        return self._instances.changed or any(call.op.path == "print" for call in self.graph.calls)
+        return self._instances.changed or any(call.op in PRINTS for call in self.graph.calls)
 
     @property
     def outside(self) -> list[Any]:

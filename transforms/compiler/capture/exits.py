@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Value
+from ....runtime.ir.known_ops import GETITEM, SIZED_BY_VALUE, WHERE
 from ....runtime.registry import require
 from ....runtime.rules.control import guard, observed, size_of
 from .control_flow.rejected import Unkept
@@ -25,10 +26,6 @@ _EXIT_WORDS = {
     "pickle": "pickles a traced value", "hash": "uses a traced value as a key of a dict, or in a set",
     "memory": "asks where a traced value lies in memory", "flags": "reads the memory flags of a traced value",
 }  # fmt: skip
-_SIZED_BY_VALUE = frozenset(
-    ["np.nonzero", "np.flatnonzero", "np.argwhere", "np.unique", "np.compress", "np.extract", "np.repeat", "np.bincount",
-     "np.trim_zeros", "np.union1d", "np.intersect1d", "np.setdiff1d"]
-)  # fmt: skip
 
 
 def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
@@ -90,11 +87,11 @@ def guard_sizes(capture: Capture, outs: tuple[Value, ...]) -> None:
 
 def sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
     """Whether the shape of a result depends on values: a mask as index, nonzero, and their like."""
-    if op.path in _SIZED_BY_VALUE:
+    if op.fn in SIZED_BY_VALUE:
         return True
-    if op.path == "np.where":
+    if op.base is WHERE:
         return len(args) == 1 or args[1] is None
-    if op.path != "operator.getitem":
+    if op.base is not GETITEM:
         return False
     parts = args[1] if isinstance(args[1], tuple) else (args[1],)
     return any(isinstance(p, Value) and p.type.dtype == np.bool_ for p in parts)

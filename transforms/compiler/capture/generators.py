@@ -15,8 +15,8 @@ import numpy as np
 from ....runtime.ir.graph import Call, Graph, Type, Value, type_of
 from ....runtime.ir.opcodes import all_calls, regions_of, with_regions
 from ....runtime.registry import require
-from ....runtime.rules.drawing import draw, seeded
-from ....runtime.rules.messages import silent
+from ....runtime.rules.drawing import DRAW, draw, seeded
+from ....runtime.rules.messages import PRINTS, silent
 from ....tracer.core.dispatch import has_tensor, unwrap
 from ....tracer.core.site import calls_to, is_ours
 from ....tracer.core.tensor_base import Operand, levels_of, wrap
@@ -63,7 +63,7 @@ def modules_of(*graphs: Graph) -> dict[str, Any]:
         call.args[0]
         for graph in graphs
         for call in all_calls(graph)
-        if call.op.path == "draw" and isinstance(call.args[0], str)
+        if call.op is DRAW and isinstance(call.args[0], str)
     }
     return {name: _module(name) for name in sorted(names)}
 
@@ -126,9 +126,9 @@ def privately(graph: Graph) -> Graph:
     own = copies_of(modules_of(graph))
 
     def quietly(call: Call) -> Call:
-        if call.op.path == "draw" and isinstance(call.args[0], str):
+        if call.op is DRAW and isinstance(call.args[0], str):
             return call.with_args((own[call.args[0]], *call.args[1:]))
-        if call.op.path == "print":
+        if call.op in PRINTS:
             return Call(require(silent), call.args, call.outs)
         made: Call = with_regions(call, [over(region) for region in regions_of(call)])
         return made

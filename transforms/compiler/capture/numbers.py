@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....runtime.ir.graph import Value, values_in
-from ....runtime.registry import require
+from ....runtime.ir.known_ops import COMPARISONS, FLOAT
+from ....runtime.registry import ops_of, require
 from ....runtime.rules.indexing import index_add, index_add_at, index_set
+from ....runtime.rules.messages import PRINTS
 
 if TYPE_CHECKING:
     from .capture import Capture
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["NeededError", "NumberNeededError", "Numbers", "is_float", "with_python_alone"]
 
 _INDEXED = {require(operator.getitem): 1, require(index_set): 1, require(index_add): 1, require(index_add_at): 1}
-_ARITHMETIC = frozenset(["Add", "Sub", "Mul", "Div", "Neg", "Pos", "Abs", "Gt", "Ge", "Lt", "Le", "Eq", "Ne"])
-_ORDERED = frozenset([*_ARITHMETIC, "Floordiv", "Mod"])
+_ARITHMETIC = COMPARISONS | ops_of(np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.absolute)
+_ORDERED = _ARITHMETIC | ops_of(np.floor_divide, np.remainder)
 
 
 class NumberNeededError(Exception):
@@ -115,7 +117,7 @@ class Numbers:
             return False
         if regions is not None:  # what it prints waits for the end
             return not regions.unseen
-        return all(call.op.path != "print" for call in capture.graph.calls)
+        return all(call.op not in PRINTS for call in capture.graph.calls)
 
 
 def _follows(op: Any, args: tuple[Any, ...], given: list[Value]) -> bool:
@@ -124,7 +126,7 @@ def _follows(op: Any, args: tuple[Any, ...], given: list[Value]) -> bool:
     if place is not None:
         return not any(v in given for part in _parts(args[place]) for v in values_in(part))
     alone = all(_is_pythons(a) for a in args)
-    return op.title in _ORDERED and (op.infix is not None or not alone)
+    return op.base in _ORDERED and (op.infix is not None or not alone)
 
 
 def _parts(index: Any) -> list[Any]:
@@ -143,10 +145,10 @@ def is_float(value: Any) -> bool:
 
 def with_python_alone(op: Any, args: tuple[Any, ...]) -> bool:
     """Whether an operation is Python's own, of Python's numbers alone, where NumPy's could differ in the last digit."""
-    if op.path == "float":
+    if op is FLOAT:
         return True
     return (
         op.infix is not None
-        and op.title not in _ARITHMETIC
+        and op.base not in _ARITHMETIC
         and all(getattr(a, "type", None) is None or a.type.kind == "python" for a in args)
     )

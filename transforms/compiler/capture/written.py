@@ -11,7 +11,12 @@ import numpy as np
 
 from ....runtime.errors import GradientLossError
 from ....runtime.ir.graph import Graph, Value
+from ....runtime.ir.known_ops import GETITEM
 from ....runtime.ir.opcodes import has_effects
+from ....runtime.registry import require
+from ....runtime.rules.control import SIZES
+from ....runtime.rules.indexing import index_set
+from ....runtime.rules.messages import PRINTS
 from ....tracer.core.site import blame
 from ....tracer.core.tensor_base import Operand, wrap
 from ....tracer.memory.view_renewal import replay
@@ -28,7 +33,7 @@ __all__ = [
 
 Arrays = tuple[tuple[Sequence[Any], dict[str, Any]], dict[str, Any]]  # arguments, and what stands outside by its name
 
-_BY_ELEMENT = frozenset(["index_set", "getitem", "size_of", "shape_of", "count_of"])
+_BY_ELEMENT = SIZES | {GETITEM, require(index_set)}
 
 
 class OverlapError(BaseException):
@@ -70,7 +75,7 @@ class Written:
 
     def _leave(self, why: str) -> None:
         """Undo what the run drew, and leave it to the plain function; where it has printed, the capture fails, and goes on."""
-        if any(call.op.path == "print" for call in self.capture.graph.calls):  # which is not to happen twice
+        if any(call.op in PRINTS for call in self.capture.graph.calls):  # which is not to happen twice
             self.capture.fail(why)
             return
         self.capture.generators.take_back()
@@ -206,7 +211,7 @@ def reads_other_strides(graph: Graph, inputs: list[Value], news: list[Any]) -> b
     }
     if not seen:
         return False
-    return any(ufunc_of(call.op) is None and call.op.name not in _BY_ELEMENT for call in graph.calls)
+    return any(ufunc_of(call.op) is None and call.op.base not in _BY_ELEMENT for call in graph.calls)
 
 
 def _overlaps_itself(array: Any) -> bool:

@@ -12,6 +12,7 @@ import math
 from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Type
+from ....runtime.ir.known_ops import MEAN
 from ....runtime.ir.opcodes import all_calls
 from ....runtime.ops import Op
 from ..schedule.reuse import LARGE as REUSED
@@ -55,7 +56,7 @@ class _Page(Page):
         self.lengths: dict[int, int] = {}
         self.ops: dict[Op, int] = {}
         self._sized = {v.type for c in all_calls(graph) if ufunc_of(c.op) or c.op.infix == "**" for v in c.outs}
-        self._sized |= {v.type for c in all_calls(graph) if c.op.path == "np.mean" for v in c.reads}
+        self._sized |= {v.type for c in all_calls(graph) if c.op.base is MEAN for v in c.reads}
 
     def call(self, call: Call) -> str:
         op = self.ops.setdefault(call.op, len(self.ops))

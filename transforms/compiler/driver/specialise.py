@@ -12,6 +12,7 @@ import numpy as np
 from ....runtime.errors import AutogradError, GradientLossError
 from ....runtime.ir.graph import Call, Graph
 from ....runtime.ir.opcodes import has_effects
+from ....runtime.rules.control import GUARD
 from ....tracer.core.graph import AccumulateGrad
 from ....tracer.core.run import reached_from
 from ....tracer.core.site import Site
@@ -365,7 +366,7 @@ def _made(
     if reads_other_strides(capture.graph, writes, news):
         why = "writes into an array with gaps, and reads it again in another way than element by element"
         return Failure(why, definition(function))
-    others = [call for call in capture.graph.calls if not call.op.effect and call.op.path != "guard"]
+    others = [call for call in capture.graph.calls if not call.op.effect and call.op is not GUARD]
     stores = capture.stored.places
     if (writes or stores) and has_effects(capture.graph) and any(map(stays, others)):
         what = "writes into an array" if writes else "stores the attributes of an object"
@@ -423,7 +424,7 @@ def _made(
     plan.compared = tuple(capture.compared)
     plan.free = inputs.free
     entry = Entry(plan, specialisation, extras, stores=stores)
-    site = next((c.site for c in recorded.calls if c.op.path == "guard" and c.args[1] != "bool"), None)
+    site = next((c.site for c in recorded.calls if c.op is GUARD and c.args[1] != "bool"), None)
     outside = _outside(capture, graph, extras)
     if not shared:
         specialisation.outside = bytes_of(outside)

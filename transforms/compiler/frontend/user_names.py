@@ -11,8 +11,13 @@ import re
 import types
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.known_ops import GETITEM
 from ....runtime.ir.opcodes import SCAN
+from ....runtime.registry import ops_of
+from ....runtime.rules.indexing import index_add_at, index_set
 from ....runtime.user_ops import USERS, text_name
 from ....tracer.core.site import Site
 
@@ -26,7 +31,8 @@ _WRITTEN = frozenset(
     ["abs", "bool", "complex", "float", "int", "len", "range", "slice", "NotImplemented", "None", "True", "False"]
 )
 _PRAGMA = re.compile(r"\s*#\s*(fmt|isort|mypy|noqa|pragma|pylint|pyright|ruff|type)\b.*")
-_WRITES = frozenset(["index_set", "index_add_at"])
+_WRITES = ops_of(index_set, index_add_at)
+_SAME = ops_of(np.copy, np.asarray)
 
 
 class Names:
@@ -72,7 +78,7 @@ def name_values(graph: Graph, given: dict[Value, str]) -> dict[Value, str]:
         for out, name in zip(call.outs, _names_given(call), strict=False):
             if name not in (None, "_"):
                 wishes.setdefault(out, name)
-        if call.op.name in _WRITES and call.args[0] in wishes:
+        if call.op.base in _WRITES and call.args[0] in wishes:
             wishes.setdefault(call.outs[0], wishes[call.args[0]])  # an array that is written keeps its name
     for call in graph.calls:
         for out in call.outs:
@@ -107,7 +113,7 @@ class Cotangents:
                 continue
             if call.op.consuming is not None and call.outs[0] in wishes:
                 self._become(first, call.outs[0])  # a buffer that is added into
-            elif call.op.path in ("np.copy", "np.asarray") and first in wishes:
+            elif call.op.base in _SAME and first in wishes:
                 self._become(call.outs[0], first)
                 del wishes[first]  # the result has the name, not its copy
         for v in [v for v in wishes if v.cotangent_of in inputs and v not in self._returned]:
@@ -165,7 +171,7 @@ def _names_given(call: Call) -> list[str | None]:
     for site in call.outs[0].sites or (call.site,):
         span, places = span_of(site), _places(site.code)
         targets = places.unpacked.get(span, ())
-        if call.op.path == "operator.getitem" and call.args[1] in range(len(targets)):
+        if call.op.base is GETITEM and call.args[1] in range(len(targets)):
             return [targets[call.args[1]]]  # `a, b = x`
         here = assigned_names(site, count)
         found = here if any(here) else found

@@ -6,6 +6,7 @@ from typing import Any
 
 from ....runtime.ir.graph import Call, Graph
 from ....runtime.ir.opcodes import is_effect
+from ....runtime.rules.control import GUARD
 from ..analysis.memory import makes_new_memory
 from .rewrite import Region, is_number, key_of, rewrite, seen_from_outside
 
@@ -18,7 +19,7 @@ def common_subexpressions(graph: Graph) -> Graph:
     known: dict[Any, Call] = {}
 
     def step(call: Call) -> Any:
-        if call.op.path == "guard" or is_effect(call):
+        if call.op is GUARD or is_effect(call):
             return None
         key = (call.op, *[key_of(a) for a in call.args])
         first = known.setdefault(key, call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....runtime.ir.graph import Graph, Value
+from ....runtime.rules.control import GUARD
 from ..analysis.effects import stays
 
 __all__ = ["early_guards"]
@@ -14,7 +15,7 @@ def early_guards(graph: Graph) -> Graph:
     Guards, effects and calls that can raise keep their order. So the paths of one function have the same calls up to the
     guard in which they part: nothing stands there that only one of them needs.
     """
-    end = max((k + 1 for k, call in enumerate(graph.calls) if call.op.path == "guard"), default=0)
+    end = max((k + 1 for k, call in enumerate(graph.calls) if call.op is GUARD), default=0)
     wanted: dict[Value, int] = {}  # the place of the first call that waits for a value
     place = [0] * end
     for k in reversed(range(end)):

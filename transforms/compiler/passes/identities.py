@@ -15,10 +15,14 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.known_ops import ADD, BROADCAST_TO, COPY, DIVIDE, MEAN, MULTIPLY, SUBTRACT, SUM, TRANSPOSE, WHERE
 from ....runtime.registry import require
+from ....runtime.rules.elementwise import astype
 from .rewrite import is_elementwise, rewrite, seen_from_outside
 
 __all__ = ["identities"]
+
+_AND, _ASTYPE = require(np.bitwise_and), require(astype)
 
 
 def identities(graph: Graph) -> Graph:
@@ -32,26 +36,26 @@ def identities(graph: Graph) -> Graph:
 
     def step(call: Call) -> Any:
         out = call.outs[0]
-        if call.backward and call.op.path in _SUMS:
+        if call.backward and call.op.base in (SUM, MEAN):
             return _over_all(call)
-        if call.op.path == "np.copy" and call.args[0] in spread:
+        if call.op.base is COPY and call.args[0] in spread:
             return _filled(call, spread[call.args[0]])
-        if call.op.path == "np.broadcast_to":
+        if call.op.base is BROADCAST_TO:
             spread[out] = call
         if out in outside:  # the caller gets memory of its own
-            same = _same_as(call) if call.op.title in ("Mul", "Div") else None
+            same = _same_as(call) if call.op.base in (MULTIPLY, DIVIDE) else None
             made = maker.get(same) if same is not None and same.type == out.type and uses[same] == 1 else None
             if same is None or made is None or not is_elementwise(made) or made.quiet != call.quiet or same in outside:
                 return None
             outside.add(same)  # which is as new as what it stands for
             return ("is", (same,))
-        if call.op.path == "np.transpose" and call.args[1] is None and isinstance(call.args[0], Value):
+        if call.op.base is TRANSPOSE and call.args[1] is None and isinstance(call.args[0], Value):
             if call.args[0] in turned and turned[call.args[0]].type == out.type:
                 return ("is", (turned[call.args[0]],))
             turned[out] = call.args[0]
-        if call.op.path == "np.bitwise_and" and out.type.dtype == bool and any(x is np.False_ for x in call.args[:2]):
+        if call.op.base is _AND and out.type.dtype == bool and any(x is np.False_ for x in call.args[:2]):
             never.add(out)
-        if call.op.path == "np.where" and isinstance(call.args[0], Value) and call.args[0] in never:
+        if call.op.base is WHERE and isinstance(call.args[0], Value) and call.args[0] in never:
             same = call.args[2] if isinstance(call.args[2], Value) else None
         else:
             same = _same_as(call)
@@ -60,9 +64,6 @@ def identities(graph: Graph) -> Graph:
         return ("is", (same,))
 
     return rewrite(graph, step)
-
-
-_SUMS = frozenset(["np.sum", "np.mean"])
 
 
 def _filled(call: Call, spread: Call) -> list[Call] | None:
@@ -94,27 +95,23 @@ def _over_all(call: Call) -> list[Call] | None:
 
 def _same_as(call: Call) -> Value | None:
     """The argument that a call returns unchanged."""
-    name, args = call.op.title, call.args
-    if name in ("Mul", "Div", "Sub") and call.outs[0].type.dtype.kind == "c":
+    op, args = call.op.base, call.args
+    if op in (MULTIPLY, DIVIDE, SUBTRACT) and call.outs[0].type.dtype.kind == "c":
         return None
-    if name == "Add" and call.outs[0].type.kind == "python" and call.outs[0].type.dtype.kind == "i":
+    if op is ADD and call.outs[0].type.kind == "python" and call.outs[0].type.dtype.kind == "i":
         x, y = args[:2]
         return x if _is_nought(y) and isinstance(x, Value) else y if _is_nought(x) and isinstance(y, Value) else None
-    if name == "Mul":
+    if op is MULTIPLY:
         x, y = args[:2]
         if _is_one(y) and isinstance(x, Value):
             return x
         if _is_one(x) and isinstance(y, Value):
             return y
     elif (
-        (name == "Sub" and type(args[1]) is float and str(args[1]) == "0.0" and isinstance(args[0], Value))
-        or (name == "Div" and _is_one(args[1]) and isinstance(args[0], Value))
-        or (
-            call.op.path == "np.broadcast_to"
-            and isinstance(args[0], Value)
-            and args[0].type.shape == call.outs[0].type.shape
-        )
-        or (call.op.name == "astype" and isinstance(args[0], Value) and args[0].type.dtype == call.outs[0].type.dtype)
+        (op is SUBTRACT and type(args[1]) is float and str(args[1]) == "0.0" and isinstance(args[0], Value))
+        or (op is DIVIDE and _is_one(args[1]) and isinstance(args[0], Value))
+        or (op is BROADCAST_TO and isinstance(args[0], Value) and args[0].type.shape == call.outs[0].type.shape)
+        or (op is _ASTYPE and isinstance(args[0], Value) and args[0].type.dtype == call.outs[0].type.dtype)
     ):
         return args[0]
     return None

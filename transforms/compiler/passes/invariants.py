@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from ....runtime.ir.graph import Call, Graph, Value, map_values
+from ....runtime.ir.known_ops import ADD, COMPARISONS, MULTIPLY, SUBTRACT
 from ....runtime.ir.opcodes import COND, SCAN, Branch, is_region
 from ....runtime.ops import Kind
+from ....runtime.registry import ops_of
 from ..analysis.effects import stays
 from .rewrite import Region, key_of, seen_from_outside
 from .scans import Carry, Item, Scan, like, replaced
 
 __all__ = ["invariants"]
 
-_QUIET = frozenset(["Neg", "Eq", "Ne", "Lt", "Le", "Gt", "Ge", "LogicalNot"])
-_OF_PYTHON = frozenset(["Add", "Sub", "Mul", *_QUIET])  # what never raises of Python's numbers
+_QUIET = COMPARISONS | ops_of(np.negative, np.logical_not)
+_OF_PYTHON = frozenset([ADD, SUBTRACT, MULTIPLY, *_QUIET])  # what never raises of Python's numbers
 
 
 def invariants(graph: Graph) -> Graph:
@@ -81,7 +85,7 @@ def _counts(scan: Scan, c: Carry) -> bool:
     if scan.test is not None and any(c.asked in call.reads for call in scan.test.calls):
         return False
     made = next((call for call in scan.calls if c.after in call.outs), None)
-    if made is None or made.op.title != "Add" or made.outs[0].type.kind != "python":
+    if made is None or made.op.base is not ADD or made.outs[0].type.kind != "python":
         return False
     return any(v is c.param and type(one) is int and one == 1 for v, one in (made.args, made.args[::-1]))
 
@@ -170,8 +174,8 @@ def _may_go(call: Call, runs: bool) -> bool:
     if is_region(call) or stays(call) or out is None or (op.kind is Kind.creation and out.kind != "python"):
         return False  # a new array in each trip is one to write into
     if out.kind == "python" and op.kind is not Kind.creation:
-        return op.title in _OF_PYTHON
-    return call.quiet or runs or op.kind is Kind.shaping or op.kind is Kind.creation or op.title in _QUIET
+        return op.base in _OF_PYTHON
+    return call.quiet or runs or op.kind is Kind.shaping or op.kind is Kind.creation or op.base in _QUIET
 
 
 def _simpler_branch(call: Call, made: dict[Value, Any], taken: set[Value]) -> list[Call]:

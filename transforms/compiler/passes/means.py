@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Type, Value
+from ....runtime.ir.known_ops import MEAN
 from ....runtime.registry import require
 from ....runtime.rules.control import count_of
 from .rewrite import rewrite
@@ -28,7 +29,7 @@ def means(graph: Graph) -> Graph:
 
 
 def _divided(call: Call) -> list[Call] | None:
-    if call.op.path != "np.mean":
+    if call.op.base is not MEAN:
         return None
     positional, keywords = call.op.call_form(call.args)
     x = positional[0]

@@ -11,9 +11,12 @@ from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.registry import require
+from ....runtime.rules.indexing import index_add, place
 from .rewrite import key_of, rewrite
 
 __all__ = ["placing"]
+
+_PLACE, _INDEX_ADD = require(place), require(index_add)
 
 
 def placing(graph: Graph) -> Graph:
@@ -24,9 +27,9 @@ def placing(graph: Graph) -> Graph:
     places: dict[Value, Call] = {}
 
     def step(call: Call) -> Any:
-        if call.op.name == "place" and uses.get(call.outs[0]) == 1:
+        if call.op.base is _PLACE and uses.get(call.outs[0]) == 1:
             places[call.outs[0]] = call
-        if call.op.name != "index_add" or call.args[0] not in places:
+        if call.op.base is not _INDEX_ADD or call.args[0] not in places:
             return None
         first = places[call.args[0]]
         v, index, shape, dtype = first.args

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Value, map_values, values_in
+from ....runtime.ir.known_ops import ADD, MULTIPLY, NEGATIVE, SUBTRACT
 from ....runtime.ir.opcodes import COND, SCAN, is_region, regions_of
-from ....runtime.rules.control import SIZES
+from ....runtime.rules.control import COUNT, SHAPE, SIZES
 from ..analysis.memory import is_view
 from .rewrite import is_elementwise, key_of, seen_from_outside
 from .scans import Carry, Item, Scan, like
@@ -186,12 +187,12 @@ def _is_measured(graph: Graph, v: Value) -> bool:
 
 def _size(call: Call, shape: tuple[int, ...]) -> Any:
     """What a call that asks for a size gives."""
-    if call.op.path == "shape":
+    if call.op is SHAPE:
         return shape
-    return math.prod(shape) if call.op.path == "count" else shape[call.args[1]]
+    return math.prod(shape) if call.op is COUNT else shape[call.args[1]]
 
 
 def _is_cheap(call: Call) -> bool:
     """Whether a call makes a view, a number of Python or a sign, and so does not raise where it has not before."""
-    counted = call.op.title in ("Add", "Sub", "Mul") or call.op in SIZES
-    return is_view(call) or call.op.title == "Neg" or (counted and call.outs[0].type.kind == "python")
+    counted = call.op.base in (ADD, SUBTRACT, MULTIPLY) or call.op in SIZES
+    return is_view(call) or call.op.base is NEGATIVE or (counted and call.outs[0].type.kind == "python")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, map_values, values_in
+from ....runtime.ir.known_ops import MATMUL
 from ....runtime.ir.opcodes import Branch, Loop, is_region
 from ..analysis.memory import shares_with
 
@@ -56,7 +57,7 @@ def rewrite(graph: Graph, step: Callable[[Call], Any], regions: bool = False) ->
 def is_elementwise(call: Call) -> bool:
     """Whether a call works element by element, so that its operands broadcast."""
     op = call.op
-    if op.kind.value not in ("elementwise", "linear", "bilinear") or op.n_out != 1 or op.title == "Matmul":
+    if op.kind.value not in ("elementwise", "linear", "bilinear") or op.n_out != 1 or op.base is MATMUL:
         return False
     if isinstance(op.fn, np.ufunc):
         return op.fn.signature is None  # np.matvec and its like have one: they work on whole vectors

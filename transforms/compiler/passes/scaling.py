@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.known_ops import ADD, MULTIPLY, NEGATIVE, SUBTRACT
+from ....runtime.ops import Op
 from ....runtime.registry import require
 from .rewrite import rewrite
 
@@ -37,10 +39,10 @@ def scaling(graph: Graph) -> Graph:
         uses[v] = uses.get(v, 0) + 1
     maker: dict[Value, Call] = {}
 
-    def once(v: Any, title: str) -> Call | None:
-        """The call that made `v`, if it is of that kind and nothing else reads `v`."""
+    def once(v: Any, op: Op) -> Call | None:
+        """The call that made `v`, if it is of that op and nothing else reads `v`."""
         call = maker.get(v) if isinstance(v, Value) and uses.get(v) == 1 else None
-        return call if call is not None and call.op.title == title else None
+        return call if call is not None and call.op.base is op else None
 
     def step(call: Call) -> Any:
         found = _rewritten(call, once)
@@ -54,17 +56,22 @@ def scaling(graph: Graph) -> Graph:
 
 
 def _rewritten(call: Call, once: Any) -> list[Call] | None:
-    if call.outs[0].type.dtype not in (np.float32, np.float64) or call.op.title not in ("Add", "Sub", "Neg", "Mul"):
+    if call.outs[0].type.dtype not in (np.float32, np.float64) or call.op.base not in (
+        ADD,
+        SUBTRACT,
+        NEGATIVE,
+        MULTIPLY,
+    ):
         return None
-    if call.op.title in ("Add", "Sub"):
+    if call.op.base in (ADD, SUBTRACT):
         return _signs_of_a_sum(call, once)
-    if call.op.title == "Neg":
-        inner = once(call.args[0], "Mul")
+    if call.op.base is NEGATIVE:
+        inner = once(call.args[0], MULTIPLY)
         scaled = None if inner is None else _scaled(inner)
         return None if scaled is None or inner is None else [_with(inner, call, -scaled.constant, scaled)]
     outer = _scaled(call)
     if outer is not None:
-        inner = once(outer.value, "Mul")
+        inner = once(outer.value, MULTIPLY)
         scaled = None if inner is None else _scaled(inner)
         if (
             inner is None
@@ -74,11 +81,11 @@ def _rewritten(call: Call, once: Any) -> list[Call] | None:
         ):
             return None
         return [_with(inner, call, outer.constant * scaled.constant, scaled)]
-    left, right = once(call.args[0], "Neg"), once(call.args[1], "Neg")
+    left, right = once(call.args[0], NEGATIVE), once(call.args[1], NEGATIVE)
     if left is not None and right is not None:
         return [call.with_args((left.args[0], right.args[0]))]
     for k in (0, 1):
-        sign, product = once(call.args[k], "Neg"), once(call.args[1 - k], "Mul")
+        sign, product = once(call.args[k], NEGATIVE), once(call.args[1 - k], MULTIPLY)
         scaled = None if product is None else _scaled(product)
         if sign is None or product is None or scaled is None or sign.args[0] is scaled.value:
             continue
@@ -94,11 +101,11 @@ def _signs_of_a_sum(call: Call, once: Any) -> list[Call] | None:
     left, right = call.args[:2]
     if call.op.infix is None and not any(isinstance(a, Value) and a.type.kind != "python" for a in call.args):
         return None  # np.add gives a NumPy number even of two Python ones
-    minus = once(right, "Neg")
+    minus = once(right, NEGATIVE)
     if minus is not None:
-        other = operator.sub if call.op.title == "Add" else operator.add
+        other = operator.sub if call.op.base is ADD else operator.add
         return [Call(require(other), (left, minus.args[0]), call.outs, call.site, call.backward, call.quiet)]
-    minus = once(left, "Neg") if call.op.title == "Add" else None
+    minus = once(left, NEGATIVE) if call.op.base is ADD else None
     if minus is None:
         return None
     return [Call(require(operator.sub), (right, minus.args[0]), call.outs, call.site, call.backward, call.quiet)]

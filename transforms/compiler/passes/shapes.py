@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.known_ops import MULTIPLY
 from ....runtime.ir.opcodes import SCAN
 from ....runtime.ops import Kind
 from ....runtime.registry import require
-from ....runtime.rules.control import SIZES, count_of
+from ....runtime.rules.control import SIZE, SIZES, count_of
 from ..frontend.user_names import name_values
 from .rewrite import is_elementwise, rewrite
 
@@ -44,12 +45,12 @@ def shapes(graph: Graph) -> Graph:
         out = call.outs[0]
         if call.op in SIZES and isinstance(call.args[0], Value):
             v = root(call.args[0])
-            if call.op.path == "size":
+            if call.op is SIZE:
                 sizes[out] = (v, frozenset([int(call.args[1])]))
                 if len(v.type.shape) == 1:
                     return [_count(call, v)]
             return [call.with_args((v, *call.args[1:]))]
-        if call.op.title == "Mul" and all(isinstance(a, Value) and a in sizes for a in call.args):
+        if call.op.base is MULTIPLY and all(isinstance(a, Value) and a in sizes for a in call.args):
             (v, left), (w, right) = sizes[call.args[0]], sizes[call.args[1]]
             if v is w and not left & right:
                 sizes[out] = (v, left | right)

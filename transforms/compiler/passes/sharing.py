@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value
+from ....runtime.ir.known_ops import BROADCAST_TO, SWAPAXES
 from ....runtime.registry import require
+from ....runtime.rules.linalg import shared_matmul
 from .rewrite import rewrite
 
 __all__ = ["sharing"]
+
+_SHARED_MATMUL = require(shared_matmul)
 
 
 def sharing(graph: Graph) -> Graph:
@@ -27,15 +31,11 @@ def sharing(graph: Graph) -> Graph:
         out, source = call.outs[0], call.args[0] if call.args else None
         if not isinstance(source, Value):
             return None
-        if (
-            call.op.path == "np.broadcast_to"
-            and 0 not in out.type.shape[:1]
-            and out.type.shape[1:] == source.type.shape
-        ):
+        if call.op.base is BROADCAST_TO and 0 not in out.type.shape[:1] and out.type.shape[1:] == source.type.shape:
             repeated[out] = source
-        elif call.op.path == "np.swapaxes" and call.args[1:3] == (1, 2) and source in repeated:
+        elif call.op.base is SWAPAXES and call.args[1:3] == (1, 2) and source in repeated:
             turned[out] = repeated[source]
-        elif call.op.name == "shared_matmul":
+        elif call.op.base is _SHARED_MATMUL:
             w = call.args[1]
             if w in repeated:
                 return [_product(call, repeated[w])]

@@ -12,17 +12,20 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Type, Value
+from ....runtime.ir.known_ops import BROADCAST_TO, EXPAND_DIMS, MEAN, SUM, WHERE
 from ....runtime.ops import Op
-from ....runtime.registry import require
+from ....runtime.registry import ops_of, require
+from ....runtime.rules.control import SIZES
 from .rewrite import is_elementwise, rewrite, seen_from_outside
 
 __all__ = ["spreading"]
 
 # Rounded as IEEE 754 says, whatever the strides: NumPy's loops for other functions differ between one number and many.
-_EXACT = frozenset(["Add", "Sub", "Mul", "Div", "Neg", "Abs", "Sign", "Sqrt", "Square", "Maximum", "Minimum", "Pos"])
-_ANY_STRIDES = frozenset(
-    ["np.sum", "np.mean", "shape", "size", "count"]
-)  # what gives the same bits of spread numbers too
+_EXACT = ops_of(
+    np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.absolute, np.sign, np.sqrt, np.square,
+    np.maximum, np.minimum,
+)  # fmt: skip
+_ANY_STRIDES = SIZES | {SUM, MEAN}  # what gives the same bits of spread numbers too
 
 
 def spreading(graph: Graph) -> Graph:
@@ -30,7 +33,7 @@ def spreading(graph: Graph) -> Graph:
     outside = seen_from_outside(graph)
     strided: set[Value] = set()  # read by what may see the strides
     for call in reversed(graph.calls):
-        widened = call.op.path in ("np.expand_dims", "np.broadcast_to") and call.outs[0] not in strided
+        widened = call.op.base in (EXPAND_DIMS, BROADCAST_TO) and call.outs[0] not in strided
         blind = (is_elementwise(call) or _ignores_strides(call)) and all(map(_in_rows, call.reads))
         if not (blind or widened):
             strided.update(call.reads)
@@ -40,11 +43,11 @@ def spreading(graph: Graph) -> Graph:
 
     def step(call: Call) -> Any:
         out = call.outs[0]
-        if call.op.path == "np.broadcast_to" and out not in outside:
+        if call.op.base is BROADCAST_TO and out not in outside:
             inner = call.args[0]
             spread[out] = (spread[inner][0] if isinstance(inner, Value) and inner in spread else inner, call.args[1])
             return None
-        if call.op.path == "np.expand_dims" and out not in outside:
+        if call.op.base is EXPAND_DIMS and out not in outside:
             number: Any = call.args[0]
             if isinstance(number, Value) and number in spread:
                 number = spread[number][0]
@@ -53,7 +56,7 @@ def spreading(graph: Graph) -> Graph:
             return None
         if _takes_numbers(call.op):
             return _selected(call, spread)
-        if call.op.title not in _EXACT or not is_elementwise(call):
+        if call.op.base not in _EXACT or not is_elementwise(call):
             return None
         hit = [a for a in call.args if isinstance(a, Value) and a in spread]
         if not hit:
@@ -106,14 +109,14 @@ def _partly_spread(v: Any) -> bool:
 
 def _ignores_strides(call: Call) -> bool:
     """Whether a call gives the same bits, and strides, of spread numbers as of many alike."""
-    if call.op.path == "np.where":
+    if call.op.base is WHERE:
         return isinstance(call.args[0], Value) and call.args[0].type.shape == call.outs[0].type.shape
-    return call.op.stores is not None or call.op.path in _ANY_STRIDES
+    return call.op.stores is not None or call.op.base in _ANY_STRIDES
 
 
 def _takes_numbers(op: Op) -> tuple[int, ...]:
     """The arguments of which a number does as well as an array full of it; np.where needs a condition of the full shape."""
-    return (1, 2) if op.path == "np.where" else () if op.stores is None else (op.stores,)
+    return (1, 2) if op.base is WHERE else () if op.stores is None else (op.stores,)
 
 
 def _selected(call: Call, spread: dict[Value, tuple[Any, Any]]) -> list[Call] | None:
@@ -123,7 +126,7 @@ def _selected(call: Call, spread: dict[Value, tuple[Any, Any]]) -> list[Call] | 
     if all(a is b for a, b in zip(args, call.args, strict=True)):
         return None
     out = call.outs[0]
-    if call.op.path == "np.where":
+    if call.op.base is WHERE:
         condition = args[0]
         if (
             not isinstance(condition, Value)

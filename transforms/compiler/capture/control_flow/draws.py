@@ -7,6 +7,7 @@ from typing import Any
 
 from .....runtime.ir.graph import Call, Graph, Value, values_in
 from .....runtime.ir.opcodes import COND, SCAN, is_effect
+from .....runtime.rules.drawing import DRAW
 from .rejected import Unkept
 from .reverse import differentiable
 
@@ -25,7 +26,7 @@ def _drawn(calls: Iterable[Call], active: set[Value]) -> Call | None:
     for call in calls:
         if active.isdisjoint(call.reads):
             continue
-        if call.op.path == "draw":
+        if call.op is DRAW:
             return call
         found = _drawn_in_loop(call, active) if call.op is SCAN else None
         for arm in call.args[0] if call.op is COND else ():

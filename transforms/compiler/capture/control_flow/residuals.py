@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .....runtime.ir.graph import Call, Graph, Value
-from .....runtime.ir.opcodes import is_region, stack_value
+from .....runtime.ir.opcodes import AND, NOT, OR, is_region, stack_value
+from .....runtime.registry import ops_of
+from .....runtime.rules.control import SIZES
 
 __all__ = ["Recalled", "recall"]
 
-_CHEAP = frozenset(
-    ["operator.getitem", "np.transpose", "np.swapaxes", "np.moveaxis", "np.expand_dims", "np.squeeze", "np.reshape",
-     "np.broadcast_to", "np.real", "np.imag", "shape", "size", "count", "and", "or", "not"]
-)  # fmt: skip
+_CHEAP = ops_of(
+    operator.getitem, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.reshape, np.broadcast_to,
+    np.real, np.imag,
+) | {*SIZES, AND, OR, NOT}  # fmt: skip
 
 
 class Recalled:
@@ -42,7 +47,7 @@ def recall(
         if all(v in fixed for v in call.reads):
             fixed.update(call.outs)
             free.update(call.outs)
-        elif (call.op.path in _CHEAP or all(out.type.kind == "python" for out in call.outs)) and all(
+        elif (call.op.base in _CHEAP or all(out.type.kind == "python" for out in call.outs)) and all(
             v in free for v in call.reads
         ):
             free.update(call.outs)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Value
+from .....runtime.ir.known_ops import DIVIDE, MULTIPLY
 from .support import Walk, is_real, made, number
 
 __all__ = ["factors"]
@@ -48,17 +49,17 @@ def factors(graph: Graph) -> Graph:
 
 
 def _scaled(call: Call) -> _Scaled | None:
-    title, out = call.op.title, call.outs[0].type
-    if title not in ("Mul", "Div") or out.kind != "array" or out.dtype not in (np.float32, np.float64):
+    op, out = call.op.base, call.outs[0].type
+    if op not in (MULTIPLY, DIVIDE) or out.kind != "array" or out.dtype not in (np.float32, np.float64):
         return None
     x, c = call.args[:2]
-    if title == "Mul" and not isinstance(x, Value):
+    if op is MULTIPLY and not isinstance(x, Value):
         x, c = c, x
     factor = number(c)
     if factor is None or factor == 0 or not is_real(x) or x.type.kind != "array" or x.type.dtype != out.dtype:
         return None
-    factor = 1 / factor if title == "Div" else factor
-    return _Scaled(x, factor, title == "Div") if abs(factor) <= 1 and _is_normal(factor, out.dtype) else None
+    factor = 1 / factor if op is DIVIDE else factor
+    return _Scaled(x, factor, op is DIVIDE) if abs(factor) <= 1 and _is_normal(factor, out.dtype) else None
 
 
 def _is_normal(c: float, dtype: Any) -> bool:

@@ -17,12 +17,15 @@ from typing import Any
 import numpy as np
 
 from .....runtime.ir.graph import Call, Graph
+from .....runtime.registry import require
 from ..rewrite import seen_from_outside
 from .ranges import bounds
 from .support import Walk, is_real
 
 __all__ = ["logs"]
 
+_EXP = require(np.exp)
+_LOG_EXP = {_EXP, require(np.log)}
 _WITHIN = {np.dtype(np.float64): 700.0, np.dtype(np.float32): 80.0}
 
 
@@ -31,17 +34,17 @@ def logs(graph: Graph) -> Graph:
     walk, outside = Walk(graph), seen_from_outside(graph)
 
     def step(call: Call) -> Any:
-        if call.op.path not in ("np.log", "np.exp") or call.outs[0] in outside:
+        if call.op.base not in _LOG_EXP or call.outs[0] in outside:
             return None
         inner = walk.maker.get(call.args[0])
-        if inner is None or {inner.op.path, call.op.path} != {"np.log", "np.exp"}:
+        if inner is None or {inner.op.base, call.op.base} != _LOG_EXP:
             return None
         x = inner.args[0]
         if not is_real(x) or x.type[:3] != call.outs[0].type[:3] or x.type.strides != call.outs[0].type.strides:
             return None
         low, high = bounds(x, walk)
         within = _WITHIN[x.type.dtype]
-        fits = low >= 0 if call.op.path == "np.exp" else -within <= low and high <= within
+        fits = low >= 0 if call.op.base is _EXP else -within <= low and high <= within
         return ("is", (x,)) if fits else None
 
     return walk.over(graph, step)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Value
+from .....runtime.ir.known_ops import POWER
 from .ranges import bounds
 from .support import Walk, is_real, made
 
@@ -33,7 +34,7 @@ def powers(graph: Graph) -> Graph:
     walk = Walk(graph)
 
     def step(call: Call) -> Any:
-        if call.op.title != "Pow":
+        if call.op.base is not POWER:
             return None
         x, n = call.args[:2]
         if not is_real(x) or x.type.dtype != call.outs[0].type.dtype or type(n) not in (int, float):

@@ -26,6 +26,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Type, Value
+from .....runtime.ir.known_ops import (
+    BROADCAST_TO,
+    EXPAND_DIMS,
+    GETITEM,
+    MEAN,
+    MULTIPLY,
+    POWER,
+    SQUARE,
+    SUM,
+    SWAPAXES,
+    TRANSPOSE,
+)
 from .....runtime.registry import require
 from .....runtime.rules.control import count_of, size_of
 from ..rewrite import seen_from_outside
@@ -49,7 +61,7 @@ def products(graph: Graph) -> Graph:
     walk, outside = Walk(graph), seen_from_outside(graph)
 
     def step(call: Call) -> Any:
-        if call.op.path not in ("np.sum", "np.mean"):
+        if call.op.base not in (SUM, MEAN):
             return None
         given = dict(zip((p.name for p in call.op.params), call.args, strict=True))
         defaults = {p.name: p.default for p in call.op.params}
@@ -70,7 +82,7 @@ def products(graph: Graph) -> Graph:
         out = _contracted(call, found, kept, tuple(sizes[c] for c in kept), calls)
         if out is None:
             return None
-        if call.op.path == "np.mean":
+        if call.op.base is MEAN:
             size = _size(call, found, summed, n, calls)
             if size is None:
                 return None
@@ -93,10 +105,10 @@ def _factors(call: Call, walk: Walk) -> tuple[_Factor, _Factor] | None:
     product = walk.once(call.args[0])
     if product is None or product.quiet != call.quiet or 0 in product.outs[0].type.shape:
         return None
-    title, args = product.op.title, product.args
-    if title == "Square" or (title == "Pow" and type(args[1]) is int and args[1] == 2):
+    op, args = product.op.base, product.args
+    if op is SQUARE or (op is POWER and type(args[1]) is int and args[1] == 2):
         args = (args[0], args[0])
-    elif title != "Mul":
+    elif op is not MULTIPLY:
         return None
     x, y = args[:2]
     shape = product.outs[0].type.shape
@@ -130,25 +142,25 @@ def _seen_through(v: Value, shape: tuple[int, ...], walk: Walk) -> _Factor | Non
 
 def _before_view(call: Call, names: list[str | None]) -> list[str | None] | None:
     """The letters of the array that a call gives a view of."""
-    path, args, n = call.op.path, call.args, len(names)
-    if path == "np.transpose":
+    op, args, n = call.op.base, call.args, len(names)
+    if op is TRANSPOSE:
         axes = range(n - 1, -1, -1) if args[1] is None else args[1]
         return [names[k] for k in np.argsort([a % n for a in axes]).tolist()]
-    if path == "np.swapaxes":
+    if op is SWAPAXES:
         order = list(names)
         order[args[1]], order[args[2]] = order[args[2]], order[args[1]]
         return order
-    if path == "np.expand_dims":
+    if op is EXPAND_DIMS:
         gone = {a % n for a in np.atleast_1d(args[1]).tolist()}
         return [c for k, c in enumerate(names) if k not in gone]
-    if path == "np.broadcast_to":
+    if op is BROADCAST_TO:
         own = args[0].type.shape if isinstance(args[0], Value) else ()
         late = names[n - len(own) :]
         return [
             c if size == call.outs[0].type.shape[n - len(own) + k] else None
             for k, (c, size) in enumerate(zip(late, own, strict=True))
         ]
-    if path == "operator.getitem":
+    if op is GETITEM:
         parts = list(args[1]) if isinstance(args[1], tuple) else [args[1]]
         if not all(p is None or p is Ellipsis or (isinstance(p, slice) and p == slice(None)) for p in parts):
             return None

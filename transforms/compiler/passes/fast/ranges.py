@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .....runtime.ir.graph import Call, Value
+from .....runtime.ir.known_ops import ADD, MAXIMUM, MINIMUM, MULTIPLY, NEGATIVE, SUBTRACT, SUM
+from .....runtime.registry import ops_of
 from .support import Walk
 
 __all__ = ["Bounds", "bounds"]
@@ -23,16 +26,10 @@ class Bounds(NamedTuple):
 
 
 ANY = Bounds(-math.inf, math.inf)
-_UNIT = Bounds(-1.0, 1.0)
 _POSITIVE = Bounds(0.0, math.inf)
-_FIXED = {
-    "np.tanh": _UNIT, "np.sin": _UNIT, "np.cos": _UNIT, "np.sign": _UNIT, "scipy.special.erf": _UNIT,
-    "np.arctan": Bounds(-1.6, 1.6), "scipy.special.expit": Bounds(0.0, 1.0), "np.exp": _POSITIVE, "np.exp2": _POSITIVE,
-    "np.absolute": _POSITIVE, "np.square": _POSITIVE, "np.sqrt": _POSITIVE, "np.cosh": Bounds(1.0, math.inf),
-    "np.hypot": _POSITIVE,
-}  # fmt: skip
-_SAME = frozenset(
-    ["np.transpose", "np.swapaxes", "np.expand_dims", "np.broadcast_to", "np.reshape", "np.copy", "np.mean"]
+_POWERS = ops_of(np.power, math.pow)
+_SAME = ops_of(
+    np.transpose, np.swapaxes, np.expand_dims, np.broadcast_to, np.reshape, np.copy, np.mean, operator.getitem
 )
 
 
@@ -48,31 +45,30 @@ def bounds(x: Any, walk: Walk, depth: int = 0) -> Bounds:
 
 
 def _of_call(call: Call, walk: Walk, depth: int) -> Bounds:
-    path, title, args = call.op.path, call.op.title, call.args
-    fixed = _FIXED.get(path)
-    if fixed is not None:
-        return fixed
-    if path in _SAME or path == "operator.getitem":
+    op, args = call.op.base, call.args
+    if op.bounds is not None:
+        return Bounds(*op.bounds)
+    if op in _SAME:
         return bounds(args[0], walk, depth)
-    if path == "np.sum":
+    if op is SUM:
         return _POSITIVE if bounds(args[0], walk, depth).low >= 0 else ANY
-    if title == "Pow" and args[1] in (2, 4, 6, 8):
+    if op in _POWERS and args[1] in (2, 4, 6, 8):
         return _POSITIVE
-    if title == "Neg":
+    if op is NEGATIVE:
         a = bounds(args[0], walk, depth)
         return Bounds(-a.high, -a.low)
-    if title not in ("Add", "Sub", "Mul", "Maximum", "Minimum") or len(args) != 2:
+    if op not in (ADD, SUBTRACT, MULTIPLY, MAXIMUM, MINIMUM) or len(args) != 2:
         return ANY
-    if title == "Mul" and args[0] is args[1]:
+    if op is MULTIPLY and args[0] is args[1]:
         return _POSITIVE
     a, b = bounds(args[0], walk, depth), bounds(args[1], walk, depth)
-    if title == "Add":
+    if op is ADD:
         return Bounds(a.low + b.low, a.high + b.high)
-    if title == "Sub":
+    if op is SUBTRACT:
         return Bounds(a.low - b.high, a.high - b.low)
-    if title == "Maximum":
+    if op is MAXIMUM:
         return Bounds(max(a.low, b.low), max(a.high, b.high))
-    if title == "Minimum":
+    if op is MINIMUM:
         return Bounds(min(a.low, b.low), min(a.high, b.high))
     if a.low >= 0 and b.low >= 0:
         return Bounds(a.low * b.low, a.high * b.high)

@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Value, values_in
+from .....runtime.ir.known_ops import ADD, DIVIDE, FLOAT, MULTIPLY, SUBTRACT
 from .....runtime.ops import Kind, Op
+from .....runtime.registry import require
 from .support import Walk
 
 __all__ = ["scalars"]
@@ -29,8 +31,10 @@ def _op(fn: Any) -> Op:
     return Op(fn, "x", Kind.elementwise, path=f"math.{fn.__name__}")
 
 
-_MATH = {"np.tanh": _op(math.tanh), "np.arctan": _op(math.atan), "np.arcsinh": _op(math.asinh)}
-_ARITHMETIC = frozenset(["Add", "Sub", "Mul", "Div"])
+_MATH = {
+    require(np.tanh): _op(math.tanh), require(np.arctan): _op(math.atan), require(np.arcsinh): _op(math.asinh),
+}  # fmt: skip
+_ARITHMETIC = frozenset([ADD, SUBTRACT, MULTIPLY, DIVIDE])
 
 
 def scalars(graph: Graph) -> Graph:
@@ -46,22 +50,22 @@ def scalars(graph: Graph) -> Graph:
     def strong(user: Call) -> bool:
         """Whether another operand makes the result NumPy's float64."""
         others = [a for a in user.reads if a not in weak and a.type.kind != "python" and a.type.dtype == np.float64]
-        return user.op.title in _ARITHMETIC and len(user.args) == 2 and bool(others)
+        return user.op.base in _ARITHMETIC and len(user.args) == 2 and bool(others)
 
     for call in graph.calls:
         out = call.outs[0]
-        if call.op.path in _MATH and _is_number(call.args[0]) and out.type[:3] == ("scalar", np.float64, ()):
+        if call.op.base in _MATH and _is_number(call.args[0]) and out.type[:3] == ("scalar", np.float64, ()):
             weak[out] = Value(out.type._replace(kind="python"))
             readers = users.get(out, [])
-            if out in kept or out in walk.guarded or not all(u.op.path == "float" or strong(u) for u in readers):
+            if out in kept or out in walk.guarded or not all(u.op is FLOAT or strong(u) for u in readers):
                 del weak[out]
 
     def step(call: Call) -> Any:
         out = call.outs[0]
         if out in weak:
             weak[out].cotangent_of, weak[out].sites = out.cotangent_of, out.sites
-            return [Call(_MATH[call.op.path], call.args, (weak[out],), call.site, call.backward, call.quiet)]
-        if call.op.path == "float" and call.args[0] in weak:
+            return [Call(_MATH[call.op.base], call.args, (weak[out],), call.site, call.backward, call.quiet)]
+        if call.op is FLOAT and call.args[0] in weak:
             return ("is", (weak[call.args[0]],))
         args = tuple([weak.get(a, a) if isinstance(a, Value) else a for a in call.args])
         return None if not any(a in weak for a in call.reads) else [call.with_args(args)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Type, Value, values_in
 from .....runtime.registry import require
+from .....runtime.rules.control import GUARD
 from ..regions import decides
 from ..rewrite import rewrite
 
@@ -52,7 +53,7 @@ def decided(graph: Graph) -> list[Call]:
 def _guarded(graph: Graph) -> set[Value]:
     found: set[Value] = set()
     for call in reversed(graph.calls):
-        if call.op.path == "guard" or decides(call) or found.intersection(call.outs):
+        if call.op is GUARD or decides(call) or found.intersection(call.outs):
             found.update(call.reads)
     return found
 

@@ -1,0 +1,30 @@
+"""Ops that the compiler looks for. The `base` of an op is compared with them: its operator and other forms have it as theirs."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..registry import ops_of, require
+
+__all__ = [
+    "ADD", "BROADCAST_TO", "COMPARISONS", "COPY", "DIVIDE", "EXPAND_DIMS", "FLOAT", "GETITEM", "MATMUL", "MAXIMUM", "MEAN",
+    "MINIMUM", "MULTIPLY", "NEGATIVE", "POWER", "SIZED_BY_VALUE", "SQUARE", "SUBTRACT", "SUM", "SWAPAXES", "TRANSPOSE", "WHERE",
+]  # fmt: skip
+
+ADD, SUBTRACT, MULTIPLY, DIVIDE = map(require, (np.add, np.subtract, np.multiply, np.divide))
+NEGATIVE, POWER, SQUARE = map(require, (np.negative, np.power, np.square))
+MAXIMUM, MINIMUM, WHERE, FLOAT = map(require, (np.maximum, np.minimum, np.where, float))
+SUM, MEAN, MATMUL = map(require, (np.sum, np.mean, np.matmul))
+GETITEM, TRANSPOSE, SWAPAXES = map(require, (operator.getitem, np.transpose, np.swapaxes))
+EXPAND_DIMS, BROADCAST_TO, COPY = map(require, (np.expand_dims, np.broadcast_to, np.copy))
+
+COMPARISONS = ops_of(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+
+# Functions, the shape of whose result depends on the values of the arguments; some are ops only where a user makes them so.
+SIZED_BY_VALUE: frozenset[Any] = frozenset(
+    [np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.repeat, np.bincount, np.trim_zeros,
+     np.union1d, np.intersect1d, np.setdiff1d]
+)  # fmt: skip
