@@ -26,7 +26,7 @@ LAYERS[FACE] = set(LAYERS)
 # The folders from the bottom up: across folders an import, also a lazy one or one for types alone, only ever points down
 # this list. An `__init__` may name what lies in its folder.
 ORDER = (
-    "runtime", "runtime.ir", "runtime.rules",
+    "runtime", "runtime.rules", "runtime.ir",
     "tracer.modes", "tracer.random", "tracer.core", "tracer.memory", "tracer.protocols", "tracer.tensors", "tracer",
     "tracer.autograd", "tracer.autograd.legacy",
     "transforms.compiler.frontend", "transforms.user_code", "transforms", "transforms.compiler.analysis",
