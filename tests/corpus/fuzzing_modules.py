@@ -305,6 +305,8 @@ def module_problem(program: Module) -> str | None:
                 values.append(plain(*_copies(args)))
             except Exception:
                 return ""  # what the calls before it made of the state
+            if np.iscomplexobj(values[-1]):
+                return ""  # no gradient
             states.append(_state(plain))
             steps = (1e-3, 2e-3) if single else (1e-5, 2e-5)
             one, other = (_slope(program, calls, k, directions, step) for step in steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,6 +25,8 @@ from .program import (
     Store,
     Tiled,
     Unpack,
+    each_statement,
+    reads_of,
 )
 from .signature import built
 
@@ -44,19 +47,27 @@ class _Names:
     def __init__(self, known: dict[Value, str]) -> None:
         self.known = known
         self.of: dict[Value, _Name] = {}
-        self.taken: dict[str, int] = {}
+        self.taken: set[str] = set()
 
     def __call__(self, v: Value) -> _Name:
         if v not in self.of:
             stem = self.known.get(v) or v.name or ("t" if v.cotangent_of is None else f"d_{self(v.cotangent_of)}")
-            n = self.taken[stem] = self.taken.get(stem, 0) + 1
-            self.of[v] = _Name(stem if n == 1 else f"{stem}_{n}")
+            names = (_Name(stem if n == 1 else f"{stem}_{n}") for n in itertools.count(1))
+            self.give(v, next(name for name in names if name not in self.taken))
         return self.of[v]
+
+    def give(self, v: Value, name: _Name) -> None:
+        """Call a value so from here on."""
+        self.of[v] = name
+        self.taken.add(name)
 
 
 def shown(program: Program) -> str:
     """Return the text of a Program."""
-    printer = _Printer(program.names)
+    counted = {s.count for s in each_statement(program.body) if isinstance(s, Loop)} & {
+        v for s in each_statement(program.body) for v in reads_of(s)
+    }
+    printer = _Printer(dict.fromkeys(counted, "trips") | program.names, counted)
     printer.line(f"program {program.name}({', '.join(program.parameters)}):")
     printer.block(program.body)
     return "\n".join(printer.lines) + "\n"
@@ -65,8 +76,9 @@ def shown(program: Program) -> str:
 class _Printer:
     """The lines of a Program, and the section and the line of the user's that were named last."""
 
-    def __init__(self, names: dict[Value, str]) -> None:
+    def __init__(self, names: dict[Value, str], counted: set[Value]) -> None:
         self.names = _Names(names)
+        self.counted = counted
         self.lines: list[str] = []
         self.depth = 0
         self.section = ""
@@ -107,8 +119,7 @@ class _Printer:
         match statement:
             case Unpack(tree=tree, parameter=parameter):
                 if isinstance(tree, Value):
-                    self.names.of[tree] = _Name(parameter)
-                    self.names.taken[parameter] = 1
+                    self.names.give(tree, _Name(parameter))
                 else:
                     self.line(f"unpack {parameter}")
             case Assign(slots=slots, call=call):
@@ -159,7 +170,8 @@ class _Printer:
         header = " ".join(
             ["loop", *["in reverse"] * loop.reverse, *often, *([f"over {', '.join(items)}"] if items else [])]
         )
-        self.line(f"{header}{', carrying ' * bool(words)}{', '.join(words)}:", loop.note.site)
+        counting = f", counting {self.names(loop.count)}" if loop.count in self.counted else ""
+        self.line(f"{header}{', carrying ' * bool(words)}{', '.join(words)}{counting}:", loop.note.site)
         if loop.test is not None:
             self.block(loop.test.body)
             self.depth += 1
@@ -171,4 +183,4 @@ class _Printer:
             self.line(f"next {self.names(c.param)} = {self.text(c.after)}")
         self.depth -= 1
         for c in loop.carries:
-            self.line(f"{self.names(c.out)} = {self.names(c.param)}")
+            self.names.give(c.out, self.names(c.param))

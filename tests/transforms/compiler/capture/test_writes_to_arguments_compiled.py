@@ -472,7 +472,7 @@ def test_every_call_is_checked() -> None:
 
 
 def test_a_wrong_text_is_noticed_by_what_it_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradscribe.transforms.compiler.python import stores
+    from gradscribe.transforms.compiler.schedule import stores
 
     monkeypatch.setattr(stores, "_store", lambda x, index, value, site, real=stores._store: real(x, index, 0.0, site))
     with pytest.raises(gs.VerifyError, match="of the arrays that it writes into"):
