@@ -7,7 +7,7 @@ from typing import Any
 from ..ops import Kind
 from ..registry import undifferentiable
 
-__all__ = ["PRINTS", "silent", "text"]
+__all__ = ["PRINTS", "TEXT", "silent", "text"]
 
 
 def text(parts: tuple[Any, ...]) -> str:
@@ -19,7 +19,7 @@ def silent(*values: Any, sep: Any = " ", end: Any = "\n", flush: Any = False) ->
     """Print nothing."""
 
 
-undifferentiable(text, "parts", Kind.opaque, path="text")
+TEXT = undifferentiable(text, "parts", Kind.opaque, path="text")
 PRINTS = frozenset(
     [
         undifferentiable(function, r"*values, sep=' ', end='\n', flush=False", Kind.opaque, path="print", effect=True)

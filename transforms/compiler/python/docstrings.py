@@ -8,6 +8,7 @@ from typing import Any
 
 from ....runtime.ir.graph import Graph, Value, values_in
 from ..schedule.signature import Signature
+from ..schedule.stores import STORE
 
 __all__ = ["describe", "specialised_to", "with_returns"]
 
@@ -56,7 +57,7 @@ def with_returns(docstring: str, graph: Graph, names: dict[Value, str]) -> str:
     parts = [f"{', '.join(found)}: {kind}" for kind, found in kinds.items()]
     if like:
         parts.append(f"{', '.join(like)}: like {', '.join(like.values())}")
-    written = dict.fromkeys(names[call.args[0]] for call in graph.calls if call.op.path == "store")
+    written = dict.fromkeys(names[call.args[0]] for call in graph.calls if call.op is STORE)
     if written:
         docstring = docstring.rstrip() + f"\n\n    Writes into {', '.join(written)}.\n    "
     if not parts:

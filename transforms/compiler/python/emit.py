@@ -10,7 +10,7 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.opcodes import SCAN, is_region
-from ....runtime.rules.control import SIZES
+from ....runtime.rules.control import GUARD, SIZES
 from ..analysis.memory import makes_new_memory
 from ..frontend.user_names import Cotangents, Names, name_values
 from ..passes.dead_code import dead_code
@@ -153,7 +153,7 @@ class Emitter:
     # one call
     def call(self, call: Call) -> None:
         """Write a call down: folded into the expression that uses it, or as a statement of its own."""
-        if call.op.path == "guard":
+        if call.op is GUARD:
             return self.guard(call)
         if call.op is STORE:
             return write_store(self, call)
@@ -261,8 +261,8 @@ class Emitter:
         if any(v in self.schedule.written and self.outlives(out, self.schedule.written[v]) for v in call.reads):
             return False
         user = self.schedule.users[out][-1]
-        if user.quiet != call.quiet or user.backward != call.backward or user.op.path == "guard":
-            return user.op.path == "guard" and not call.quiet and width(tree) < WIDTH // 2
+        if user.quiet != call.quiet or user.backward != call.backward or user.op is GUARD:
+            return user.op is GUARD and not call.quiet and width(tree) < WIDTH // 2
         if is_region(user):
             return is_read_once(out, user) and width(tree) + self.margin(user) <= WIDTH - len("while ")
         if user.op.inline and (times_used(user, out) != 1 or (user.op.consuming is not None and user.args[0] is out)):
@@ -305,7 +305,7 @@ class Emitter:
         if (
             call is not None
             and isinstance(x, np.float64)
-            and (call.outs[0] in self.schedule.weak or call.op.path in SPREADING)
+            and (call.outs[0] in self.schedule.weak or call.op.base in SPREADING)
         ):
             return constant_tree(float(x))
         return constant_tree(in_place_of(x, call) if call is not None else x)

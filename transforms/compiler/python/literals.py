@@ -11,11 +11,14 @@ import gast
 import numpy as np
 
 from ....runtime.ir.graph import Call, Value
+from ....runtime.ir.known_ops import WHERE
+from ....runtime.registry import ops_of
 from ....runtime.user_ops import text_name
 
 __all__ = ["constant_tree", "given_tree", "in_place_of", "joined_text", "new_axis"]
 
 _ARITHMETIC = frozenset(["+", "-", "*", "/"])
+_CHOICES = ops_of(np.where, np.clip)
 _EXACT = 1 << 11  # below, every float type has all integers
 
 
@@ -24,13 +27,13 @@ def in_place_of(constant: Any, call: Call) -> Any:
 
     Of the backward part's own integers the float, which NumPy takes in faster, where the other operands are floats.
     """
-    choice = call.op.path == "np.where"
+    choice = call.op.base is WHERE
     if type(constant) is int and call.backward and (choice or call.op.infix in _ARITHMETIC) and abs(constant) < _EXACT:
         others = [a for a in call.args[choice:] if isinstance(a, Value)]
         if others and all(a.type.kind != "python" and a.type.dtype.kind == "f" for a in others):
             return float(constant)
     op = call.op
-    promotes = isinstance(op.fn, np.ufunc) or op.infix is not None or op.inline or op.path in ("np.where", "np.clip")
+    promotes = isinstance(op.fn, np.ufunc) or op.infix is not None or op.inline or op.base in _CHOICES
     if not promotes or op.kind.value == "opaque":
         return constant
     if not isinstance(constant, np.generic) or constant.dtype.kind not in "fciu":

@@ -8,6 +8,7 @@ import gast
 
 from ....runtime.ir.graph import Call, Value, values_in
 from ....runtime.ir.opcodes import SCAN, STACK, is_region
+from ....runtime.rules.control import COUNT, SIZE
 from ..passes.scans import Carry, Item, Scan
 from ..schedule.buffers import own_carry
 from .blocks import Block, about, alike, assign, mentions, moves, name_of
@@ -306,8 +307,8 @@ def _as_len(times: Any, n: Any, emitter: Emitter) -> Any:
     maker = emitter.schedule.maker.get(n)
     if maker is None or not isinstance(maker.args[0], Value):
         return times
-    first = maker.op.path == "size" and maker.args[1] == 0
-    whole = maker.op.path == "count" and len(maker.args[0].type.shape) == 1
+    first = maker.op is SIZE and maker.args[1] == 0
+    whole = maker.op is COUNT and len(maker.args[0].type.shape) == 1
     return call_tree("len", emitter.trees[maker.args[0]]) if first or whole else times
 
 

@@ -8,6 +8,7 @@ import gast
 
 from ....runtime.ir.graph import Call
 from ..frontend.user_names import line_text
+from ..schedule.stores import STORE
 from .blocks import Block
 from .forks import Fork
 from .inlining import name_tree
@@ -129,7 +130,7 @@ def _origin(entry: tuple[Any, Call]) -> tuple[str, bool, Any, Any]:
     site = _line(call)
     alone = id(statement) if isinstance(statement, (Loop, Fork, Block)) else None
     part = call.backward if isinstance(call.backward, str) else "backward" if call.backward else "forward"
-    part = "writes" if call.op.path == "store" else part
+    part = "writes" if call.op is STORE else part
     return (part, call.quiet, site, alone)
 
 

@@ -10,16 +10,19 @@ import gast
 import numpy as np
 
 from ....runtime.ir.graph import Call, Value
+from ....runtime.ir.known_ops import SUM
+from ....runtime.registry import ops_of, require
+from ....runtime.rules.drawing import DRAW
 from ....runtime.user_ops import USERS, home_of, is_users, text_name
 from ..passes.means import SMALL
 from .inlining import name_tree
 
 __all__ = ["imports_of_users", "spelled"]
 
-_OF_FLOATS = frozenset(["np.zeros", "np.ones", "np.empty", "np.eye", "np.identity"])  # by default
+_OF_FLOATS = ops_of(np.zeros, np.ones, np.empty, np.eye, np.identity)  # by default
 _MADE_NEW = frozenset(["zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like"])
-_METHODS = frozenset(["np.sum", "np.max", "np.min", "np.prod"])  # the function takes as long again
-_SHORTER = {"np.absolute": "np.abs"}
+_METHODS = ops_of(np.sum, np.max, np.min, np.prod)  # the function takes as long again
+_ARANGE, _FULL, _ABSOLUTE = map(require, (np.arange, np.full, np.absolute))
 
 
 def spelled(call: Call, tree: Callable[[Any], Any]) -> Any:
@@ -28,21 +31,21 @@ def spelled(call: Call, tree: Callable[[Any], Any]) -> Any:
     if op.title.startswith("Masked"):
         return _masked(call, tree)
     positional, keywords = op.call_form(call.args)
-    if op.path == "draw":
+    if op is DRAW:
         generator, method, positional, pairs = call.args
         owner = name_tree(generator) if isinstance(generator, str) else tree(generator)
         fn = gast.Attribute(value=owner, attr=method, ctx=gast.Load())
         named = [gast.keyword(arg=k, value=tree(v)) for k, v in pairs]
         return gast.Call(func=fn, args=[tree(a) for a in positional], keywords=named)
-    if op.path == "np.arange":  # NumPy users give the limits by position
+    if op.base is _ARANGE:  # NumPy users give the limits by position
         positional = (*positional, *[keywords.pop(k) for k in ("stop",) if k in keywords])
-    of_floats = op.path in _OF_FLOATS or (op.path == "np.full" and type(call.args[1]) is float)
+    of_floats = op.base in _OF_FLOATS or (op.base is _FULL and type(call.args[1]) is float)
     if of_floats and "dtype" in keywords and keywords["dtype"] in (np.float64, np.dtype(np.float64)):
         del keywords["dtype"]
     path = text_name(op.path) if is_users(op) else op.path
-    fn = name_tree("abs" if op.infix == "abs()" else _SHORTER.get(path, path))
+    fn = name_tree("abs" if op.infix == "abs()" else "np.abs" if op.base is _ABSOLUTE else path)
     args = [tree(a) for a in positional]
-    if op.path in _METHODS and _is_quick(call, args[0]):
+    if op.base in _METHODS and _is_quick(call, args[0]):
         fn = gast.Attribute(value=args.pop(0), attr=op.path.removeprefix("np."), ctx=gast.Load())
     return gast.Call(func=fn, args=args, keywords=[gast.keyword(arg=k, value=tree(v)) for k, v in keywords.items()])
 
@@ -64,7 +67,7 @@ def _is_quick(call: Call, tree: Any) -> bool:
     if not isinstance(x, Value) or x.type.kind != "array":
         return False
     small = math.prod(x.type.shape) * int(x.type.dtype.itemsize) < SMALL
-    return small or (bool(call.backward) and call.op.path == "np.sum" and isinstance(tree, gast.Name))
+    return small or (bool(call.backward) and call.op.base is SUM and isinstance(tree, gast.Name))
 
 
 def _masked(call: Call, tree: Callable[[Any], Any]) -> Any:

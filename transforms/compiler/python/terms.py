@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 import gast
 
 from ....runtime.ir.graph import Call, Value
+from ....runtime.ir.known_ops import BROADCAST_TO, COPY, EXPAND_DIMS, GETITEM, TRANSPOSE, WHERE
+from ....runtime.ir.opcodes import AND, NOT, OR
+from ....runtime.rules.control import COUNT, SHAPE, SIZE
+from ....runtime.rules.messages import TEXT
 from ..passes.rewrite import is_elementwise
 from .inlining import body_of
 from .literals import constant_tree, joined_text, new_axis
@@ -25,7 +29,7 @@ BINARY = {
 }  # fmt: skip
 _COMPARE = {"<": gast.Lt, "<=": gast.LtE, ">": gast.Gt, ">=": gast.GtE, "==": gast.Eq, "!=": gast.NotEq}
 _UNARY = {"-": gast.USub, "+": gast.UAdd, "~": gast.Invert}
-_WORDS = {"and": gast.And, "or": gast.Or}
+_WORDS = {AND: gast.And, OR: gast.Or}
 
 
 def term(emitter: Emitter, call: Call) -> Any:
@@ -34,22 +38,22 @@ def term(emitter: Emitter, call: Call) -> Any:
     if op.inline:
         (statement,) = body_of(call)
         return emitter.inlined(statement.value, call, {})
-    if op.path == "text":
+    if op is TEXT:
         return joined_text(args[0], emitter.tree)
-    if op.path in _WORDS:
-        return gast.BoolOp(op=_WORDS[op.path](), values=[emitter.tree(a) for a in args])
-    if op.path == "not":
+    if op in _WORDS:
+        return gast.BoolOp(op=_WORDS[op](), values=[emitter.tree(a) for a in args])
+    if op is NOT:
         return gast.UnaryOp(op=gast.Not(), operand=emitter.tree(args[0]))
-    if op.path == "operator.getitem":
+    if op.base is GETITEM:
         return gast.Subscript(value=emitter.tree(args[0]), slice=emitter.index(args[1]), ctx=gast.Load())
-    if op.path == "shape":
+    if op is SHAPE:
         return gast.Attribute(value=emitter.tree(args[0]), attr="shape", ctx=gast.Load())
-    if op.path == "count":
+    if op is COUNT:
         return gast.Attribute(value=emitter.tree(args[0]), attr="size", ctx=gast.Load())
-    if op.path == "size":
+    if op is SIZE:
         shape = gast.Attribute(value=emitter.tree(args[0]), attr="shape", ctx=gast.Load())
         return gast.Subscript(value=shape, slice=constant_tree(args[1]), ctx=gast.Load())
-    if op.path == "np.expand_dims" and _takes_index(emitter, call):
+    if op.base is EXPAND_DIMS and _takes_index(emitter, call):
         return gast.Subscript(
             value=emitter.tree(args[0]), slice=new_axis(len(args[0].type.shape), args[1]), ctx=gast.Load()
         )
@@ -71,12 +75,12 @@ def term(emitter: Emitter, call: Call) -> Any:
         return negated(emitter.tree(args[0], call))
     if symbol in _UNARY and len(args) == 1:
         return gast.UnaryOp(op=_UNARY[symbol](), operand=emitter.tree(args[0], call))
-    if op.path == "np.transpose" and args[1] is None and isinstance(args[0], Value) and args[0].type.kind == "array":
+    if op.base is TRANSPOSE and args[1] is None and isinstance(args[0], Value) and args[0].type.kind == "array":
         return gast.Attribute(value=emitter.tree(args[0]), attr="T", ctx=gast.Load())
-    if op.path == "np.copy" and args[0].type.kind == "array" and op.call_form(args)[1] == {"order": "C"}:
+    if op.base is COPY and args[0].type.kind == "array" and op.call_form(args)[1] == {"order": "C"}:
         copy = gast.Attribute(value=emitter.tree(args[0]), attr="copy", ctx=gast.Load())
         return gast.Call(func=copy, args=[], keywords=[])
-    found = selected(emitter, call) if op.path == "np.where" else None
+    found = selected(emitter, call) if op.base is WHERE else None
     return spelled(call, lambda a: emitter.tree(a, call)) if found is None else found
 
 
@@ -90,9 +94,7 @@ def _takes_index(emitter: Emitter, call: Call) -> bool:
         or call.outs[0] in emitter.schedule.outputs
     ):
         return False
-    return all(
-        is_elementwise(user) or user.op.path == "np.where" for user in emitter.schedule.users.get(call.outs[0], [])
-    )
+    return all(is_elementwise(user) or user.op.base is WHERE for user in emitter.schedule.users.get(call.outs[0], []))
 
 
 def _is_spread(emitter: Emitter, x: Any) -> bool:
@@ -101,7 +103,7 @@ def _is_spread(emitter: Emitter, x: Any) -> bool:
         return False
     maker = emitter.schedule.maker.get(x)
     repeats = any(n > 1 and stride == 0 for n, stride in zip(x.type.shape, x.type.strides, strict=True))
-    return repeats or (maker is not None and maker.op.path == "np.broadcast_to")
+    return repeats or (maker is not None and maker.op.base is BROADCAST_TO)
 
 
 def is_real(call: Call, x: Value | None = None) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Value, map_values, values_in
 from ....runtime.ir.opcodes import COND, SCAN, is_region
+from ....runtime.rules.control import GUARD
 from ..analysis.memory import makes_new_memory, shares_with
 from ..frontend.user_names import name_values
 from ..passes.dead_code import dead_code
@@ -118,7 +119,7 @@ class _Lowering:
         if call.op is STORE:
             base, index, value = self.now(call.args)
             return [Store(base, index, value, note._replace(section="writes"))]
-        if call.op.path == "guard":
+        if call.op is GUARD:
             value, how, expected = self.now(call.args)
             return [Guard(value, how, expected, call.outs[0], note)]
         now = call.with_args(self.now(call.args))

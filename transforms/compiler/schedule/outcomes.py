@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Value, map_values
+from ....runtime.rules.control import GUARD
 from ..analysis.effects import stays
 from ..passes.rewrite import key_of
 
@@ -115,7 +116,7 @@ def _sortable(expect: Any) -> tuple[float, str]:
 
 def is_guard(call: Call) -> bool:
     """Whether a call is a guard."""
-    return call.op.path == "guard"
+    return call.op is GUARD
 
 
 def merged(graphs: Sequence[Graph], inputs: list[Value], places: Sequence[list[int]]) -> Node | None:

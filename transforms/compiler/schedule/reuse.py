@@ -9,13 +9,19 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.known_ops import GETITEM
 from ....runtime.ir.opcodes import SCAN, is_region
 from ....runtime.ops import Op
+from ....runtime.registry import require
 from ....runtime.rules.control import SIZES
+from ....runtime.rules.indexing import index_set
 from ..analysis.memory import makes_new_memory, shares_with
 from ..passes.rewrite import key_of
+from .stores import STORE
 
 __all__ = ["is_apart", "is_dense", "last_writers", "reads_first", "reused", "ufunc_of"]
+
+INDEX_SET = require(index_set)
 
 LARGE = 1 << 16  # bytes; below, a new array costs less than the keyword `out=`
 
@@ -34,7 +40,7 @@ def reused(graph: Graph, given: Collection[Value] = (), own: Collection[Value] =
     for call in graph.calls:
         if call.op in SIZES:
             continue
-        stored = list(values_in(call.args[1:])) if call.op.path == "store" else None
+        stored = list(values_in(call.args[1:])) if call.op is STORE else None
         last.update(dict.fromkeys(call.reads if stored is None else stored, call))
         shown.update(shares_with(call) if stored is None else stored)
     maker = {v: call for call in graph.calls for v in call.outs}
@@ -60,7 +66,7 @@ def reads_first(graph: Graph) -> Graph:
     """The graph in which `x[i]` is read before another value is put at that place, so that this may happen in `x`."""
     calls = list(graph.calls)
     for call in graph.calls:
-        if call.op.name != "index_set" or not isinstance(call.args[0], Value):
+        if call.op is not INDEX_SET or not isinstance(call.args[0], Value):
             continue
         for read in calls[calls.index(call) + 1 :]:
             alike = (read.quiet, read.backward) == (call.quiet, call.backward) and _is_number_of(read)
@@ -98,7 +104,7 @@ def is_apart(call: Call) -> bool:
 
 def _is_number_of(call: Call) -> bool:
     """Whether a call reads one element of an array."""
-    return call.op.path == "operator.getitem" and call.outs[0].type.kind == "scalar"
+    return call.op.base is GETITEM and call.outs[0].type.kind == "scalar"
 
 
 def ufunc_of(op: Op) -> np.ufunc | None:

@@ -14,12 +14,16 @@ from ....runtime.ir.graph import Call, Graph, Type, Value, values_in
 from ....runtime.memory import NEW
 from ....runtime.ops import Kind, Op
 from ....runtime.registry import require
+from ....runtime.rules.control import GUARD
+from ....runtime.rules.indexing import index_set
 from ..analysis.effects import stays
 from ..analysis.memory import shares_with
 from ..passes.rewrite import rewrite
 from .signature import Signature
 
 __all__ = ["STORE", "stored_late", "with_stores", "written_early"]
+
+INDEX_SET = require(index_set)
 
 
 def _store_into(x: Any, index: Any, value: Any) -> None:
@@ -67,7 +71,7 @@ def _whole(graph: Graph, signature: Signature, wishes: dict[Value, str]) -> Grap
     results = set(values_in(graph.outputs[: len(graph.outputs) - len(signature.writes)]))
 
     def step(call: Call) -> Any:
-        if call.op.name != "index_set" or call.outs[0] in results:
+        if call.op is not INDEX_SET or call.outs[0] in results:
             return None
         x, index, value = call.args
         everything = index is ... or (isinstance(index, slice) and index == slice(None))
@@ -89,9 +93,9 @@ def stored_late(graph: Graph) -> set[Value]:
 def written_early(graph: Graph) -> set[Value]:
     """The arguments that may be written where the user writes them: nothing behind that can fail, nor be a guard."""
     found = {call.args[0] for call in graph.calls if call.op is STORE}
-    if any(stays(call) and call.op is not STORE and call.op.path != "guard" for call in graph.calls):
+    if any(stays(call) and call.op is not STORE and call.op is not GUARD for call in graph.calls):
         return set()
-    last = max((k for k, call in enumerate(graph.calls) if call.op.path == "guard"), default=0)
+    last = max((k for k, call in enumerate(graph.calls) if call.op is GUARD), default=0)
     return found - {call.outs[0].over for call in graph.calls[:last]}
 
 
@@ -104,7 +108,7 @@ def _chain(x: Value, new: Any, maker: dict[Value, Call], uses: dict[Value, int])
     found: list[Call] = []
     while new is not x:
         call = maker.get(new) if isinstance(new, Value) else None
-        if call is None or call.op.name != "index_set" or uses[new] != 1 or not _cannot_fail(call):
+        if call is None or call.op is not INDEX_SET or uses[new] != 1 or not _cannot_fail(call):
             return []
         found.insert(0, call)
         new = call.args[0]

@@ -11,7 +11,8 @@ import math
 from typing import Any, NamedTuple
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
-from ....runtime.rules.control import SIZES
+from ....runtime.ir.known_ops import WHERE
+from ....runtime.rules.control import GUARD, SIZES
 from .recompute import recomputed
 from .reuse import ufunc_of
 
@@ -21,8 +22,6 @@ LARGE = 1 << 20  # bytes of an array; smaller arrays stay in the cache by themse
 LENGTH = 1 << 15  # elements of a tile
 LANES = 64  # elements that the widest loop of a ufunc takes at once
 LONG = 6  # calls of a chain that pays for its loop
-
-_CHOICES = frozenset(["np.where"])
 
 
 class Tiles(NamedTuple):
@@ -76,7 +75,7 @@ def _is_large(call: Call) -> bool:
 
 def _by_element(call: Call) -> bool:
     ufunc = ufunc_of(call.op)
-    return (ufunc is not None and ufunc.nout == 1) or call.op.infix == "**" or call.op.path in _CHOICES
+    return (ufunc is not None and ufunc.nout == 1) or call.op.infix == "**" or call.op.base is WHERE
 
 
 def _is_in_order(type: Any) -> bool:
@@ -114,7 +113,7 @@ def _chains(graph: Graph) -> list[list[Call]]:
         here = max((level.get(v, 0) + (shape.get(v, own) not in (None, own)) for v in call.reads), default=0)
         if own is None:
             here = max((level.get(v, 0) + (shape.get(v) is not None) for v in call.reads), default=0)
-            part += call.op.may_raise or call.op.path == "guard" or call.op.effect
+            part += call.op.may_raise or call.op is GUARD or call.op.effect
         else:
             found.setdefault((part, here, own), []).append(call)
         for v in call.outs:

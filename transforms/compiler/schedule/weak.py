@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.known_ops import WHERE
+from ....runtime.registry import ops_of
+from ....runtime.rules.control import COUNT, SIZE
 
 __all__ = ["SPREADING", "is_plain_size", "weak_numbers"]
 
-SPREADING = frozenset(["np.broadcast_to", "np.expand_dims", "np.full"])  # of a Python float they make float64
+SPREADING = ops_of(np.broadcast_to, np.expand_dims, np.full)  # of a Python float they make float64
 _WEAKLY = frozenset(["+", "-", "*", "/"])
 
 
@@ -29,10 +32,10 @@ def weak_numbers(graph: Graph) -> set[Value]:
     found: set[Value] = set()
 
     def strengthened(out: Value, user: Call) -> bool:
-        if user.op.path in SPREADING or user.op.stores is not None or user.outs[0] in found:
+        if user.op.base in SPREADING or user.op.stores is not None or user.outs[0] in found:
             return True
         others = [a for a in user.args if isinstance(a, Value) and a is not out and a not in found]
-        if user.op.path == "np.where":
+        if user.op.base is WHERE:
             dtypes = [a.type.dtype for a in user.args[1:3] if isinstance(a, Value)]
             return all(dtype == np.float64 for dtype in dtypes) and not any(
                 isinstance(a, np.generic) for a in user.args
@@ -76,6 +79,6 @@ def _is_size(x: Any, makers: dict[Value, Call]) -> bool:
     maker = makers.get(x) if isinstance(x, Value) else None
     if maker is None or x.type.kind != "python":
         return False
-    if maker.op.path in ("count", "size"):
+    if maker.op in (COUNT, SIZE):
         return 0 not in maker.args[0].type.shape
     return maker.op.infix == "*" and all(_is_size(a, makers) for a in maker.args)
