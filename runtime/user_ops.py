@@ -14,6 +14,7 @@ from . import registry
 from .memory import MAY, NEW
 from .ops import Kind, Op
 from .registry import lookup
+from .result_types import LENGTHS, UNKNOWN
 
 __all__ = [
     "USERS",
@@ -56,6 +57,9 @@ def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None =
         options.setdefault("path", f"{home}.{fn.__name__}")
         options.setdefault("may_raise", True)
     options["memory"] = NEW if isinstance(fn, np.ufunc) else MAY  # nobody has looked into it
+    options["types"] = (
+        LENGTHS if isinstance(fn, np.ufunc) and "O" not in fn.types[0] else UNKNOWN
+    )  # nor may it run unasked
     made = registry.op(fn, signature_of(fn) if signature is None else signature, kind, **options)
     made.params  # noqa: B018  # a signature that cannot be read is said here
     if not isinstance(fn, np.ufunc) and not is_numpys(fn):
@@ -79,7 +83,9 @@ def called_by_name(fn: Callable[..., Any], n_out: int) -> Op | str:
     if home is None:
         return "that no module has under that name, to import it from"
     try:
-        made = Op(fn, signature_of(fn), Kind.opaque, path=f"{home}.{fn.__name__}", n_out=n_out, may_raise=True)
+        made = Op(
+            fn, signature_of(fn), Kind.opaque, path=f"{home}.{fn.__name__}", n_out=n_out, may_raise=True, types=UNKNOWN
+        )
         made.params  # noqa: B018  # a signature that cannot be read is said here
     except (TypeError, SyntaxError):
         return "whose arguments an op cannot have"

@@ -8,7 +8,7 @@ from typing import Any
 from ..ops import Kind, shape_of
 from ..registry import undifferentiable
 
-_shape = undifferentiable(shape_of, "x", Kind.creation, path="shape")
+_shape = undifferentiable(shape_of, "x", Kind.creation, path="shape", types=lambda x: x.shape)
 
 
 def size_of(x: Any, axis: int) -> int:
@@ -16,7 +16,7 @@ def size_of(x: Any, axis: int) -> int:
     return int(shape_of(x)[axis])
 
 
-_size = undifferentiable(size_of, "x, axis", Kind.creation, path="size")
+_size = undifferentiable(size_of, "x, axis", Kind.creation, path="size", types=lambda: 0)
 
 
 def count_of(x: Any) -> int:
@@ -24,7 +24,7 @@ def count_of(x: Any) -> int:
     return int(x.size)
 
 
-_count = undifferentiable(count_of, "x", Kind.creation, path="count")
+_count = undifferentiable(count_of, "x", Kind.creation, path="count", types=lambda: 0)
 
 SIZES = frozenset([_shape, _size, _count])  # these read no element, so that an array that is written over will do
 
@@ -52,4 +52,4 @@ def guard(value: Any, how: str, expect: Any) -> Any:
     return value
 
 
-undifferentiable(guard, "value, how, expect", Kind.opaque, path="guard", may_raise=True)
+undifferentiable(guard, "value, how, expect", Kind.opaque, path="guard", may_raise=True, types=lambda value: value)

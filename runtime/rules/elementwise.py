@@ -12,6 +12,7 @@ import numpy as np
 from ..memory import MAY, NEW, VIEW, Memory, kind_of
 from ..ops import Kind
 from ..registry import forms, infix, op, primitive, rule, singular_at, undifferentiable
+from ..result_types import LENGTHS
 from .support import (
     angle_back,
     apart,
@@ -329,7 +330,7 @@ rule(np.angle, x=lambda g, x, x_dtype, deg: angle_back(g / DEGREE if deg else g,
 singular_at(np.angle, x=lambda x: x == 0)
 
 
-@primitive("x, dtype", linear)
+@primitive("x, dtype", linear, types=LENGTHS)
 def astype(x: Any, dtype: Any) -> Any:
     """`x` in another dtype."""
     return x.astype(dtype)

@@ -11,6 +11,7 @@ from ..hermitian import hermitian_part, takes_hermitian
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import forms, infix, op, primitive, rule, singular_at
+from ..result_types import LENGTHS, RUN
 from .contraction import (
     adjoint,
     conj,
@@ -41,7 +42,7 @@ rule(
 )
 
 
-@primitive("x, w", opaque)  # not bilinear: of a tangent of `w` each row is its own
+@primitive("x, w", opaque, types=LENGTHS)  # not bilinear: of a tangent of `w` each row is its own
 def shared_matmul(x: Any, w: Any) -> Any:
     """`x @ w` for each example along the first axis, where `w` holds the same matrix (or vector) for all of them."""
     return x @ w[0]
@@ -92,7 +93,7 @@ rule(
     y=lambda g, x: np.expand_dims(g, -1) * conj(x),
 )
 
-op(np.outer, "x, y", bilinear)
+op(np.outer, "x, y", bilinear, types=lambda x, y: LENGTHS if np.ndim(x) < 2 and np.ndim(y) < 2 else RUN)
 rule(
     np.outer,
     x=lambda g, y, x_shape: g @ y if len(x_shape) == np.ndim(y) == 1 else np.reshape(g @ np.ravel(y), x_shape),
@@ -134,7 +135,7 @@ def einsum(*operands: Any, **options: Any) -> Any:
     return np.einsum(text, *arrays, **options)
 
 
-op(np.kron, "x, y", bilinear)
+op(np.kron, "x, y", bilinear, types=RUN)
 rule(
     np.kron,
     x=lambda g, y, x_shape: kron_back(g, y, x_shape, first=True),
@@ -185,7 +186,7 @@ def flat_cross_back(g: Any, other: Any, size: int, back: int, axisc: int, first:
     return np.moveaxis(found[..., :size], -1, back)
 
 
-op(np.linalg.multi_dot, "[xs]", opaque, memory=NEW)
+op(np.linalg.multi_dot, "[xs]", opaque, memory=NEW, types=LENGTHS)
 rule(np.linalg.multi_dot, xs=lambda g, i, xs, xs_shape: chain_back(g, i, xs, xs_shape))
 
 
@@ -237,7 +238,7 @@ rule(np.linalg.matrix_transpose, x=lambda g: np.linalg.matrix_transpose(g))
 op(np.linalg.diagonal, "x, *, offset=0", Kind.shaping)
 rule(np.linalg.diagonal, x=lambda g, offset, x_shape, x_dtype: on_diagonal(g, offset, -2, -1, x_shape, x_dtype))
 
-op(np.linalg.trace, "x, *, offset=0, dtype=None", linear, memory=NEW)
+op(np.linalg.trace, "x, *, offset=0, dtype=None", linear, memory=NEW, types=LENGTHS)
 rule(
     np.linalg.trace,
     x=lambda g, offset, x_shape, x_dtype: on_diagonal(np.expand_dims(g, -1), offset, -2, -1, x_shape, x_dtype),
@@ -245,10 +246,12 @@ rule(
 
 # Inverses and determinants.
 
-op(np.linalg.inv, "x", opaque, may_raise=True, memory=NEW)
+op(np.linalg.inv, "x", opaque, may_raise=True, memory=NEW, types=LENGTHS)
 rule(np.linalg.inv, x=lambda g, out: -(flip(out) @ g @ flip(out)))
 
-op(np.linalg.pinv, "x, rcond=None, hermitian=False, *, rtol=NoValue", opaque, may_raise=True, memory=NEW)
+op(
+    np.linalg.pinv, "x, rcond=None, hermitian=False, *, rtol=NoValue", opaque, may_raise=True, memory=NEW, types=LENGTHS
+)  # fmt: skip
 rule(np.linalg.pinv, x=lambda g, x, out, hermitian: pinv_back(conj(g), x, out, hermitian))
 takes_hermitian(np.linalg.pinv, lambda x, rcond=None, hermitian=False, **words: bool(hermitian))
 singular_at(np.linalg.pinv, x=lambda x: np.linalg.matrix_rank(x)[..., None, None] < min(x.shape[-2:]))
@@ -264,7 +267,7 @@ def pinv_back(g: Any, x: Any, out: Any, hermitian: Any) -> Any:
     return hermitian_part(found) if hermitian else found
 
 
-op(np.linalg.det, "x", opaque, memory=NEW)
+op(np.linalg.det, "x", opaque, memory=NEW, types=LENGTHS)
 rule(np.linalg.det, x=lambda g, x, out: det_back(g, x, out))
 
 
@@ -283,7 +286,7 @@ def cofactors(x: Any) -> Any:
     return np.stack([np.stack(row, axis=-1) for row in found], axis=-2)
 
 
-op(np.linalg.slogdet, "x", opaque, n_out=2, memory=NEW)
+op(np.linalg.slogdet, "x", opaque, n_out=2, memory=NEW, types=LENGTHS)
 rule(np.linalg.slogdet, x=lambda g, x, out: slogdet_back(g[0], g[1], x, out[0]))
 
 
@@ -297,7 +300,7 @@ def slogdet_back(g_sign: Any, g_log: Any, x: Any, sign: Any) -> Any:
     return np.expand_dims(g_log, (-2, -1)) * flip(np.linalg.inv(x))
 
 
-op(np.linalg.solve, "x, y", opaque, may_raise=True, memory=NEW)
+op(np.linalg.solve, "x, y", opaque, may_raise=True, memory=NEW, types=LENGTHS)
 rule(
     np.linalg.solve,
     x=lambda g, x, out, y_shape: solve_x(solve_y(g, x, len(y_shape)), out, len(y_shape)),
@@ -320,7 +323,10 @@ def solve_x(d_y: Any, out: Any, ndim: int) -> Any:
 
 
 # Of a first power NumPy gives back the matrix itself.
-op(np.linalg.matrix_power, "x, n", opaque, may_raise=True, memory=lambda n: NEW if type(n) is int and n != 1 else MAY)
+op(
+    np.linalg.matrix_power, "x, n", opaque, may_raise=True, types=LENGTHS,
+    memory=lambda n: NEW if type(n) is int and n != 1 else MAY,
+)  # fmt: skip
 rule(np.linalg.matrix_power, x=lambda g, x, n: power_back(g, x, n))
 
 

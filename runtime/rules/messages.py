@@ -6,6 +6,7 @@ from typing import Any
 
 from ..ops import Kind
 from ..registry import undifferentiable
+from ..result_types import UNKNOWN
 
 __all__ = ["silent", "text"]
 
@@ -19,6 +20,6 @@ def silent(*values: Any, sep: Any = " ", end: Any = "\n", flush: Any = False) ->
     """Print nothing."""
 
 
-undifferentiable(text, "parts", Kind.opaque, path="text")
+undifferentiable(text, "parts", Kind.opaque, path="text", types=UNKNOWN)
 for function in (print, silent):
     undifferentiable(function, r"*values, sep=' ', end='\n', flush=False", Kind.opaque, path="print", effect=True)

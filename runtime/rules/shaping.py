@@ -10,6 +10,7 @@ import numpy as np
 from ..memory import MAY, NEW, VIEW
 from ..ops import Kind
 from ..registry import forms, op, primitive, rule
+from ..result_types import BY_VALUE, LENGTHS, RUN
 from .support import on_diagonal
 
 shaping, linear = Kind.shaping, Kind.linear
@@ -84,10 +85,15 @@ def rolled(ndim: int, axis: int, start: int) -> tuple[int, ...]:
     return tuple(order)
 
 
-op(np.reshape, "x, shape, order='C', *, copy=None", shaping, memory=MAY)
+def _reshaped(x: Any, shape: Any, order: Any) -> Any:
+    """Of an array without gaps a view; of another one a run tells whether it is copied."""
+    return x.reshape(shape) if isinstance(x, np.ndarray) and x.flags.c_contiguous and order == "C" else RUN
+
+
+op(np.reshape, "x, shape, order='C', *, copy=None", shaping, memory=MAY, types=_reshaped)
 rule(np.reshape, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
 
-op(np.ravel, "x, order='C'", shaping, memory=MAY)
+op(np.ravel, "x, order='C'", shaping, memory=MAY, types=lambda x: np.empty(np.size(x), np.asarray(x).dtype) if np.size(x) else RUN)
 rule(np.ravel, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
 
 op(np.expand_dims, "x, axis", shaping)
@@ -114,7 +120,7 @@ rule(np.broadcast_to, x=lambda g: g)
 op(np.broadcast_arrays, "*xs, subok=False", shaping, n_out=None, memory=MAY)  # of numbers it makes arrays
 rule(np.broadcast_arrays, xs=lambda g, i: g[i])
 
-op(np.copy, "x, order='K', subok=False", linear, title="Clone", memory=NEW)
+op(np.copy, "x, order='K', subok=False", linear, title="Clone", memory=NEW, types=LENGTHS)
 rule(np.copy, x=lambda g: g)
 
 op(np.flip, "x, axis=None", shaping)
@@ -129,7 +135,7 @@ rule(np.flipud, x=lambda g: np.flipud(g))
 op(np.rot90, "x, k=1, axes=(0, 1)", shaping)
 rule(np.rot90, x=lambda g, k, axes: np.rot90(g, -k, axes))
 
-op(np.roll, "x, shift, axis=None", linear, memory=NEW)
+op(np.roll, "x, shift, axis=None", linear, memory=NEW, types=LENGTHS)
 rule(np.roll, x=lambda g, shift, axis: np.roll(g, tuple(-s for s in shift) if np.ndim(shift) else -shift, axis))
 
 # Joining: the cotangent of each array is a piece of g. (`i` is -1 where the sequence is one array.)
@@ -279,10 +285,10 @@ rule(np.dsplit, x=lambda g, indices_or_sections, x_shape, x_dtype: join(g, indic
 
 # Diagonals and triangles.
 
-op(np.tril, "x, k=0", linear, memory=NEW)
+op(np.tril, "x, k=0", linear, memory=NEW, types=LENGTHS)
 rule(np.tril, x=lambda g, k: np.tril(g, k))
 
-op(np.triu, "x, k=0", linear, memory=NEW)
+op(np.triu, "x, k=0", linear, memory=NEW, types=LENGTHS)
 rule(np.triu, x=lambda g, k: np.triu(g, k))
 
 op(np.diag, "x, k=0", linear, memory=MAY)  # of a matrix a view, which may not be written
@@ -302,7 +308,7 @@ rule(
     x=lambda g, offset, axis1, axis2, x_shape, x_dtype: on_diagonal(g, offset, axis1, axis2, x_shape, x_dtype),
 )
 
-op(np.trace, "x, offset=0, axis1=0, axis2=1, dtype=None", linear, memory=NEW)
+op(np.trace, "x, offset=0, axis1=0, axis2=1, dtype=None", linear, memory=NEW, types=LENGTHS)
 rule(
     np.trace,
     x=lambda g, offset, axis1, axis2, x_shape, x_dtype: on_diagonal(
@@ -312,7 +318,10 @@ rule(
 
 # Repeating and padding.
 
-op(np.repeat, "x, repeats, axis=None", linear, memory=NEW)
+op(
+    np.repeat, "x, repeats, axis=None", linear, memory=NEW,
+    types=lambda repeats: BY_VALUE if isinstance(repeats, np.ndarray) else RUN,
+)  # fmt: skip
 rule(
     np.repeat,
     x=lambda g, repeats, axis, x_shape, x_dtype: gather_repeats(g, repeats, axis, x_shape, x_dtype),

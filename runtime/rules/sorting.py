@@ -9,6 +9,7 @@ import numpy as np
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import op, rule, singular_at, undifferentiable
+from ..result_types import BY_VALUE, along_axis
 
 opaque = Kind.opaque
 
@@ -34,16 +35,16 @@ def has_equals(out: Any, axis: Any) -> Any:
     return np.any(np.diff(out, axis=-1 if axis is None else axis) == 0, axis=axis, keepdims=axis is not None)
 
 
-op(np.sort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque, memory=NEW)
+op(np.sort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque, memory=NEW, types=along_axis)
 rule(np.sort, x=lambda g, x, axis: unsort_back(g, x, axis))
 singular_at(np.sort, x=lambda out, axis: has_equals(out, axis))
 
-op(np.partition, "x, kth, axis=-1, kind='introselect', order=None", opaque, memory=NEW)
+op(np.partition, "x, kth, axis=-1, kind='introselect', order=None", opaque, memory=NEW, types=along_axis)
 rule(np.partition, x=lambda g, x, out, axis: unsort(g, x, out, axis))
 
-undifferentiable(np.argsort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque, memory=NEW)
-undifferentiable(np.argpartition, "x, kth, axis=-1, kind='introselect', order=None", opaque, memory=NEW)
+undifferentiable(np.argsort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque, memory=NEW, types=along_axis)
+undifferentiable(np.argpartition, "x, kth, axis=-1, kind='introselect', order=None", opaque, memory=NEW, types=along_axis)
 undifferentiable(np.searchsorted, "x, v, side='left', sorter=None", opaque, memory=NEW)
-undifferentiable(np.nonzero, "x", opaque, n_out=None, memory=NEW)
-undifferentiable(np.flatnonzero, "x", opaque, memory=NEW)
-undifferentiable(np.argwhere, "x", opaque, memory=NEW)
+undifferentiable(np.nonzero, "x", opaque, n_out=None, memory=NEW, types=BY_VALUE)
+undifferentiable(np.flatnonzero, "x", opaque, memory=NEW, types=BY_VALUE)
+undifferentiable(np.argwhere, "x", opaque, memory=NEW, types=BY_VALUE)
