@@ -69,11 +69,13 @@ def also(fn: Callable[..., Any], found: Op) -> None:
     _by_function[fn] = found
 
 
-def infix(fn: Callable[..., Any], operator: Callable[..., Any], symbol: str) -> Op:
+def infix(fn: Callable[..., Any], operator: Callable[..., Any], symbol: str, types: TypesFact | None = None) -> Op:
     """Register Python's operator beside the NumPy function that it calls: one rule, two spellings."""
     base = _by_function[fn]
     title = operator.__name__.strip("_").capitalize()
-    made = Op(operator, base.signature, base.kind, path=base.path, infix=symbol, title=base.title, vjps=base.vjps)
+    made = Op(
+        operator, base.signature, base.kind, path=base.path, infix=symbol, title=base.title, types=types, vjps=base.vjps
+    )
     base.title = made.title = {"Truediv": "Div"}.get(title, title)
     _by_function[operator] = made
     return made

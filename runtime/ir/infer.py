@@ -113,7 +113,7 @@ def _inferred(op: Op, key: Any) -> tuple[Type, ...] | None:
     scale = _scale(types) if sum([math.prod(t.shape) for t in types]) > SMALL else {}
     if fact is UNKNOWN:
         return None
-    if fact is LENGTHS:
+    if fact is LENGTHS and not (scale and any(map(_has_rows, key[1:]))):
         return _run(op, key, scale)
     if fact is RUN and not sized and op.memory_of(_thawed(key, Value)) is VIEW:  # costs nothing, whatever the size
         return _run(op, key, {}, _ghost)
@@ -131,6 +131,13 @@ def _without_lengths(types: tuple[Type, ...]) -> tuple[Type, ...]:
 
 def _cost(types: list[Type], scale: dict[int, int]) -> int:
     return max(1, sum([math.prod([scale.get(n, n) for n in t.shape]) for t in types]))
+
+
+def _has_rows(key: Any) -> bool:
+    """Whether an argument is a sequence, or holds one, that may be an array itself, whose length a small one could be taken for."""
+    if isinstance(key, Type) or key[0] is None:
+        return False
+    return (key[0] is not slice and len(key) > _KEPT + 1) or any(map(_has_rows, key[1:]))
 
 
 def _multiplied(key: Any) -> int:
@@ -206,18 +213,17 @@ def _number(t: Type, turn: int) -> Any:
 
 
 def _filled(t: Type, scale: dict[int, int], turn: int) -> Any:
-    """A stand-in for a value, of numbers that most ops take: matrices are symmetric, positive and regular."""
+    """A stand-in for a value: first of one number all through, then of different ones, with matrices that are regular."""
     if t.kind != "array":
         return _number(t, turn)
     shape = tuple([scale.get(n, n) for n in t.shape])
     found = _ghost(t if shape == t.shape else t._replace(shape=shape, strides=_scaled(t, shape)))
-    if t.dtype.kind in "biufc":
-        found[...] = _number(t._replace(kind="scalar"), turn)
-        if t.dtype.kind in "fc" and found.ndim:
-            found += np.linspace(0, 0.1, shape[-1])  # no two alike, as np.std and its like ask for
-        if found.ndim > 1 and t.dtype.kind in "fc":
+    found.fill(_number(t._replace(kind="scalar"), turn))
+    if turn and found.ndim and t.dtype.kind in "fc":
+        found += np.linspace(0, 0.1, shape[-1])
+        if found.ndim > 1:
             n = min(shape[-2:])
-            found[..., range(n), range(n)] = 2.0 + turn
+            found[..., range(n), range(n)] += 2
     return found
 
 

@@ -93,7 +93,10 @@ def _reshaped(x: Any, shape: Any, order: Any) -> Any:
 op(np.reshape, "x, shape, order='C', *, copy=None", shaping, memory=MAY, types=_reshaped)
 rule(np.reshape, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
 
-op(np.ravel, "x, order='C'", shaping, memory=MAY, types=lambda x: np.empty(np.size(x), np.asarray(x).dtype) if np.size(x) else RUN)
+op(
+    np.ravel, "x, order='C'", shaping, memory=MAY,
+    types=lambda x: np.empty(np.size(x), np.asarray(x).dtype) if np.size(x) else RUN,
+)  # fmt: skip
 rule(np.ravel, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
 
 op(np.expand_dims, "x, axis", shaping)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Value, map_values, values_in
+from ....runtime.ir.graph import Call, Graph, Type, Value, map_values, values_in
+from ....runtime.ir.infer import fits, infer
 from ....runtime.ir.opcodes import Branch, Loop, is_region
+from ....runtime.ops import Op
 from ..analysis.memory import shares_with
 
-__all__ = ["Region", "is_elementwise", "is_number", "key_of", "rewrite", "seen_from_outside"]
+__all__ = ["Region", "is_elementwise", "is_number", "key_of", "result", "retyped", "rewrite", "seen_from_outside"]
 
 
 class Region(Graph):
@@ -51,6 +53,49 @@ def rewrite(graph: Graph, step: Callable[[Call], Any], regions: bool = False) ->
         else:
             raise TypeError(f"a step of a pass gave {found!r}")
     return Graph(graph.inputs, calls, [map_values(v, now) for v in graph.outputs])
+
+
+def result(op: Op, args: tuple[Any, ...], like: Type | None = None) -> Value:
+    """Return a new value for the one result of a call; `like` has the parts of its type that do not follow from the arguments."""
+    inferred = infer(op, args)
+    return Value(_completed(Type(None, None, None, None) if inferred is None else inferred[0], like))  # type: ignore[arg-type]
+
+
+def _completed(inferred: Type, like: Type | None) -> Type:
+    """An inferred type, with the parts of another one where it has none."""
+    if like is None or fits(like, inferred):
+        found = inferred if like is None else like
+    else:
+        found = Type(*[a if b is None else b for a, b in zip(like, inferred, strict=True)])
+    assert all(part is not None for part in (*found, *found.shape)), f"parts of a result are not known: {found!r}"
+    return found
+
+
+def retyped(graph: Graph, before: Graph) -> Graph:
+    """Return the graph with the types that its calls give, where a step has given some an operand of another layout."""
+    old = set(map(id, before.calls))
+    anew: dict[Value, Value] = {}
+
+    def now(v: Value) -> Value:
+        return anew.get(v, v)
+
+    calls: list[Call] = []
+    for call in graph.calls:
+        if anew and any(v in anew for v in call.reads):
+            call = call.with_args(tuple([map_values(a, now) for a in call.args]))
+        inferred = None if id(call) in old or is_region(call) else infer(call.op, call.args)
+        if inferred is not None and not all(map(fits, [v.type for v in call.outs], inferred)):
+            outs = tuple([_with_type(v, _completed(t, v.type)) for v, t in zip(call.outs, inferred, strict=True)])
+            anew.update(zip(call.outs, outs, strict=True))
+            call = Call(call.op, call.args, outs, call.site, call.backward, call.quiet)
+        calls.append(call)
+    return Graph(graph.inputs, calls, [map_values(v, now) for v in graph.outputs]) if anew else graph
+
+
+def _with_type(v: Value, type: Type) -> Value:
+    found = Value(type, v.name)
+    found.element, found.cotangent_of, found.over, found.sites = v.element, v.cotangent_of, v.over, v.sites
+    return found
 
 
 def is_elementwise(call: Call) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.registry import require
-from .rewrite import rewrite
+from .rewrite import result, rewrite
 
 __all__ = ["sharing"]
 
@@ -41,9 +41,9 @@ def sharing(graph: Graph) -> Graph:
                 return [_product(call, repeated[w])]
             if w in turned:
                 matrix = turned[w]
-                flipped = Value(matrix.type._replace(shape=matrix.type.shape[::-1], strides=matrix.type.strides[::-1]))
                 transpose = require(np.transpose)
                 bound = transpose.bind(matrix)
+                flipped = result(transpose, bound)
                 return [
                     Call(transpose, bound, (flipped,), call.site, call.backward, call.quiet),
                     _product(call, flipped),

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Type, Value
+from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ops import Op
 from ....runtime.registry import require
-from .rewrite import is_elementwise, rewrite, seen_from_outside
+from .rewrite import is_elementwise, result, retyped, rewrite, seen_from_outside
 
 __all__ = ["spreading"]
 
@@ -74,7 +74,9 @@ def spreading(graph: Graph) -> Graph:
         wide = next((a for a in hit if a.type.shape == out.type.shape), None)
         if wide is None or spread[wide][1] is None:
             return None
-        number = Value(Type("scalar", out.type.dtype, (), ()))
+        if out.type.kind != "array":
+            return [call.with_args(args)]
+        number = result(call.op, args)
         number.cotangent_of = out.cotangent_of
         before = Call(call.op, args, (number,), call.site, call.backward, call.quiet)
         broadcast = require(np.broadcast_to)
@@ -83,7 +85,7 @@ def spreading(graph: Graph) -> Graph:
         spread[out] = (number, shape)
         return [before, after]
 
-    return rewrite(graph, step)
+    return retyped(rewrite(graph, step), graph)
 
 
 def _in_rows(v: Value) -> bool:
