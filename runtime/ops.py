@@ -148,7 +148,7 @@ class Op:
     def memory_of(self, bound: tuple[Any, ...]) -> Memory:
         """Where the results of a call lie."""
         fact = self.memory
-        return fact if isinstance(fact, Memory) else self.ask(fact, bound)  # type: ignore[no-any-return]
+        return fact if isinstance(fact, Memory) else self.ask(fact, bound)
 
     def ask(self, fact: Callable[..., Any], bound: tuple[Any, ...]) -> Any:
         """What a fact that is a function of the arguments it names says of a call."""

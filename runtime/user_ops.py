@@ -39,7 +39,9 @@ def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None =
     `signature` names the arguments (`"x, axis=None"`, `"[xs], axis=0"` for one that is a sequence of arrays, `"*xs"`); left
     out, it is read from the function, and a ufunc's arguments are x, y, z. `kind` says what sort of map it is: left out,
     `gs.Kind.elementwise` for a ufunc, else `gs.Kind.opaque`, which promises nothing. `n_out` is the number of results (None:
-    it depends on the arguments). Raises TypeError where the function does not tell its signature (some C extensions).
+    it depends on the arguments). `types` is a function of the arguments that it names: it gets arrays whose types alone mean
+    something, and gives an array of the type of the result. Raises TypeError where the function does not tell its signature
+    (some C extensions).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.op(np.trim_zeros, "filt, trim='fb'")
@@ -57,9 +59,8 @@ def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None =
         options.setdefault("path", f"{home}.{fn.__name__}")
         options.setdefault("may_raise", True)
     options["memory"] = NEW if isinstance(fn, np.ufunc) else MAY  # nobody has looked into it
-    options["types"] = (
-        LENGTHS if isinstance(fn, np.ufunc) and "O" not in fn.types[0] else UNKNOWN
-    )  # nor may it run unasked
+    known = isinstance(fn, np.ufunc) and "O" not in fn.types[0]
+    options.setdefault("types", LENGTHS if known else UNKNOWN)  # a function of the user's does not run unasked
     made = registry.op(fn, signature_of(fn) if signature is None else signature, kind, **options)
     made.params  # noqa: B018  # a signature that cannot be read is said here
     if not isinstance(fn, np.ufunc) and not is_numpys(fn):

@@ -10,16 +10,15 @@ import functools
 import math
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..memory import VIEW
 from ..ops import Op
 from ..result_types import BY_VALUE, LENGTHS, RUN, UNKNOWN, How
 from .graph import Type, Value, type_of
 
-__all__ = ["fits", "infer", "shown"]
+__all__ = ["Inferred", "fits", "infer"]
 
 SMALL = 64  # a call on no more elements than these is run at its own lengths
 _KEPT = 3  # lengths up to this one stay as they are: 1 broadcasts, and np.cross asks for 2 or 3
@@ -27,8 +26,23 @@ _MOST = 4096  # no run makes more elements than these
 _KINDS = ("array", "scalar", "python")
 
 
-def infer(op: Op, args: tuple[Any, ...]) -> tuple[Type, ...] | None:
-    """Return the types of the results of a call, with None for each part that is not known; None where nothing is."""
+class Inferred(NamedTuple):
+    """What is known of the type of a result: a Type, but for lengths and strides that the arguments do not tell."""
+
+    kind: str
+    dtype: Any
+    shape: tuple[int | None, ...]
+    strides: tuple[int, ...] | None
+
+    def __str__(self) -> str:
+        if self.kind != "array":
+            return f"{self.kind} {self.dtype.name}"
+        sizes = ", ".join(["?" if n is None else str(n) for n in self.shape])
+        return f"{self.dtype.name}[{sizes}]" + ("" if self.strides is None else f" with strides {self.strides}")
+
+
+def infer(op: Op, args: tuple[Any, ...]) -> tuple[Inferred, ...] | None:
+    """Return the types of the results of a call; None where nothing is known of them."""
     if op.types is UNKNOWN or op.effect:
         return None
     try:
@@ -37,23 +51,13 @@ def infer(op: Op, args: tuple[Any, ...]) -> tuple[Type, ...] | None:
         return None
 
 
-def fits(type: Type, inferred: Type) -> bool:
+def fits(type: Type, inferred: Inferred) -> bool:
     """Whether the type of a value is the one that was inferred, as far as that is known."""
-    for part, expected in zip(type, inferred, strict=True):
-        if isinstance(expected, tuple) and isinstance(part, tuple):
-            if len(part) != len(expected) or any(e is not None and e != p for p, e in zip(part, expected, strict=True)):
-                return False
-        elif expected is not None and part != expected:
-            return False
-    return True
-
-
-def shown(type: Type) -> str:
-    """A type in words, with its strides; a part that is not known is a question mark."""
-    if type.kind != "array" or type.shape is None:
-        return str(type)
-    sizes = ", ".join(["?" if n is None else str(n) for n in type.shape])
-    return f"{type.dtype.name}[{sizes}]" + ("" if type.strides is None else f" with strides {type.strides}")
+    return (
+        (type.kind, type.dtype, len(type.shape)) == (inferred.kind, inferred.dtype, len(inferred.shape))
+        and all(expected in (None, n) for n, expected in zip(type.shape, inferred.shape, strict=True))
+        and inferred.strides in (None, type.strides)
+    )
 
 
 class _UnknownError(Exception):
@@ -97,14 +101,14 @@ def _types_in(key: Any) -> Iterator[Type]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _inferred(op: Op, key: Any) -> tuple[Type, ...] | None:
+def _inferred(op: Op, key: Any) -> tuple[Inferred, ...] | None:
     types = list(_types_in(key))
     sized = any(t.kind == "python" and t.dtype.kind == "i" for t in types)
     fact: Any = op.types
     if not isinstance(fact, How):
         try:
             fact = op.ask(fact, _thawed(key, _ghost))
-        except (TypeError, ValueError, IndexError, AttributeError):
+        except Exception:  # the arguments do not fit each other, as the run has shown or will show
             return None
         if not isinstance(fact, How):
             return _without_lengths((_type(fact),)) if sized else (_type(fact),)
@@ -115,18 +119,16 @@ def _inferred(op: Op, key: Any) -> tuple[Type, ...] | None:
         return None
     if fact is LENGTHS and not (scale and any(map(_has_rows, key[1:]))):
         return _run(op, key, scale)
-    if fact is RUN and not sized and op.memory_of(_thawed(key, Value)) is VIEW:  # costs nothing, whatever the size
-        return _run(op, key, {}, _ghost)
+    if fact is RUN and not sized and op.memory_of(_thawed(key, Value)).how == "view":
+        return _run(op, key, {}, _ghost)  # a view costs nothing, whatever its size
     if _cost(types, scale) * _multiplied(key) > (_MOST if types else SMALL):
         return None
     found = _run(op, key, scale)
     return found if found is None or (fact is RUN and not sized and not scale) else _without_lengths(found)
 
 
-def _without_lengths(types: tuple[Type, ...]) -> tuple[Type, ...]:
-    return tuple(
-        [t._replace(shape=(None,) * len(t.shape), strides=None) if t.kind == "array" else t for t in types]  # type: ignore[arg-type]
-    )
+def _without_lengths(types: tuple[Inferred, ...]) -> tuple[Inferred, ...]:
+    return tuple([t._replace(shape=(None,) * len(t.shape), strides=None) if t.kind == "array" else t for t in types])
 
 
 def _cost(types: list[Type], scale: dict[int, int]) -> int:
@@ -134,7 +136,7 @@ def _cost(types: list[Type], scale: dict[int, int]) -> int:
 
 
 def _has_rows(key: Any) -> bool:
-    """Whether an argument is a sequence, or holds one, that may be an array itself, whose length a small one could be taken for."""
+    """Whether an argument holds a sequence that may be an array of constants: its length could be taken for a scaled one."""
     if isinstance(key, Type) or key[0] is None:
         return False
     return (key[0] is not slice and len(key) > _KEPT + 1) or any(map(_has_rows, key[1:]))
@@ -146,7 +148,7 @@ def _multiplied(key: Any) -> int:
         return 1
     form, *parts = key
     if form is None:
-        return max(1, abs(parts[1])) if isinstance(parts[1], (int, np.integer)) else 1
+        return max(1, abs(int(parts[1]))) if isinstance(parts[1], (int, np.integer)) else 1
     return math.prod(map(_multiplied, parts))
 
 
@@ -156,7 +158,7 @@ def _scale(types: list[Type]) -> dict[int, int]:
     return {n: _KEPT + 1 + k for k, n in enumerate(lengths)}
 
 
-def _run(op: Op, key: Any, scale: dict[int, int], make: Any = None) -> tuple[Type, ...] | None:
+def _run(op: Op, key: Any, scale: dict[int, int], make: Any = None) -> tuple[Inferred, ...] | None:
     """The types of what a call gives on stand-ins with the lengths that `scale` has for theirs."""
     for turn in range(1 if make else 3):
         args, kwargs = op.call_form(_thawed(key, make or (lambda t: _filled(t, scale, turn))))  # noqa: B023
@@ -168,22 +170,22 @@ def _run(op: Op, key: Any, scale: dict[int, int], make: Any = None) -> tuple[Typ
             continue
         back = {small: n for n, small in scale.items()}
         results = (results,) if op.n_out == 1 else results
-        return tuple([_scaled_back(_type(r), back) if back else _type(r) for r in results])
+        return tuple([_scaled_back(type_of(r), back) if back else _type(r) for r in results])
     return None
 
 
-def _type(result: Any) -> Type:
-    return result if isinstance(result, Type) else type_of(result)
+def _type(result: Any) -> Inferred:
+    return Inferred(*type_of(result))
 
 
-def _scaled_back(t: Type, back: dict[int, int]) -> Type:
+def _scaled_back(t: Type, back: dict[int, int]) -> Inferred:
     """The type at the true lengths, laid out in the same order of axes."""
     if not t.shape or t.kind != "array":
-        return t
+        return Inferred(*t)
     order = sorted(range(len(t.shape)), key=lambda k: (-abs(t.strides[k]), -t.shape[k]))
     shape = tuple([back.get(n, n) for n in t.shape])
     dense = _packed(t.shape, t.dtype.itemsize, order) == t.strides
-    return Type(t.kind, t.dtype, shape, _packed(shape, t.dtype.itemsize, order) if dense else None)  # type: ignore[arg-type]
+    return Inferred(t.kind, t.dtype, shape, _packed(shape, t.dtype.itemsize, order) if dense else None)
 
 
 def _packed(shape: tuple[int, ...], itemsize: int, order: list[int]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import VerifyError
 from ..ops import MISSING
 from .graph import Call, Graph, Type, Value, type_of, values_in
-from .infer import fits, infer, shown
+from .infer import Inferred, fits, infer
 from .opcodes import SCAN, STACK, Branch, Loop, all_calls, is_effect, is_region, regions_of
 
 __all__ = ["effects_of", "verify"]
@@ -88,7 +88,7 @@ def _type_problem(call: Call) -> str | None:
         return f"{len(call.outs)} results where it gives {len(inferred)}"
     for v, expected in zip(call.outs, inferred, strict=True):
         if not fits(v.type, expected):
-            return f"it gives {shown(expected)}, and its result says {shown(v.type)}"
+            return f"it gives {expected}, and its result says {Inferred(*v.type)}"
     return None
 
 

@@ -47,7 +47,8 @@ def _every(step: int) -> slice:
 
 def _shape(x: Any, span: Any, axes: Any, steps: Any, ends: Any, front: Any) -> tuple[int, ...]:
     """The shape of all windows, the axes of a window first."""
-    return np.moveaxis(np.lib.stride_tricks.sliding_window_view(x, span, axes), ends, front)[steps].shape
+    shape: tuple[int, ...] = np.moveaxis(np.lib.stride_tricks.sliding_window_view(x, span, axes), ends, front)[steps].shape
+    return shape
 
 
 @primitive(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Type, Value, map_values, values_in
-from ....runtime.ir.infer import fits, infer
+from ....runtime.ir.infer import Inferred, fits, infer
 from ....runtime.ir.opcodes import Branch, Loop, is_region
 from ....runtime.ops import Op
 from ..analysis.memory import shares_with
@@ -58,17 +58,18 @@ def rewrite(graph: Graph, step: Callable[[Call], Any], regions: bool = False) ->
 def result(op: Op, args: tuple[Any, ...], like: Type | None = None) -> Value:
     """Return a new value for the one result of a call; `like` has the parts of its type that do not follow from the arguments."""
     inferred = infer(op, args)
-    return Value(_completed(Type(None, None, None, None) if inferred is None else inferred[0], like))  # type: ignore[arg-type]
+    if inferred is None:
+        assert like is not None, f"the type of {op.path} does not follow from its arguments"
+        return Value(like)
+    return Value(_completed(inferred[0], like))
 
 
-def _completed(inferred: Type, like: Type | None) -> Type:
-    """An inferred type, with the parts of another one where it has none."""
-    if like is None or fits(like, inferred):
-        found = inferred if like is None else like
-    else:
-        found = Type(*[a if b is None else b for a, b in zip(like, inferred, strict=True)])
-    assert all(part is not None for part in (*found, *found.shape)), f"parts of a result are not known: {found!r}"
-    return found
+def _completed(inferred: Inferred, like: Type | None) -> Type:
+    """An inferred type, with the lengths and strides of another one where it has none."""
+    if like is not None and fits(like, inferred):
+        return like
+    assert inferred.strides is not None, f"the strides of a result are not known: {inferred}"
+    return Type(*inferred)  # type: ignore[arg-type]  # lengths are known where strides are
 
 
 def retyped(graph: Graph, before: Graph) -> Graph:

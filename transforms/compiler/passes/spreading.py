@@ -74,8 +74,6 @@ def spreading(graph: Graph) -> Graph:
         wide = next((a for a in hit if a.type.shape == out.type.shape), None)
         if wide is None or spread[wide][1] is None:
             return None
-        if out.type.kind != "array":
-            return [call.with_args(args)]
         number = result(call.op, args)
         number.cotangent_of = out.cotangent_of
         before = Call(call.op, args, (number,), call.site, call.backward, call.quiet)
