@@ -74,6 +74,9 @@ def spreading(graph: Graph) -> Graph:
         wide = next((a for a in hit if a.type.shape == out.type.shape), None)
         if wide is None or spread[wide][1] is None:
             return None
+        if out.type.kind != "array" and any(isinstance(a, Value) for a in args):
+            spread[out] = (out, spread[wide][1])
+            return [call.with_args(args)]  # a number already; of constants it is folded, and stays an array of no axes
         number = result(call.op, args)
         number.cotangent_of = out.cotangent_of
         before = Call(call.op, args, (number,), call.site, call.backward, call.quiet)
