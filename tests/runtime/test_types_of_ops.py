@@ -202,6 +202,14 @@ def test_a_function_of_the_users_is_not_run() -> None:
     assert infer(op, (Value(type_of(X)),)) is None
 
 
+def test_what_a_user_states_of_a_function_holds() -> None:
+    def repeated(x: Any, n: int) -> Any:
+        raise AssertionError("it was called")
+
+    op = gs.op(repeated, "x, n", types=lambda x, n: np.empty((len(x), n), x.dtype))
+    assert infer(op, (Value(type_of(V)), 3)) == (("array", np.float64, (300, 3), (24, 8)),)
+
+
 def test_ops_whose_types_follow_from_values_are_listed() -> None:
     assert {op.path for op in OPS if op.types is UNKNOWN} <= {"text"}
     assert {op.path for op in OPS if op.types is BY_VALUE} == SIZED_BY_VALUE
