@@ -47,4 +47,5 @@ def central(call: Callable[[], Sequence[Any]], array: Any, index: Any, direction
             outputs.append(call())
     finally:
         array[index] = before
-    return Central(*outputs, step, places[1] - places[0])
+    below, above = outputs
+    return Central(below, above, step, places[1] - places[0])

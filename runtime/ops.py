@@ -12,6 +12,7 @@ import numpy as np
 
 from .errors import NoRuleError
 from .memory import MAY, NEW, VIEW, Fact, Memory
+from .result_types import LENGTHS, RUN, TypesFact
 
 __all__ = ["MISSING", "Kind", "Op", "Param", "Plan", "Saved", "Vjp"]
 
@@ -37,6 +38,9 @@ _OF_KIND = {
     Kind.elementwise: NEW, Kind.reduction: NEW, Kind.bilinear: NEW, Kind.creation: NEW,
     Kind.shaping: VIEW, Kind.linear: MAY, Kind.loop: MAY, Kind.opaque: MAY,
 }  # fmt: skip
+
+# How the types of results follow from those of the arguments, unless the op says otherwise: see `result_types.py`.
+_TYPES_OF_KIND = {Kind.elementwise: LENGTHS, Kind.reduction: LENGTHS, Kind.bilinear: LENGTHS}
 
 
 class Param(NamedTuple):
@@ -93,13 +97,13 @@ class Op:
     __slots__ = (
         "__weakref__", "_params", "base", "batching", "bind", "bounds", "consuming", "derived", "effect", "fn", "forms",
         "hermitian", "infix", "inline", "kind", "may_raise", "memory", "n_out", "name", "out_place", "path", "plans", "signature",
-        "stores", "title", "vjps", "with_out",
+        "stores", "title", "types", "vjps", "with_out",
     )  # fmt: skip
 
     def __init__(
         self, fn: Callable[..., Any], signature: str, kind: Kind, *, path: str, n_out: int | None = 1,
         infix: str | None = None, inline: bool = False, may_raise: bool = False, effect: bool = False,
-        title: str | None = None, memory: Fact | None = None,
+        title: str | None = None, memory: Fact | None = None, types: TypesFact | None = None,
         vjps: dict[str, Vjp | None] | None = None, base: Op | None = None,
     ) -> None:  # fmt: skip
         self.fn = fn
@@ -118,7 +122,9 @@ class Op:
         self.hermitian: Callable[..., bool] | None = (
             None  # when it takes its first argument for Hermitian (hermitian.py)
         )
-        self.memory: Fact = memory or (NEW if isinstance(fn, np.ufunc) or infix is not None else _OF_KIND[kind])
+        computed = isinstance(fn, np.ufunc) or infix is not None
+        self.memory: Fact = memory or (NEW if computed else _OF_KIND[kind])
+        self.types: TypesFact = types or (LENGTHS if computed else _TYPES_OF_KIND.get(kind, RUN))
         self.stores: int | None = None  # the argument that it writes into new memory, as wide as it may be
         self.may_raise = may_raise
         self.effect = effect  # changes what can be seen from outside, and so keeps its place among others that do
@@ -140,15 +146,17 @@ class Op:
         if made is None:
             made = self.derived[title] = Op(
                 self.fn, self.signature, self.kind, path=self.path, inline=self.inline, title=title,
-                memory=self.memory, vjps=self.vjps, base=self,
+                memory=self.memory, types=self.types, vjps=self.vjps, base=self,
             )  # fmt: skip
         return made
 
     def memory_of(self, bound: tuple[Any, ...]) -> Memory:
         """Where the results of a call lie."""
         fact = self.memory
-        if isinstance(fact, Memory):
-            return fact
+        return fact if isinstance(fact, Memory) else self.ask(fact, bound)
+
+    def ask(self, fact: Callable[..., Any], bound: tuple[Any, ...]) -> Any:
+        """What a fact that is a function of the arguments it names says of a call."""
         code = fact.__code__
         values = dict(zip([p.name for p in self.params], bound, strict=True))
         return fact(*[values[name] for name in code.co_varnames[: code.co_argcount]])

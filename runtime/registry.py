@@ -13,6 +13,7 @@ import numpy as np
 from .errors import NoRuleError
 from .memory import NEW, Fact
 from .ops import Kind, Op, Vjp
+from .result_types import TypesFact
 
 __all__ = [
     "also", "batching", "bounded", "composed", "composition", "compositions", "forms", "infix", "lookup", "op", "ops",
@@ -35,7 +36,7 @@ def path_of(fn: Any) -> str:
 def op(
     fn: Callable[..., Any], signature: str, kind: Kind, *, n_out: int | None = 1, path: str | None = None,
     inline: bool = False, may_raise: bool = False, effect: bool = False, title: str | None = None,
-    memory: Fact | None = None,
+    memory: Fact | None = None, types: TypesFact | None = None,
 ) -> Op:  # fmt: skip
     """Register `fn` as an op with its own signature (`"x, axis=None"`, `"[xs], axis=0"`, `"subscripts, *xs"`).
 
@@ -44,6 +45,7 @@ def op(
     values alone, and so is never dropped. `effect` marks one that draws, prints or
     writes: such calls are never dropped, merged or moved past each other. `title` is the name in `grad_fn` where it is
     not the function's own. `memory` says where the results lie, where that is not what their kind says: see `memory.py`.
+    `types` says what the results are, where neither their kind nor a run says it: see `result_types.py`.
     """
     made = Op(
         fn,
@@ -56,6 +58,7 @@ def op(
         effect=effect,
         title=title,
         memory=memory,
+        types=types,
     )
     _by_function[fn] = made
     return made
@@ -66,12 +69,20 @@ def also(fn: Callable[..., Any], found: Op) -> None:
     _by_function[fn] = found
 
 
-def infix(fn: Callable[..., Any], operator: Callable[..., Any], symbol: str) -> Op:
+def infix(fn: Callable[..., Any], operator: Callable[..., Any], symbol: str, types: TypesFact | None = None) -> Op:
     """Register Python's operator beside the NumPy function that it calls: one rule, two spellings."""
     base = _by_function[fn]
     title = operator.__name__.strip("_").capitalize()
     made = Op(
-        operator, base.signature, base.kind, path=base.path, infix=symbol, title=base.title, vjps=base.vjps, base=base
+        operator,
+        base.signature,
+        base.kind,
+        path=base.path,
+        infix=symbol,
+        title=base.title,
+        types=types,
+        vjps=base.vjps,
+        base=base,
     )
     base.title = made.title = {"Truediv": "Div"}.get(title, title)
     _by_function[operator] = made
@@ -245,7 +256,7 @@ def compositions() -> tuple[Callable[..., Any], ...]:
 
 def primitive(
     signature: str, kind: Kind, *, consuming: Callable[..., Any] | None = None, title: str | None = None,
-    n_out: int = 1, may_raise: bool = False, memory: Fact = NEW, stores: int | None = None,
+    n_out: int = 1, may_raise: bool = False, memory: Fact = NEW, types: TypesFact | None = None, stores: int | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     """Decorator: register a function of ours, with a NumPy-only body, that NumPy lacks as a function.
 
@@ -257,7 +268,9 @@ def primitive(
     """
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
-        made = op(body, signature, kind, inline=True, title=title, n_out=n_out, may_raise=may_raise, memory=memory)
+        made = op(
+            body, signature, kind, inline=True, title=title, n_out=n_out, may_raise=may_raise, memory=memory, types=types
+        )  # fmt: skip
         made.consuming = consuming
         made.stores = stores
         on_arrays = consuming or body

@@ -14,6 +14,7 @@ from . import registry
 from .memory import MAY, NEW
 from .ops import Kind, Op
 from .registry import lookup
+from .result_types import LENGTHS, UNKNOWN
 
 __all__ = [
     "USERS",
@@ -38,7 +39,9 @@ def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None =
     `signature` names the arguments (`"x, axis=None"`, `"[xs], axis=0"` for one that is a sequence of arrays, `"*xs"`); left
     out, it is read from the function, and a ufunc's arguments are x, y, z. `kind` says what sort of map it is: left out,
     `gs.Kind.elementwise` for a ufunc, else `gs.Kind.opaque`, which promises nothing. `n_out` is the number of results (None:
-    it depends on the arguments). Raises TypeError where the function does not tell its signature (some C extensions).
+    it depends on the arguments). `types` is a function of the arguments that it names: it gets arrays whose types alone mean
+    something, and gives an array of the type of the result. Raises TypeError where the function does not tell its signature
+    (some C extensions).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.op(np.trim_zeros, "filt, trim='fb'")
@@ -56,6 +59,8 @@ def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None =
         options.setdefault("path", f"{home}.{fn.__name__}")
         options.setdefault("may_raise", True)
     options["memory"] = NEW if isinstance(fn, np.ufunc) else MAY  # nobody has looked into it
+    known = isinstance(fn, np.ufunc) and "O" not in fn.types[0]
+    options.setdefault("types", LENGTHS if known else UNKNOWN)  # a function of the user's does not run unasked
     made = registry.op(fn, signature_of(fn) if signature is None else signature, kind, **options)
     made.params  # noqa: B018  # a signature that cannot be read is said here
     if not isinstance(fn, np.ufunc) and not is_numpys(fn):
@@ -79,7 +84,9 @@ def called_by_name(fn: Callable[..., Any], n_out: int) -> Op | str:
     if home is None:
         return "that no module has under that name, to import it from"
     try:
-        made = Op(fn, signature_of(fn), Kind.opaque, path=f"{home}.{fn.__name__}", n_out=n_out, may_raise=True)
+        made = Op(
+            fn, signature_of(fn), Kind.opaque, path=f"{home}.{fn.__name__}", n_out=n_out, may_raise=True, types=UNKNOWN
+        )
         made.params  # noqa: B018  # a signature that cannot be read is said here
     except (TypeError, SyntaxError):
         return "whose arguments an op cannot have"

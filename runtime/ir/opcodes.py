@@ -11,6 +11,7 @@ import numpy as np
 
 from ..memory import NEW
 from ..ops import Kind, Op
+from ..result_types import UNKNOWN
 from .graph import Call, Graph, Type, Value, interpret, map_values, type_of
 
 __all__ = [
@@ -124,12 +125,14 @@ def rows(xs: list[Any], axis: int = 0) -> Any:
 
 
 # Not in the table: nobody calls these, and how loops are differentiated is the transforms' business.
-SCAN = Op(scan, "loop, carry, xs=(), inv=(), n=None", Kind.loop, path="scan", n_out=None, may_raise=True)
-COND = Op(cond, "branch, pred, ins=()", Kind.loop, path="cond", n_out=None, may_raise=True)
-AND = Op(both, "x, y", Kind.opaque, path="and", vjps={"x": None, "y": None})
-OR = Op(either, "x, y", Kind.opaque, path="or", vjps={"x": None, "y": None})
-ROWS = Op(rows, "xs, axis=0", Kind.opaque, path="np.stack", may_raise=True, memory=NEW, vjps={"xs": None})
-ITEMS = Op(list, "x", Kind.opaque, path="list", vjps={"x": None})
+SCAN = Op(scan, "loop, carry, xs=(), inv=(), n=None", Kind.loop, path="scan", n_out=None, may_raise=True, types=UNKNOWN)
+COND = Op(cond, "branch, pred, ins=()", Kind.loop, path="cond", n_out=None, may_raise=True, types=UNKNOWN)
+AND = Op(both, "x, y", Kind.opaque, path="and", types=UNKNOWN, vjps={"x": None, "y": None})
+OR = Op(either, "x, y", Kind.opaque, path="or", types=UNKNOWN, vjps={"x": None, "y": None})
+ROWS = Op(
+    rows, "xs, axis=0", Kind.opaque, path="np.stack", may_raise=True, memory=NEW, types=UNKNOWN, vjps={"xs": None}
+)
+ITEMS = Op(list, "x", Kind.opaque, path="list", types=UNKNOWN, vjps={"x": None})
 NOT = Op(operator.not_, "x", Kind.opaque, path="not", vjps={"x": None})
 
 

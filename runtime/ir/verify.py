@@ -10,6 +10,7 @@ from ..errors import VerifyError
 from ..ops import MISSING
 from ..rules.control import GUARD
 from .graph import Call, Graph, Type, Value, type_of, values_in
+from .infer import Inferred, fits, infer
 from .opcodes import SCAN, STACK, Branch, Loop, all_calls, is_effect, is_region, regions_of
 
 __all__ = ["effects_of", "verify"]
@@ -22,10 +23,11 @@ def effects_of(graph: Graph) -> list[Value]:
     return [v for call in all_calls(graph) if call.op.effect for v in call.outs]
 
 
-def verify(graph: Graph, after: str, known: dict[int, Graph] | None = None) -> None:
+def verify(graph: Graph, after: str, known: dict[int, Graph | Call] | None = None) -> None:
     """Raise VerifyError, naming the pass that `graph` came from, unless the graph is well formed.
 
-    `known` holds the regions that were found to be, by their id, and learns of those that are.
+    `known` holds the regions that were found to be, and the calls that give what their results say, by their ids; it learns
+    of those that are. Passes leave most calls as they are, and to infer types again would cost more than the passes do.
     """
 
     def bad(what: str, call: Call | None = None) -> VerifyError:
@@ -61,9 +63,12 @@ def verify(graph: Graph, after: str, known: dict[int, Graph] | None = None) -> N
                 verify(region, after, known)
                 if known is not None:
                     known[id(region)] = region
-        problem = _shape_problem(call) or _region_problem(call)
-        if problem is not None:
-            raise bad(problem, call)
+        if known is None or id(call) not in known:
+            problem = _region_problem(call) if is_region(call) else _type_problem(call)
+            if problem is not None:
+                raise bad(problem, call)
+            if known is not None:
+                known[id(call)] = call
         if effect and call.op is GUARD:
             raise bad("a guard stands behind an effect, which would happen twice where it fails", call)
         effect = effect or is_effect(call)
@@ -75,37 +80,36 @@ def verify(graph: Graph, after: str, known: dict[int, Graph] | None = None) -> N
         raise bad("a call of a VJP rule would warn")
 
 
-def _shape_problem(call: Call) -> str | None:
-    """An elementwise operation has the shape that its operands broadcast to."""
-    if not isinstance(call.op.fn, np.ufunc) and call.op.infix is None:
+def _type_problem(call: Call) -> str | None:
+    """How the results of a call are otherwise than its op gives of these arguments."""
+    inferred = infer(call.op, call.args)
+    if inferred is None:
+        return _broadcast_problem(call)
+    if len(inferred) != len(call.outs):
+        return f"{len(call.outs)} results where it gives {len(inferred)}"
+    for v, expected in zip(call.outs, inferred, strict=True):
+        if not fits(v.type, expected):
+            return f"it gives {expected}, and its result says {Inferred(*v.type)}"
+    return None
+
+
+def _broadcast_problem(call: Call) -> str | None:
+    """Whether the operands of a ufunc or an operator, of which nothing is inferred, do not broadcast."""
+    fn = call.op.fn
+    if getattr(fn, "signature", None) is not None or (call.op.infix is None and not isinstance(fn, np.ufunc)):
         return None
-    if getattr(call.op.fn, "signature", None) is not None:  # np.vecdot and its like work on axes
+    if call.op.title == "Matmul":
         return None
-    if call.op.kind.value not in ("elementwise", "linear", "bilinear") or call.op.title in ("Matmul", "Mm"):
-        return None
-    count = getattr(call.op.fn, "nin", 2)
-    shapes: list[Any] = [
-        a.type.shape if isinstance(a, Value) else np.shape(a) for a in call.args[:count] if a is not None
-    ]
-    full = {shape for shape in shapes if shape}
-    if len(full) <= 1:
-        return (
-            None
-            if call.outs[0].type.shape in full or not full
-            else f"an elementwise result of shape {call.outs[0].type.shape}"
-        )
+    shapes = [a.type.shape if isinstance(a, Value) else np.shape(a) for a in call.args[: getattr(fn, "nin", 2)]]
     try:
-        expected = np.broadcast_shapes(*shapes)
+        np.broadcast_shapes(*shapes)
     except ValueError:
         return f"operands of shapes {shapes} do not broadcast"
-    found = call.outs[0].type.shape
-    return None if found == expected else f"the result has shape {found}, its operands broadcast to {expected}"
+    return None
 
 
 def _region_problem(call: Call) -> str | None:
-    """What is wrong with a call that holds regions; None where all is well, and of other calls."""
-    if not is_region(call):
-        return None
+    """What is wrong with a call that holds regions; None where all is well."""
     for region in regions_of(call):
         for inner in region.calls:
             if inner.op is GUARD:

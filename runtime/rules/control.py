@@ -8,7 +8,7 @@ from typing import Any
 from ..ops import Kind, shape_of
 from ..registry import undifferentiable
 
-SHAPE = undifferentiable(shape_of, "x", Kind.creation, path="shape")
+SHAPE = undifferentiable(shape_of, "x", Kind.creation, path="shape", types=lambda x: x.shape)
 
 
 def size_of(x: Any, axis: int) -> int:
@@ -16,7 +16,7 @@ def size_of(x: Any, axis: int) -> int:
     return int(shape_of(x)[axis])
 
 
-SIZE = undifferentiable(size_of, "x, axis", Kind.creation, path="size")
+SIZE = undifferentiable(size_of, "x, axis", Kind.creation, path="size", types=lambda: 0)
 
 
 def count_of(x: Any) -> int:
@@ -24,7 +24,7 @@ def count_of(x: Any) -> int:
     return int(x.size)
 
 
-COUNT = undifferentiable(count_of, "x", Kind.creation, path="count")
+COUNT = undifferentiable(count_of, "x", Kind.creation, path="count", types=lambda: 0)
 
 SIZES = frozenset([SHAPE, SIZE, COUNT])  # these read no element, so that an array that is written over will do
 
@@ -52,4 +52,4 @@ def guard(value: Any, how: str, expect: Any) -> Any:
     return value
 
 
-GUARD = undifferentiable(guard, "value, how, expect", Kind.opaque, path="guard", may_raise=True)
+GUARD = undifferentiable(guard, "value, how, expect", Kind.opaque, path="guard", may_raise=True, types=lambda value: value)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..ops import Kind
 from ..registry import op, rule
+from ..result_types import RUN
 
 
 def widened(g: Any, few: Any, mode: str, back_to_front: bool) -> Any:
@@ -39,7 +40,7 @@ def full_g(g: Any, x_shape: Any, y_shape: Any, mode: str, correlated: bool = Fal
     return widened(g, min(n, m), mode, correlated and n < m)
 
 
-op(np.convolve, "x, y, mode='full'", Kind.bilinear)
+op(np.convolve, "x, y, mode='full'", Kind.bilinear, types=RUN)
 rule(
     np.convolve,
     x=lambda g, y, mode, x_shape, y_shape: np.reshape(
@@ -50,7 +51,7 @@ rule(
     ),
 )
 
-op(np.correlate, "x, y, mode='valid'", Kind.bilinear)
+op(np.correlate, "x, y, mode='valid'", Kind.bilinear, types=RUN)
 rule(
     np.correlate,
     x=lambda g, y, mode, x_shape, y_shape: np.convolve(

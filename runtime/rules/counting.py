@@ -10,6 +10,7 @@ from ..batching import alone
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, composed, op, primitive, rule, undifferentiable
+from ..result_types import BY_VALUE, RUN
 from .support import literal
 
 opaque = Kind.opaque
@@ -25,10 +26,13 @@ batching(np.digitize, np.isin)(alone)  # each element by itself, where all examp
 undifferentiable(np.diag_indices_from, "x", Kind.creation, n_out=None, memory=MAY)  # the same array for each axis
 for _triangle in (np.tril_indices_from, np.triu_indices_from):
     undifferentiable(_triangle, "x, k=0", Kind.creation, n_out=2)
-undifferentiable(np.ix_, "*xs", Kind.creation, n_out=None, memory=MAY)
+undifferentiable(
+    np.ix_, "*xs", Kind.creation, n_out=None, memory=MAY,
+    types=lambda xs: BY_VALUE if any(getattr(x, "dtype", None) == np.bool_ for x in xs) else RUN,
+)  # fmt: skip
 undifferentiable(np.unravel_index, "indices, shape, order='C'", opaque, n_out=None, memory=NEW)
 
-op(np.bincount, "x, weights=None, minlength=0", opaque, memory=NEW)
+op(np.bincount, "x, weights=None, minlength=0", opaque, memory=NEW, types=BY_VALUE)
 rule(np.bincount, x=None, weights=lambda g, x: np.take(g, x))
 
 
@@ -99,7 +103,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
 # Sets. Of equal elements the first stands for all, and takes the cotangent.
 
 
-@primitive("x, which, axis", opaque)
+@primitive("x, which, axis", opaque, types=BY_VALUE)
 def unique_part(x: Any, which: Any, axis: Any) -> Any:
     """Of the different elements: where the first of each is (1), which one each element is (2), how often it occurs (3)."""
     out = np.unique(x, True, True, True, axis=axis)[which]

@@ -10,14 +10,20 @@ from ..batching import BatchedCall, lifted, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, op, primitive, rule, undifferentiable
+from ..result_types import BY_VALUE, LENGTHS, RUN
 
 creation = Kind.creation
 
 for _new in (np.zeros, np.ones, np.empty):
-    undifferentiable(_new, "shape, dtype=None, order='C'", creation)
+    undifferentiable(
+        _new, "shape, dtype=None, order='C'", creation, types=lambda shape, dtype, order: np.empty(shape, dtype, order)
+    )  # fmt: skip
 
-for _like in (np.zeros_like, np.ones_like, np.empty_like):
-    undifferentiable(_like, "x, dtype=None, order='K', subok=True, shape=None", creation)
+for _same in (np.zeros_like, np.ones_like, np.empty_like):
+    undifferentiable(
+        _same, "x, dtype=None, order='K', subok=True, shape=None", creation,
+        types=lambda x, dtype, order, shape: np.empty_like(x, dtype, order, shape=shape),
+    )  # fmt: skip
 
 
 @batching(np.zeros_like, np.ones_like, np.empty_like)
@@ -27,7 +33,7 @@ def batched_like(call: BatchedCall) -> Any:
     return call.run() if shape is None else call.run(shape=(call.size, *_listed(shape)))
 
 
-op(np.arange, "start, stop=None, step=1, *, dtype=None", creation)
+op(np.arange, "start, stop=None, step=1, *, dtype=None", creation, types=BY_VALUE)
 rule(
     np.arange,
     start=lambda g, stop: np.zeros_like(np.sum(g)) if stop is None else np.sum(g),  # of one number it is the stop
@@ -51,9 +57,14 @@ def batched_count_sum(call: BatchedCall) -> Any:
     return call.run()
 
 
-undifferentiable(np.eye, "N, M=None, k=0, dtype=float, order='C'", creation)
-undifferentiable(np.identity, "n, dtype=None", creation)
-undifferentiable(np.tri, "N, M=None, k=0, dtype=float", creation)
+undifferentiable(
+    np.eye, "N, M=None, k=0, dtype=float, order='C'", creation,
+    types=lambda N, M, dtype, order: np.empty((N, N if M is None else M), dtype, order),
+)  # fmt: skip
+undifferentiable(np.identity, "n, dtype=None", creation, types=lambda n, dtype: np.empty((n, n), dtype))
+undifferentiable(
+    np.tri, "N, M=None, k=0, dtype=float", creation, types=lambda N, M, dtype: np.empty((N, N if M is None else M), dtype)
+)  # fmt: skip
 undifferentiable(np.indices, "dimensions, dtype=int, sparse=False", creation)
 
 for _triangle in (np.tril_indices, np.triu_indices):
@@ -65,7 +76,12 @@ for _window in (np.bartlett, np.blackman, np.hamming, np.hanning):
 op(np.kaiser, "M, beta", creation)
 rule(np.kaiser, M=None)
 
-op(np.full, "shape, fill_value, dtype=None, order='C'", creation)
+op(
+    np.full, "shape, fill_value, dtype=None, order='C'", creation,
+    types=lambda shape, fill_value, dtype, order: np.empty(
+        shape, np.asarray(fill_value).dtype if dtype is None else dtype, order
+    ),
+)  # fmt: skip
 rule(np.full, fill_value=lambda g: g)
 
 
@@ -76,7 +92,10 @@ def batched_full(call: BatchedCall) -> Any:
     return call.run(shape=(call.size, *shape), fill_value=lifted(call["fill_value"], len(shape)))
 
 
-op(np.full_like, "x, fill_value, dtype=None, order='K', subok=True, shape=None", creation)
+op(
+    np.full_like, "x, fill_value, dtype=None, order='K', subok=True, shape=None", creation,
+    types=lambda x, dtype, order, shape: np.empty_like(x, dtype, order, shape=shape),
+)  # fmt: skip
 rule(np.full_like, x=None, fill_value=lambda g: g)
 
 
@@ -107,8 +126,21 @@ def batched_array(call: BatchedCall) -> Any:
     return lifted(call.run(ndmin=0), call["ndmin"]) if call.mapped[0] is True else NotImplemented
 
 
+def _like(x: Any) -> Any:
+    """Arrays have the lengths of the array that they are made of."""
+    return LENGTHS if isinstance(x, np.ndarray) else RUN
+
+
+def _taken(x: Any) -> Any:
+    """An array is passed on as it is."""
+    return x if isinstance(x, np.ndarray) else RUN
+
+
 for _as in (np.asarray, np.asanyarray):
-    op(_as, "x, dtype=None, order=None, *, copy=None", Kind.shaping, memory=MAY)
+    op(
+        _as, "x, dtype=None, order=None, *, copy=None", Kind.shaping, memory=MAY,
+        types=lambda x, dtype, order, copy: _taken(x) if (dtype, order, copy) == (None, None, None) else _like(x),
+    )  # fmt: skip
     rule(_as, x=lambda g: g)
 
 
@@ -119,7 +151,7 @@ def batched_same(call: BatchedCall) -> Any:
 
 
 for _laid in (np.ascontiguousarray, np.asfortranarray):
-    op(_laid, "x, dtype=None", Kind.shaping, memory=MAY)
+    op(_laid, "x, dtype=None", Kind.shaping, memory=MAY, types=lambda x: _like(x))
     rule(_laid, x=lambda g, x_shape: g if x_shape else np.reshape(g, x_shape))  # a 0-d array becomes 1-d
 
 

@@ -11,6 +11,7 @@ from ..hermitian import takes_hermitian
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, rule, singular_at
+from ..result_types import LENGTHS
 from .contraction import adjoint, conj
 
 opaque = Kind.opaque
@@ -67,7 +68,7 @@ def at_zero(s: Any) -> Any:
     return np.any(s == 0, axis=-1)[..., None, None]
 
 
-op(np.linalg.cholesky, "x, *, upper=False", opaque, may_raise=True, memory=NEW)
+op(np.linalg.cholesky, "x, *, upper=False", opaque, may_raise=True, memory=NEW, types=LENGTHS)
 rule(np.linalg.cholesky, x=lambda g, out, upper: cholesky_back(
     *((adjoint(conj(g)), adjoint(out)) if upper else (conj(g), out))
 ))  # fmt: skip
@@ -83,12 +84,12 @@ def cholesky_back(g: Any, low: Any) -> Any:
     return conj(full + adjoint(full)) / 2
 
 
-op(np.linalg.eigh, "x, UPLO='L'", opaque, n_out=2, may_raise=True, memory=NEW)
+op(np.linalg.eigh, "x, UPLO='L'", opaque, n_out=2, may_raise=True, memory=NEW, types=LENGTHS)
 rule(np.linalg.eigh, x=lambda g, out: eigh_back(g[0], g[1], out[0], out[1]))
 takes_hermitian(np.linalg.eigh)
 singular_at(np.linalg.eigh, x=lambda g, out: crowded(out[0], g[0], g[1]) | feels_phase((g[1], out[1], -2)))
 
-op(np.linalg.eigvalsh, "x, UPLO='L'", opaque, may_raise=True, memory=NEW)
+op(np.linalg.eigvalsh, "x, UPLO='L'", opaque, may_raise=True, memory=NEW, types=LENGTHS)
 rule(np.linalg.eigvalsh, x=lambda g, x, UPLO: eigh_back(g, None, None, np.linalg.eigh(x, UPLO)[1]))
 takes_hermitian(np.linalg.eigvalsh)
 singular_at(np.linalg.eigvalsh, x=lambda g, out: crowded(out, g, None))
@@ -105,11 +106,11 @@ def eigh_back(g_w: Any, g_v: Any, w: Any, v: Any) -> Any:
     return None if total is None else conj(total)
 
 
-op(np.linalg.svdvals, "x", opaque, may_raise=True, memory=NEW)
+op(np.linalg.svdvals, "x", opaque, may_raise=True, memory=NEW, types=LENGTHS)
 rule(np.linalg.svdvals, x=lambda g, x: svd_back((None, g, None), x, np.linalg.svd(x, False), False))
 singular_at(np.linalg.svdvals, x=lambda g, out: crowded(out, g, None) | at_zero(out))
 
-op(np.linalg.svd, "x, full_matrices=True, *, hermitian=False", opaque, n_out=3, may_raise=True, memory=NEW)
+op(np.linalg.svd, "x, full_matrices=True, *, hermitian=False", opaque, n_out=3, may_raise=True, memory=NEW, types=LENGTHS)
 rule(np.linalg.svd, x=lambda g, x, out, full_matrices: svd_back(g, x, out, full_matrices))
 singular_at(np.linalg.svd, x=lambda g, out: (
     crowded(out[1], g[1], g[2] if g[0] is None else g[0])
@@ -156,7 +157,7 @@ def _diagonal(x: Any) -> Any:
     return np.tril(np.triu(x))
 
 
-op(np.linalg.qr, "x, mode='reduced'", opaque, n_out=2, may_raise=True, memory=NEW)
+op(np.linalg.qr, "x, mode='reduced'", opaque, n_out=2, may_raise=True, memory=NEW, types=LENGTHS)
 rule(np.linalg.qr, x=lambda g, x, out, mode: qr_back(g[0], g[1], x, out[0], out[1], mode))
 batching(
     np.linalg.cholesky, np.linalg.eigh, np.linalg.eigvalsh, np.linalg.svdvals, np.linalg.svd, np.linalg.qr

@@ -13,6 +13,7 @@ from ..batching import alone
 from ..memory import MAY, NEW, VIEW, Memory, kind_of
 from ..ops import Kind
 from ..registry import batching, bounded, forms, infix, op, primitive, rule, singular_at, undifferentiable
+from ..result_types import LENGTHS, UNKNOWN
 from .support import (
     angle_back,
     apart,
@@ -51,8 +52,13 @@ infix(np.true_divide, operator.truediv, "/")
 rule(np.true_divide, x=lambda g, y: g / y, y=lambda g, y, out: -g * out / y)
 singular_at(np.true_divide, x=lambda y: y == 0, y=lambda y: y == 0)
 
+def _is_weak(x: Any) -> bool:
+    """Whether it is a number of Python's: `2**-1` is no int, and `(-8.0) ** 0.5` no float."""
+    return type(x) in (bool, int, float, complex)
+
+
 op(np.power, "x, y", elementwise)
-infix(np.power, operator.pow, "**")
+infix(np.power, operator.pow, "**", lambda x, y: UNKNOWN if _is_weak(x) and _is_weak(y) else LENGTHS)
 rule(np.power, x=lambda g, x, y: power_x(g, x, y), y=lambda g, x, y, out: power_y(g, x, y, out))
 singular_at(np.power, x=lambda x, y: (x == 0) & (y < 1) & (y != 0), y=lambda x, y: (x == 0) & (y <= 0))
 
@@ -343,7 +349,7 @@ rule(np.angle, x=lambda g, x, x_dtype, deg: angle_back(g / DEGREE if deg else g,
 singular_at(np.angle, x=lambda x: x == 0)
 
 
-@primitive("x, dtype", linear)
+@primitive("x, dtype", linear, types=LENGTHS)
 def astype(x: Any, dtype: Any) -> Any:
     """`x` in another dtype."""
     return x.astype(dtype)

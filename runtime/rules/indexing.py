@@ -12,6 +12,7 @@ from ..batching import BatchedCall, lifted, shifted
 from ..memory import NEW, Memory
 from ..ops import Kind
 from ..registry import batching, op, primitive, require, rule, takes_out
+from ..result_types import BY_VALUE, LENGTHS, RUN
 from .elementwise import astype
 from .places import place_of
 from .support import NUMPY
@@ -28,6 +29,11 @@ def _gives_view(index: Any) -> bool:
     """Whether an index is basic, with whole numbers of Python's that may be Values; of a 0-d array NumPy makes a copy."""
     parts = index if isinstance(index, tuple) else (index,)
     return all(is_basic(p) or getattr(getattr(p, "type", None), "kind", "") == "python" for p in parts)
+
+
+def _has_mask(index: Any) -> bool:
+    """Whether one of the parts is a mask, so that lengths follow from its values."""
+    return any(getattr(p, "dtype", None) == np.bool_ for p in (index if isinstance(index, tuple) else (index,)))
 
 
 def names_once(index: Any) -> bool:
@@ -58,7 +64,7 @@ def _is_mask(part: Any) -> bool:
     return isinstance(part, bool) or getattr(part, "dtype", None) == np.bool_
 
 
-@primitive("v, index, shape, dtype", Kind.linear, stores=0)
+@primitive("v, index, shape, dtype", Kind.linear, stores=0, types=lambda shape, dtype: np.empty(shape, dtype))
 def place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` written at `index`, which names each element once."""
     out = np.zeros(shape, dtype)
@@ -66,7 +72,7 @@ def place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     return out
 
 
-@primitive("v, index, shape, dtype", Kind.linear)
+@primitive("v, index, shape, dtype", Kind.linear, types=lambda shape, dtype: np.empty(shape, dtype))
 def add_place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` added at `index`: as `place` but for -0.0, so that a loop's first trip is like its others."""
     out = np.zeros(shape, dtype)
@@ -74,7 +80,7 @@ def add_place(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     return out
 
 
-@primitive("v, index, shape, dtype", Kind.linear, stores=0)
+@primitive("v, index, shape, dtype", Kind.linear, stores=0, types=lambda shape, dtype: np.empty(shape, dtype))
 def scatter(v: Any, index: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` added at `index`, which may name an element more than once."""
     out = np.zeros(shape, dtype)
@@ -92,7 +98,7 @@ def _add_at_into(acc: Any, index: Any, v: Any) -> Any:
     return acc
 
 
-@primitive("acc, index, v", Kind.linear, consuming=_add_into, stores=2)
+@primitive("acc, index, v", Kind.linear, consuming=_add_into, stores=2, types=lambda acc: np.empty_like(acc))
 def index_add(acc: Any, index: Any, v: Any) -> Any:
     """A copy of `acc` to which `v` is added at `index`, which names each element once."""
     out = np.array(acc)
@@ -100,7 +106,7 @@ def index_add(acc: Any, index: Any, v: Any) -> Any:
     return out
 
 
-@primitive("acc, index, v", Kind.linear, consuming=_add_at_into, stores=2)
+@primitive("acc, index, v", Kind.linear, consuming=_add_at_into, stores=2, types=lambda acc: np.empty_like(acc))
 def index_add_at(acc: Any, index: Any, v: Any) -> Any:
     """A copy of `acc` to which `v` is added at `index`, which may name an element more than once."""
     out = np.array(acc)
@@ -113,7 +119,7 @@ def _set_into(x: Any, index: Any, v: Any) -> Any:
     return x
 
 
-@primitive("x, index, v", Kind.linear, stores=2)
+@primitive("x, index, v", Kind.linear, stores=2, types=lambda x: np.empty_like(x))
 def index_set(x: Any, index: Any, v: Any) -> Any:
     """A copy of `x` in which `v` stands at `index`: the functional `x[index] = v`."""
     out = np.array(x)
@@ -155,6 +161,7 @@ def read_written(g: Any, index: Any, v_shape: Any) -> Any:
 op(
     operator.getitem, "x, index", Kind.shaping, path="operator.getitem", title="Index",
     memory=lambda index: Memory("view" if _gives_view(index) else "may", ("x",)),
+    types=lambda index: BY_VALUE if _has_mask(index) else RUN,
 )  # fmt: skip
 rule(operator.getitem, x=read_back)
 
@@ -272,7 +279,7 @@ def _within(indices: Any, n: Any, mode: str) -> Any:
     return indices if mode == "raise" else np.remainder(indices, n) if mode == "wrap" else np.clip(indices, 0, n - 1)
 
 
-@primitive("v, indices, axis, shape, dtype", Kind.linear)
+@primitive("v, indices, axis, shape, dtype", Kind.linear, types=lambda shape, dtype: np.empty(shape, dtype))
 def scatter_along(v: Any, indices: Any, axis: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` added at `indices` along one axis: what `np.take_along_axis` read, put back."""
     out = np.zeros(shape, dtype)
@@ -294,7 +301,7 @@ def batched_scatter_along(call: BatchedCall) -> Any:
 
 
 _AXIS = "axis=-1" if NUMPY >= (2, 3) else "axis"
-op(np.take_along_axis, f"x, indices, {_AXIS}", Kind.linear, memory=NEW)
+op(np.take_along_axis, f"x, indices, {_AXIS}", Kind.linear, memory=NEW, types=LENGTHS)
 rule(
     np.take_along_axis,
     x=lambda g, indices, axis, x_shape, x_dtype: (
@@ -313,11 +320,11 @@ def batched_take_along_axis(call: BatchedCall) -> Any:
     return call.run(x=call.spread("x"), indices=call.spread("indices"), axis=shifted(call["axis"], call.ndim("x")))
 
 
-op(np.compress, "condition, x, axis=None", Kind.linear, memory=NEW)
+op(np.compress, "condition, x, axis=None", Kind.linear, memory=NEW, types=BY_VALUE)
 rule(np.compress, x=lambda g, condition, axis, x_shape, x_dtype: uncompress(g, condition, axis, x_shape, x_dtype))
 takes_out("condition a axis out", np.compress)
 
-op(np.extract, "condition, x", Kind.linear, memory=NEW)
+op(np.extract, "condition, x", Kind.linear, memory=NEW, types=BY_VALUE)
 rule(np.extract, x=lambda g, condition, x_shape, x_dtype: uncompress(g, condition, None, x_shape, x_dtype))
 
 
@@ -336,7 +343,10 @@ def uncompress(g: Any, condition: Any, axis: Any, x_shape: Any, x_dtype: Any) ->
     return untake(g, chosen if hasattr(condition, "dtype") else chosen.tolist(), axis, "raise", x_shape, x_dtype)
 
 
-op(np.delete, "x, obj, axis=None", Kind.linear, memory=NEW)
+op(
+    np.delete, "x, obj, axis=None", Kind.linear, memory=NEW,
+    types=lambda obj: BY_VALUE if isinstance(obj, np.ndarray) else RUN,
+)  # fmt: skip
 rule(np.delete, x=lambda g, obj, axis, x_shape, x_dtype: undelete_back(g, obj, axis, x_shape, x_dtype))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..ops import Kind
 from ..registry import composed, primitive, rule, singular_at
+from ..result_types import BY_VALUE
 from .contraction import adjoint, conj
 from .decompositions import plus, svd_back
 from .support import happens
@@ -15,7 +16,7 @@ from .support import happens
 EPS = float(np.finfo(np.float64).eps)  # NumPy solves in double precision, whatever it is given
 
 
-@primitive("x, y, rcond", Kind.opaque, n_out=4, may_raise=True)
+@primitive("x, y, rcond", Kind.opaque, n_out=4, may_raise=True, types=BY_VALUE)  # no residuals where the rank is short
 def least_squares(x: Any, y: Any, rcond: Any) -> Any:
     """What `np.linalg.lstsq` gives."""
     return np.linalg.lstsq(x, y, rcond)

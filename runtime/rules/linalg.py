@@ -12,6 +12,7 @@ from ..hermitian import hermitian_part, takes_hermitian
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, forms, infix, op, primitive, rule, singular_at, takes_out
+from ..result_types import LENGTHS, RUN
 from .contraction import (
     adjoint,
     conj,
@@ -42,6 +43,7 @@ rule(
     x=lambda g, y, x_shape: matmul_x(g, y, len(x_shape)),
     y=lambda g, x, y_shape: matmul_y(g, x, len(y_shape)),
 )
+
 
 
 @batching(np.matmul)
@@ -83,7 +85,7 @@ def is_shared(x: Any) -> bool:
     return bool(x.strides[0] == 0 and len(x) > 0)
 
 
-@primitive("x, w", opaque)  # not bilinear: of a tangent of `w` each row is its own
+@primitive("x, w", opaque, types=LENGTHS)  # not bilinear: of a tangent of `w` each row is its own
 def shared_matmul(x: Any, w: Any) -> Any:
     """`x @ w` for each example along the first axis, where `w` holds the same matrix (or vector) for all of them."""
     return x @ w[0]
@@ -217,7 +219,7 @@ def batched_vecdot(call: BatchedCall) -> Any:
     return call.run(**{name: lifted(call[name], most) for name in ("x", "y") if call.is_mapped(name)})
 
 
-op(np.outer, "x, y", bilinear)
+op(np.outer, "x, y", bilinear, types=lambda x, y: LENGTHS if np.ndim(x) < 2 and np.ndim(y) < 2 else RUN)
 rule(
     np.outer,
     x=lambda g, y, x_shape: g @ y if len(x_shape) == np.ndim(y) == 1 else np.reshape(g @ np.ravel(y), x_shape),
@@ -290,7 +292,7 @@ def einsum(*operands: Any, **options: Any) -> Any:
     return np.einsum(text, *arrays, **options)
 
 
-op(np.kron, "x, y", bilinear)
+op(np.kron, "x, y", bilinear, types=RUN)
 rule(
     np.kron,
     x=lambda g, y, x_shape: kron_back(g, y, x_shape, first=True),
@@ -374,7 +376,7 @@ def flat_cross_back(g: Any, other: Any, size: int, back: int, axisc: int, first:
     return np.moveaxis(found[..., :size], -1, back)
 
 
-op(np.linalg.multi_dot, "[xs]", opaque, memory=NEW)
+op(np.linalg.multi_dot, "[xs]", opaque, memory=NEW, types=LENGTHS)
 rule(np.linalg.multi_dot, xs=lambda g, i, xs, xs_shape: chain_back(g, i, xs, xs_shape))
 takes_out("arrays out", np.linalg.multi_dot)
 
@@ -445,7 +447,7 @@ rule(np.linalg.matrix_transpose, x=lambda g: np.linalg.matrix_transpose(g))
 op(np.linalg.diagonal, "x, *, offset=0", Kind.shaping)
 rule(np.linalg.diagonal, x=lambda g, offset, x_shape, x_dtype: on_diagonal(g, offset, -2, -1, x_shape, x_dtype))
 
-op(np.linalg.trace, "x, *, offset=0, dtype=None", linear, memory=NEW)
+op(np.linalg.trace, "x, *, offset=0, dtype=None", linear, memory=NEW, types=LENGTHS)
 rule(
     np.linalg.trace,
     x=lambda g, offset, x_shape, x_dtype: on_diagonal(np.expand_dims(g, -1), offset, -2, -1, x_shape, x_dtype),
@@ -454,10 +456,12 @@ batching(np.linalg.matrix_transpose, np.linalg.diagonal, np.linalg.trace)(of_mat
 
 # Inverses and determinants.
 
-op(np.linalg.inv, "x", opaque, may_raise=True, memory=NEW)
+op(np.linalg.inv, "x", opaque, may_raise=True, memory=NEW, types=LENGTHS)
 rule(np.linalg.inv, x=lambda g, out: -(flip(out) @ g @ flip(out)))
 
-op(np.linalg.pinv, "x, rcond=None, hermitian=False, *, rtol=NoValue", opaque, may_raise=True, memory=NEW)
+op(
+    np.linalg.pinv, "x, rcond=None, hermitian=False, *, rtol=NoValue", opaque, may_raise=True, memory=NEW, types=LENGTHS
+)  # fmt: skip
 rule(np.linalg.pinv, x=lambda g, x, out, hermitian: pinv_back(conj(g), x, out, hermitian))
 takes_hermitian(np.linalg.pinv, lambda x, rcond=None, hermitian=False, **words: bool(hermitian))
 singular_at(np.linalg.pinv, x=lambda x: np.linalg.matrix_rank(x)[..., None, None] < min(x.shape[-2:]))
@@ -473,7 +477,7 @@ def pinv_back(g: Any, x: Any, out: Any, hermitian: Any) -> Any:
     return hermitian_part(found) if hermitian else found
 
 
-op(np.linalg.det, "x", opaque, memory=NEW)
+op(np.linalg.det, "x", opaque, memory=NEW, types=LENGTHS)
 rule(np.linalg.det, x=lambda g, x, out: det_back(g, x, out))
 
 
@@ -492,7 +496,7 @@ def cofactors(x: Any) -> Any:
     return np.stack([np.stack(row, axis=-1) for row in found], axis=-2)
 
 
-op(np.linalg.slogdet, "x", opaque, n_out=2, memory=NEW)
+op(np.linalg.slogdet, "x", opaque, n_out=2, memory=NEW, types=LENGTHS)
 rule(np.linalg.slogdet, x=lambda g, x, out: slogdet_back(g[0], g[1], x, out[0]))
 
 
@@ -506,7 +510,7 @@ def slogdet_back(g_sign: Any, g_log: Any, x: Any, sign: Any) -> Any:
     return np.expand_dims(g_log, (-2, -1)) * flip(np.linalg.inv(x))
 
 
-op(np.linalg.solve, "x, y", opaque, may_raise=True, memory=NEW)
+op(np.linalg.solve, "x, y", opaque, may_raise=True, memory=NEW, types=LENGTHS)
 rule(
     np.linalg.solve,
     x=lambda g, x, out, y_shape: solve_x(solve_y(g, x, len(y_shape)), out, len(y_shape)),
@@ -544,7 +548,10 @@ def solve_x(d_y: Any, out: Any, ndim: int) -> Any:
 
 
 # Of a first power NumPy gives back the matrix itself.
-op(np.linalg.matrix_power, "x, n", opaque, may_raise=True, memory=lambda n: NEW if type(n) is int and n != 1 else MAY)
+op(
+    np.linalg.matrix_power, "x, n", opaque, may_raise=True, types=LENGTHS,
+    memory=lambda n: NEW if type(n) is int and n != 1 else MAY,
+)  # fmt: skip
 rule(np.linalg.matrix_power, x=lambda g, x, n: power_back(g, x, n))
 batching(
     np.linalg.inv, np.linalg.pinv, np.linalg.det, np.linalg.slogdet, np.linalg.matrix_power

@@ -12,6 +12,7 @@ from ..errors import NoRuleError
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, composed, forms, op, rule, undifferentiable
+from ..result_types import LENGTHS
 from .contraction import conj, flip
 from .decompositions import column, row
 from .norms import norm_back
@@ -49,7 +50,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     )
 
 
-op(np.linalg.cond, "x, p=None", Kind.opaque, may_raise=True, memory=NEW)
+op(np.linalg.cond, "x, p=None", Kind.opaque, may_raise=True, memory=NEW, types=LENGTHS)
 rule(
     np.linalg.cond,
     x=lambda g, x, p, out: cond_back(np.expand_dims(_real(g), (-2, -1)), x, p, np.expand_dims(_real(out), (-2, -1))),
@@ -112,5 +113,5 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return np.vecdot(np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1))
 
 
-undifferentiable(np.linalg.matrix_rank, "x, tol=None, hermitian=False, *, rtol=None", Kind.opaque, memory=NEW)
+undifferentiable(np.linalg.matrix_rank, "x, tol=None, hermitian=False, *, rtol=None", Kind.opaque, memory=NEW, types=LENGTHS)
 batching(np.linalg.cond, np.linalg.matrix_rank)(of_matrices)

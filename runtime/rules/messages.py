@@ -6,6 +6,7 @@ from typing import Any
 
 from ..ops import Kind
 from ..registry import undifferentiable
+from ..result_types import UNKNOWN
 
 __all__ = ["PRINTS", "TEXT", "silent", "text"]
 
@@ -19,7 +20,7 @@ def silent(*values: Any, sep: Any = " ", end: Any = "\n", flush: Any = False) ->
     """Print nothing."""
 
 
-TEXT = undifferentiable(text, "parts", Kind.opaque, path="text")
+TEXT = undifferentiable(text, "parts", Kind.opaque, path="text", types=UNKNOWN)
 PRINTS = frozenset(
     [
         undifferentiable(function, r"*values, sep=' ', end='\n', flush=False", Kind.opaque, path="print", effect=True)

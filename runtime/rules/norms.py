@@ -10,16 +10,17 @@ from ..batching import BatchedCall, lifted, of_matrices
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, rule, singular_at
+from ..result_types import LENGTHS
 from .contraction import conj
 from .support import keep_axes, normal_axes
 
 opaque = Kind.opaque
 
-op(np.linalg.norm, "x, ord=None, axis=None, keepdims=False", opaque, memory=NEW)
+op(np.linalg.norm, "x, ord=None, axis=None, keepdims=False", opaque, memory=NEW, types=LENGTHS)
 rule(np.linalg.norm, x=lambda g, x, out, ord, axis, keepdims: norm_back(g, x, out, ord, axis, keepdims))
 singular_at(np.linalg.norm, x=lambda x, out, ord, axis, keepdims: norm_kinks(x, out, ord, axis, keepdims))
 
-op(np.linalg.vector_norm, "x, *, axis=None, keepdims=False, ord=2", opaque, memory=NEW)
+op(np.linalg.vector_norm, "x, *, axis=None, keepdims=False, ord=2", opaque, memory=NEW, types=LENGTHS)
 rule(
     np.linalg.vector_norm,
     x=lambda g, x, out, ord, axis, keepdims: vector_back(
@@ -60,7 +61,7 @@ def batched_vector_norm(call: BatchedCall) -> Any:
     return lifted(found, ndim) if call["keepdims"] else found
 
 
-op(np.linalg.matrix_norm, "x, *, keepdims=False, ord='fro'", opaque, memory=NEW)
+op(np.linalg.matrix_norm, "x, *, keepdims=False, ord='fro'", opaque, memory=NEW, types=LENGTHS)
 rule(np.linalg.matrix_norm, x=lambda g, x, out, ord, keepdims: norm_back(g, x, out, ord, (-2, -1), keepdims))
 singular_at(np.linalg.matrix_norm, x=lambda x, out, ord, keepdims: norm_kinks(x, out, ord, (-2, -1), keepdims))
 batching(np.linalg.matrix_norm)(of_matrices)

@@ -8,10 +8,14 @@ import numpy as np
 
 from ..ops import Kind
 from ..registry import composed, primitive, rule
+from ..result_types import BY_VALUE, UNKNOWN
 from .support import happens, literal
 
 
-@primitive("p", Kind.opaque, may_raise=True)
+@primitive(
+    "p", Kind.opaque, may_raise=True,
+    types=lambda p: UNKNOWN if p.dtype.char in "fF" else BY_VALUE,  # zeros have no roots, and those in double precision
+)  # fmt: skip
 def complex_roots(p: Any) -> Any:
     """The roots of a polynomial, complex also where all are real."""
     z = np.roots(p)

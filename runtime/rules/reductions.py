@@ -10,6 +10,7 @@ from ..batching import BatchedCall, batched_reduction, lifted, shifted
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, rule, singular_at, undifferentiable
+from ..result_types import along_axis
 from .support import (
     cumprod_back,
     cumsum_back,
@@ -155,17 +156,16 @@ for _deviation in (np.std, np.nanstd):
 
 # Running sums and products.
 
-op(np.cumsum, "x, axis=None, dtype=None, out=None", linear, memory=NEW)
+op(np.cumsum, "x, axis=None, dtype=None, out=None", linear, memory=NEW, types=along_axis)
 rule(np.cumsum, x=lambda g, x_shape, axis: cumsum_back(g, x_shape, axis))
 
-op(np.nancumsum, "x, axis=None, dtype=None, out=None", Kind.opaque, memory=NEW)
+op(np.nancumsum, "x, axis=None, dtype=None, out=None", Kind.opaque, memory=NEW, types=along_axis)
 rule(np.nancumsum, x=lambda g, x, x_shape, axis: np.where(np.isnan(x), 0, cumsum_back(g, x_shape, axis)))
 
-op(np.cumprod, "x, axis=None, dtype=None, out=None", Kind.opaque, memory=NEW)
+op(np.cumprod, "x, axis=None, dtype=None, out=None", Kind.opaque, memory=NEW, types=along_axis)
 rule(np.cumprod, x=lambda g, x, x_shape, out, axis: cumprod_back(g, x, x_shape, out, axis))
 
-
-op(np.nancumprod, "x, axis=None, dtype=None, out=None", Kind.opaque, memory=NEW)
+op(np.nancumprod, "x, axis=None, dtype=None, out=None", Kind.opaque, memory=NEW, types=along_axis)
 rule(
     np.nancumprod,
     x=lambda g, x, x_shape, out, axis: np.where(

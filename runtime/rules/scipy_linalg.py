@@ -10,6 +10,7 @@ from scipy import linalg
 
 from ..ops import Kind
 from ..registry import composed, primitive, rule
+from ..result_types import LENGTHS, UNKNOWN
 
 opaque = Kind.opaque
 
@@ -152,7 +153,7 @@ def _solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     return solve_sylvester(a, b, q)
 
 
-@primitive("x", opaque, may_raise=True)
+@primitive("x", opaque, may_raise=True, types=lambda x: LENGTHS if x.dtype.kind == "c" else UNKNOWN)  # real or complex
 def sqrtm(x: Any) -> Any:
     """`linalg.sqrtm`, which does not dispatch."""
     return scipy.linalg.sqrtm(x)

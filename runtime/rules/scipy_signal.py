@@ -10,11 +10,12 @@ from scipy import signal
 
 from ..ops import Kind
 from ..registry import composed, primitive, rule
+from ..result_types import RUN
 
 __all__ = ["convolve"]
 
 
-@primitive("x, y", Kind.bilinear)
+@primitive("x, y", Kind.bilinear, types=RUN)
 def convolved(x: Any, y: Any) -> Any:
     """Where `y` lies wholly within `x`: (rows, sums, *many) with (sums, columns, *few) to (rows, columns, *places)."""
     return np.moveaxis(

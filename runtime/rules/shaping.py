@@ -12,6 +12,7 @@ from ..batching import BatchedCall, alone, lifted, of_matrices, shifted
 from ..memory import MAY, NEW, VIEW
 from ..ops import Kind
 from ..registry import batching, forms, op, primitive, rule, takes_out
+from ..result_types import BY_VALUE, LENGTHS, RUN
 from .support import on_diagonal, place_diagonal
 
 shaping, linear = Kind.shaping, Kind.linear
@@ -125,7 +126,12 @@ def rolled(ndim: int, axis: int, start: int) -> tuple[int, ...]:
     return tuple(order)
 
 
-op(np.reshape, "x, shape, order='C', *, copy=None", shaping, memory=MAY)
+def _reshaped(x: Any, shape: Any, order: Any) -> Any:
+    """Of an array without gaps a view; of another one a run tells whether it is copied."""
+    return x.reshape(shape) if isinstance(x, np.ndarray) and x.flags.c_contiguous and order == "C" else RUN
+
+
+op(np.reshape, "x, shape, order='C', *, copy=None", shaping, memory=MAY, types=_reshaped)
 rule(np.reshape, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
 
 
@@ -136,7 +142,10 @@ def batched_reshape(call: BatchedCall) -> Any:
     return batched_shape(call, tuple(shape) if isinstance(shape, (tuple, list)) else (shape,), call["order"])
 
 
-op(np.ravel, "x, order='C'", shaping, memory=MAY)
+op(
+    np.ravel, "x, order='C'", shaping, memory=MAY,
+    types=lambda x: np.empty(np.size(x), np.asarray(x).dtype) if np.size(x) else RUN,
+)  # fmt: skip
 rule(np.ravel, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
 
 
@@ -243,7 +252,7 @@ def batched_broadcast_arrays(call: BatchedCall) -> Any:
     ]
 
 
-op(np.copy, "x, order='K', subok=False", linear, title="Clone", memory=NEW)
+op(np.copy, "x, order='K', subok=False", linear, title="Clone", memory=NEW, types=LENGTHS)
 rule(np.copy, x=lambda g: g)
 batching(np.copy)(alone)
 
@@ -287,7 +296,7 @@ def batched_rot90(call: BatchedCall) -> Any:
     return call.run(axes=shifted(tuple(call["axes"]), call.ndim("x"))) if call.ndim("x") >= 2 else NotImplemented
 
 
-op(np.roll, "x, shift, axis=None", linear, memory=NEW)
+op(np.roll, "x, shift, axis=None", linear, memory=NEW, types=LENGTHS)
 rule(np.roll, x=lambda g, shift, axis: np.roll(g, tuple(-s for s in shift) if np.ndim(shift) else -shift, axis))
 
 
@@ -566,10 +575,10 @@ batching(np.dsplit)(lambda call: batched_pieces_at(call, 3, 3))
 
 # Diagonals and triangles.
 
-op(np.tril, "x, k=0", linear, memory=NEW)
+op(np.tril, "x, k=0", linear, memory=NEW, types=LENGTHS)
 rule(np.tril, x=lambda g, k: np.tril(g, k))
 
-op(np.triu, "x, k=0", linear, memory=NEW)
+op(np.triu, "x, k=0", linear, memory=NEW, types=LENGTHS)
 rule(np.triu, x=lambda g, k: np.triu(g, k))
 batching(np.tril, np.triu)(of_matrices)
 
@@ -613,7 +622,7 @@ rule(
     x=lambda g, offset, axis1, axis2, x_shape, x_dtype: on_diagonal(g, offset, axis1, axis2, x_shape, x_dtype),
 )
 
-op(np.trace, "x, offset=0, axis1=0, axis2=1, dtype=None", linear, memory=NEW)
+op(np.trace, "x, offset=0, axis1=0, axis2=1, dtype=None", linear, memory=NEW, types=LENGTHS)
 rule(
     np.trace,
     x=lambda g, offset, axis1, axis2, x_shape, x_dtype: on_diagonal(
@@ -632,7 +641,10 @@ def batched_diagonal(call: BatchedCall) -> Any:
 
 # Repeating and padding.
 
-op(np.repeat, "x, repeats, axis=None", linear, memory=NEW)
+op(
+    np.repeat, "x, repeats, axis=None", linear, memory=NEW,
+    types=lambda repeats: BY_VALUE if isinstance(repeats, np.ndarray) else RUN,
+)  # fmt: skip
 rule(
     np.repeat,
     x=lambda g, repeats, axis, x_shape, x_dtype: gather_repeats(g, repeats, axis, x_shape, x_dtype),

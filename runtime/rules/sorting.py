@@ -10,6 +10,7 @@ from ..batching import BatchedCall, shifted
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, rule, singular_at, undifferentiable
+from ..result_types import BY_VALUE, along_axis
 
 opaque = Kind.opaque
 
@@ -35,15 +36,19 @@ def has_equals(out: Any, axis: Any) -> Any:
     return np.any(np.diff(out, axis=-1 if axis is None else axis) == 0, axis=axis, keepdims=axis is not None)
 
 
-op(np.sort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque, memory=NEW)
+op(np.sort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque, memory=NEW, types=along_axis)
 rule(np.sort, x=lambda g, x, axis: unsort_back(g, x, axis))
 singular_at(np.sort, x=lambda out, axis: has_equals(out, axis))
 
-op(np.partition, "x, kth, axis=-1, kind='introselect', order=None", opaque, memory=NEW)
+op(np.partition, "x, kth, axis=-1, kind='introselect', order=None", opaque, memory=NEW, types=along_axis)
 rule(np.partition, x=lambda g, x, out, axis: unsort(g, x, out, axis))
 
-undifferentiable(np.argsort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque, memory=NEW)
-undifferentiable(np.argpartition, "x, kth, axis=-1, kind='introselect', order=None", opaque, memory=NEW)
+undifferentiable(np.argsort, "x, axis=-1, kind=None, order=None, *, stable=None", opaque, memory=NEW, types=along_axis)
+undifferentiable(np.argpartition, "x, kth, axis=-1, kind='introselect', order=None", opaque, memory=NEW, types=along_axis)
+undifferentiable(np.searchsorted, "x, v, side='left', sorter=None", opaque, memory=NEW)
+undifferentiable(np.nonzero, "x", opaque, n_out=None, memory=NEW, types=BY_VALUE)
+undifferentiable(np.flatnonzero, "x", opaque, memory=NEW, types=BY_VALUE)
+undifferentiable(np.argwhere, "x", opaque, memory=NEW, types=BY_VALUE)
 
 
 @batching(np.sort, np.argsort, np.partition, np.argpartition)
@@ -56,15 +61,7 @@ def batched_ordered(call: BatchedCall) -> Any:
     return call.run(axis=shifted(call["axis"], call.ndim("x")))
 
 
-undifferentiable(np.searchsorted, "x, v, side='left', sorter=None", opaque, memory=NEW)
-
-
 @batching(np.searchsorted)
 def batched_searchsorted(call: BatchedCall) -> Any:
     """Each value by itself, where all examples search the same array."""
     return call.run() if call.only("v") else NotImplemented
-
-
-undifferentiable(np.nonzero, "x", opaque, n_out=None, memory=NEW)
-undifferentiable(np.flatnonzero, "x", opaque, memory=NEW)
-undifferentiable(np.argwhere, "x", opaque, memory=NEW)

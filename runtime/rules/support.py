@@ -50,7 +50,9 @@ def reduced_count(x_shape: tuple[int, ...], axis: Any) -> Any:
     return count
 
 
-@primitive("v, offset, axis1, axis2, shape, dtype", Kind.linear)
+@primitive(
+    "v, offset, axis1, axis2, shape, dtype", Kind.linear, types=lambda shape, dtype: np.empty(shape, dtype)
+)  # fmt: skip
 def place_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with `v` written on a diagonal: what `np.diagonal` read, put back."""
     out = np.zeros(shape, dtype)
@@ -60,7 +62,7 @@ def place_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtyp
     return out
 
 
-@primitive("v, shape, dtype", Kind.linear)
+@primitive("v, shape, dtype", Kind.linear, types=lambda shape, dtype: np.empty(shape, dtype))
 def place_main_diagonal(v: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape with two axes, and `v` on their diagonal."""
     out = np.zeros(shape, dtype)

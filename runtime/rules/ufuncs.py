@@ -10,6 +10,7 @@ from ..batching import BatchedCall, along_axis, lifted, shifted
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, primitive, rule, undifferentiable
+from ..result_types import LENGTHS
 from .contraction import conj, flip
 from .indexing import scatter_along
 from .support import NUMPY, keep_axes, masked, not_zero, shared_back
@@ -116,7 +117,7 @@ for _extreme in (np.fmax, np.fmin):
 for _running in (np.maximum, np.minimum):
     op(
         _running.accumulate, _ACCUMULATE, opaque, path=f"np.{_running.__name__}.accumulate",
-        title=f"{_running.__name__.title()}Accumulate", memory=NEW,
+        title=f"{_running.__name__.title()}Accumulate", memory=NEW, types=LENGTHS,
     )  # fmt: skip
     rule(
         _running.accumulate,

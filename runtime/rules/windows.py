@@ -46,13 +46,25 @@ def _every(step: int) -> slice:
     return slice(None) if step == 1 else slice(None, None, step)
 
 
-@primitive("x, span, axes, steps, ends, front", Kind.linear)
+def _shape(x: Any, span: Any, axes: Any, steps: Any, ends: Any, front: Any) -> tuple[int, ...]:
+    """The shape of all windows, the axes of a window first."""
+    shape: tuple[int, ...] = np.moveaxis(np.lib.stride_tricks.sliding_window_view(x, span, axes), ends, front)[steps].shape
+    return shape
+
+
+@primitive(
+    "x, span, axes, steps, ends, front", Kind.linear,
+    types=lambda x, span, axes, steps, ends, front: np.empty(_shape(x, span, axes, steps, ends, front), x.dtype),
+)  # fmt: skip
 def windows(x: Any, span: Any, axes: Any, steps: Any, ends: Any, front: Any) -> Any:
     """What each window holds, the axes of the window first."""
     return np.moveaxis(np.lib.stride_tricks.sliding_window_view(x, span, axes), ends, front)[steps].copy()
 
 
-@primitive("g, size, span, axes, steps, ends, front, shape, dtype", Kind.linear)
+@primitive(
+    "g, size, span, axes, steps, ends, front, shape, dtype", Kind.linear,
+    types=lambda shape, dtype: np.empty(shape, dtype),
+)  # fmt: skip
 def folded(g: Any, size: Any, span: Any, axes: Any, steps: Any, ends: Any, front: Any, shape: Any, dtype: Any) -> Any:
     """Zeros of a shape to which what each window holds is added: `windows`, put back."""
     out = np.zeros(shape, dtype)
@@ -97,7 +109,12 @@ def batched_folded(call: BatchedCall) -> Any:
 # where PyTorch gives it to the first. Behind a ReLU equal elements are the rule.
 
 
-@primitive("x, size, span, axes, steps, ends, front", Kind.opaque)
+@primitive(
+    "x, size, span, axes, steps, ends, front", Kind.opaque,
+    types=lambda x, size, span, axes, steps, ends, front: np.empty(
+        _shape(x, span, axes, steps, ends, front)[len(size) :], x.dtype
+    ),
+)  # fmt: skip
 def max_windows(x: Any, size: Any, span: Any, axes: Any, steps: Any, ends: Any, front: Any) -> Any:
     """The greatest element of each window."""
     parts = np.moveaxis(np.lib.stride_tricks.sliding_window_view(x, span, axes), ends, front)[steps]
@@ -108,7 +125,10 @@ def max_windows(x: Any, size: Any, span: Any, axes: Any, steps: Any, ends: Any, 
     return out
 
 
-@primitive("x, top, size, span, axes, steps, ends, front", Kind.opaque)
+@primitive(
+    "x, top, size, span, axes, steps, ends, front", Kind.opaque,
+    types=lambda x, span, axes, steps, ends, front: np.empty(_shape(x, span, axes, steps, ends, front), bool),
+)  # fmt: skip
 def first_hits(x: Any, top: Any, size: Any, span: Any, axes: Any, steps: Any, ends: Any, front: Any) -> Any:
     """Where in its window the first element stands that is no less than the greatest one, the axes of the window first."""
     parts = np.moveaxis(np.lib.stride_tricks.sliding_window_view(x, span, axes), ends, front)[steps]

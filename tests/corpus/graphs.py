@@ -8,8 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from gradscribe.runtime.ir.graph import Call, Graph, Value, interpret, map_values, type_of
+from gradscribe.runtime.ir.graph import Call, Graph, Type, Value, interpret, map_values, type_of
+from gradscribe.runtime.ops import Op
 from gradscribe.runtime.registry import require
+
+
+def as_values(x: Any) -> Any:
+    """An argument as it stands in a graph: arrays and NumPy's numbers are values."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return Value(type_of(x))
+    if type(x) in (tuple, list):
+        return type(x)([as_values(e) for e in x])
+    if isinstance(x, slice):
+        return slice(as_values(x.start), as_values(x.stop), as_values(x.step))
+    return x
+
+
+def types_given(op: Op, bound: tuple[Any, ...]) -> tuple[Type, ...] | None:
+    """The types of what a call of arrays gives; None where it raises, or gives what has no type."""
+    args, kwargs = op.call_form(bound)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            results = op.fn(*args, **kwargs)
+            return tuple(map(type_of, (results,) if op.n_out == 1 else results))
+        except Exception:
+            return None
 
 
 class Builder:

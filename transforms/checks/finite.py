@@ -63,7 +63,7 @@ def _probes(array: Any, g: Any) -> Iterator[tuple[Any, Any]]:
     chosen = range(array.size) if array.size <= ALL else rng.choice(array.size, ENTRIES, replace=False)
     for k in chosen:
         for unit in (1.0, 1j) if complex_ else (1.0,):
-            yield np.unravel_index(k, array.shape), wide(unit)
+            yield np.unravel_index(k, array.shape), np.asarray(unit, wide)[()]
     for k in range(DIRECTIONS if array.size > ALL else 0):
         v = rng.normal(size=array.shape) + (1j * rng.normal(size=array.shape) if complex_ else 0.0)
         if k == 0 and np.all(np.isfinite(g)) and np.any(g):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from ....runtime.errors import VerifyError
-from ....runtime.ir.graph import Graph
+from ....runtime.ir.graph import Call, Graph
 from ....runtime.ir.verify import effects_of, verify
 from .chunks import in_chunks
 from .cse import common_subexpressions
@@ -51,8 +51,8 @@ def optimise(
 
     With `fastmath` those of FAST follow, which change the last digits; with `loop_memory` "sqrt", loops go in chunks.
     """
-    regions: dict[int, Graph] = {}
-    verify(graph, "capture", regions)
+    known: dict[int, Graph | Call] = {}
+    verify(graph, "capture", known)
     if seen is not None:
         seen("capture", graph)
     late = (*FAST, *_AFTER) * fastmath + (in_chunks, *_AFTER) * (loop_memory is not None)
@@ -60,7 +60,7 @@ def optimise(
         if only is None or _name(run) in only or run is in_chunks:
             effects = effects_of(graph)
             graph = everywhere(run, decided if run in FAST else None)(graph)
-            verify(graph, _name(run), regions)
+            verify(graph, _name(run), known)
             if effects_of(graph) != effects:
                 raise VerifyError(f"the pass `{_name(run)}` dropped or moved effects:\n{graph}")
             if seen is not None:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Type, Value
+from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.known_ops import MEAN
 from ....runtime.registry import require
 from ....runtime.rules.control import count_of
-from .rewrite import rewrite
+from .rewrite import result, rewrite
 
 __all__ = ["SMALL", "means"]
 
@@ -35,15 +35,15 @@ def _divided(call: Call) -> list[Call] | None:
     x = positional[0]
     if len(positional) > 1 or any(v is not None for v in keywords.values()) or not _is_small(x):
         return None
-    total, size = Value(Type("scalar", x.type.dtype, (), ())), Value(Type("python", np.result_type(int), (), ()))
+    add, divide, count = require(np.sum), require(operator.truediv), require(count_of)
+    total, size = result(add, add.bind(x)), result(count, (x,))
     total.sites = call.outs[0].sites
-    add, divide = require(np.sum), require(operator.truediv)
 
     def made(op: Any, args: tuple[Any, ...], *outs: Value) -> Call:
         return Call(op, args, outs, call.site, call.backward, call.quiet)
 
     return [
-        made(require(count_of), (x,), size),
+        made(count, (x,), size),
         made(add, add.bind(x), total),
         made(divide, (total, size), *call.outs),
     ]

@@ -12,7 +12,7 @@ from typing import Any
 from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.registry import require
 from ....runtime.rules.indexing import index_add, place
-from .rewrite import key_of, rewrite
+from .rewrite import key_of, result, rewrite
 
 __all__ = ["placing"]
 
@@ -39,9 +39,9 @@ def placing(graph: Graph) -> Graph:
         if v.type.shape != w.type.shape:
             return None
         dead.add(first.outs[0])
-        total = Value(v.type)
-        total.cotangent_of = v.cotangent_of
         add = require(operator.add)
+        total = result(add, (v, w), v.type)
+        total.cotangent_of = v.cotangent_of
         placed = Call(first.op, (total, index, shape, dtype), call.outs, call.site, call.backward, call.quiet)
         if uses.get(call.outs[0]) == 1:
             places[call.outs[0]] = placed

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Value, map_values, values_in
+from ....runtime.ir.graph import Call, Graph, Type, Value, map_values, values_in
+from ....runtime.ir.infer import Inferred, fits, infer
 from ....runtime.ir.known_ops import MATMUL
 from ....runtime.ir.opcodes import Branch, Loop, is_region
+from ....runtime.ops import Op
 from ..analysis.memory import shares_with
 
-__all__ = ["Region", "is_elementwise", "is_number", "key_of", "rewrite", "seen_from_outside"]
+__all__ = ["Region", "is_elementwise", "is_number", "key_of", "result", "retyped", "rewrite", "seen_from_outside"]
 
 
 class Region(Graph):
@@ -52,6 +54,50 @@ def rewrite(graph: Graph, step: Callable[[Call], Any], regions: bool = False) ->
         else:
             raise TypeError(f"a step of a pass gave {found!r}")
     return Graph(graph.inputs, calls, [map_values(v, now) for v in graph.outputs])
+
+
+def result(op: Op, args: tuple[Any, ...], like: Type | None = None) -> Value:
+    """Return a new value for the one result of a call; `like` has the parts of its type that do not follow from the arguments."""
+    inferred = infer(op, args)
+    if inferred is None:
+        assert like is not None, f"the type of {op.path} does not follow from its arguments"
+        return Value(like)
+    return Value(_completed(inferred[0], like))
+
+
+def _completed(inferred: Inferred, like: Type | None) -> Type:
+    """An inferred type, with the lengths and strides of another one where it has none."""
+    if like is not None and fits(like, inferred):
+        return like
+    assert inferred.strides is not None, f"the strides of a result are not known: {inferred}"
+    return Type(*inferred)  # type: ignore[arg-type]  # lengths are known where strides are
+
+
+def retyped(graph: Graph, before: Graph) -> Graph:
+    """Return the graph with the types that its calls give, where a step has given some an operand of another layout."""
+    old = set(map(id, before.calls))
+    anew: dict[Value, Value] = {}
+
+    def now(v: Value) -> Value:
+        return anew.get(v, v)
+
+    calls: list[Call] = []
+    for call in graph.calls:
+        if anew and any(v in anew for v in call.reads):
+            call = call.with_args(tuple([map_values(a, now) for a in call.args]))
+        inferred = None if id(call) in old or is_region(call) else infer(call.op, call.args)
+        if inferred is not None and not all(map(fits, [v.type for v in call.outs], inferred)):
+            outs = tuple([_with_type(v, _completed(t, v.type)) for v, t in zip(call.outs, inferred, strict=True)])
+            anew.update(zip(call.outs, outs, strict=True))
+            call = Call(call.op, call.args, outs, call.site, call.backward, call.quiet)
+        calls.append(call)
+    return Graph(graph.inputs, calls, [map_values(v, now) for v in graph.outputs]) if anew else graph
+
+
+def _with_type(v: Value, type: Type) -> Value:
+    found = Value(type, v.name)
+    found.element, found.cotangent_of, found.over, found.sites = v.element, v.cotangent_of, v.over, v.sites
+    return found
 
 
 def is_elementwise(call: Call) -> bool:

@@ -15,7 +15,7 @@ from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.known_ops import BROADCAST_TO, SWAPAXES
 from ....runtime.registry import require
 from ....runtime.rules.linalg import shared_matmul
-from .rewrite import rewrite
+from .rewrite import result, rewrite
 
 __all__ = ["sharing"]
 
@@ -41,9 +41,9 @@ def sharing(graph: Graph) -> Graph:
                 return [_product(call, repeated[w])]
             if w in turned:
                 matrix = turned[w]
-                flipped = Value(matrix.type._replace(shape=matrix.type.shape[::-1], strides=matrix.type.strides[::-1]))
                 transpose = require(np.transpose)
                 bound = transpose.bind(matrix)
+                flipped = result(transpose, bound)
                 return [
                     Call(transpose, bound, (flipped,), call.site, call.backward, call.quiet),
                     _product(call, flipped),

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Type, Value
+from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.known_ops import BROADCAST_TO, EXPAND_DIMS, MEAN, SUM, WHERE
 from ....runtime.ops import Op
 from ....runtime.registry import ops_of, require
 from ....runtime.rules.control import SIZES
-from .rewrite import is_elementwise, rewrite, seen_from_outside
+from .rewrite import is_elementwise, result, retyped, rewrite, seen_from_outside
 
 __all__ = ["spreading"]
 
@@ -77,7 +77,10 @@ def spreading(graph: Graph) -> Graph:
         wide = next((a for a in hit if a.type.shape == out.type.shape), None)
         if wide is None or spread[wide][1] is None:
             return None
-        number = Value(Type("scalar", out.type.dtype, (), ()))
+        if out.type.kind != "array" and any(isinstance(a, Value) for a in args):
+            spread[out] = (out, spread[wide][1])
+            return [call.with_args(args)]  # a number already; of constants it is folded, and stays an array of no axes
+        number = result(call.op, args)
         number.cotangent_of = out.cotangent_of
         before = Call(call.op, args, (number,), call.site, call.backward, call.quiet)
         broadcast = require(np.broadcast_to)
@@ -86,7 +89,7 @@ def spreading(graph: Graph) -> Graph:
         spread[out] = (number, shape)
         return [before, after]
 
-    return rewrite(graph, step)
+    return retyped(rewrite(graph, step), graph)
 
 
 def _in_rows(v: Value) -> bool:

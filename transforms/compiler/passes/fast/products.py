@@ -40,7 +40,7 @@ from .....runtime.ir.known_ops import (
 )
 from .....runtime.registry import require
 from .....runtime.rules.control import count_of, size_of
-from ..rewrite import seen_from_outside
+from ..rewrite import retyped, seen_from_outside
 from .support import Walk, is_real, made
 
 __all__ = ["products"]
@@ -92,7 +92,7 @@ def products(graph: Graph) -> Graph:
         last = calls.pop()
         return [*calls, Call(last.op, last.args, call.outs, call.site, call.backward, call.quiet)]
 
-    return walk.over(graph, step)
+    return retyped(walk.over(graph, step), graph)
 
 
 def _axes(n: int, summed: set[str]) -> Any:

@@ -11,7 +11,7 @@ from .....runtime.ir.graph import Call, Graph, Type, Value, values_in
 from .....runtime.registry import require
 from .....runtime.rules.control import GUARD
 from ..regions import decides
-from ..rewrite import rewrite
+from ..rewrite import result, rewrite
 
 __all__ = ["Walk", "decided", "is_real", "made", "number"]
 
@@ -59,10 +59,11 @@ def _guarded(graph: Graph) -> set[Value]:
 
 
 def made(like: Call, fn: Callable[..., Any], *args: Any, out: Value | None = None, type: Type | None = None) -> Call:
-    """The call of `fn` in the place of another: with its result, that of `out`, or a new one of a type."""
+    """The call of `fn` in the place of another: with its result, `out`, or a new one; `type` has what infer leaves open."""
     op = require(fn)
-    result = out if out is not None else like.outs[0] if type is None else Value(type)
-    return Call(op, op.bind(*args), (result,), like.site, like.backward, like.quiet)
+    bound = op.bind(*args)
+    value = out if out is not None else like.outs[0] if type is None else result(op, bound, type)
+    return Call(op, bound, (value,), like.site, like.backward, like.quiet)
 
 
 def is_real(x: Any) -> bool:
