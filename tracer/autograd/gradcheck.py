@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...runtime.central_differences import central
+from ...runtime.errors import AutogradError
+from ...runtime.hermitian import noting_hermitian, symmetrising
 from ..core.backward import grad
 from ..core.cotangents import UNDEFINED
 from ..core.engine import run_backward
+from ..core.exits import warn_at_user
 from ..core.site import blame
-from ..core.tensor_base import wrap
+from ..core.tensor_base import Operand, wrap
+from ..core.versions import own_array
 from ..modes.thread_state import LOCAL
-from .differences import Array, GradcheckError, Jacobians, Part, as_tuple, combined, differentiable
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+Array = np.ndarray[Any, Any]
+
+
+class GradcheckError(AutogradError):
+    """What gradcheck and gradgradcheck found wrong with a function's gradients."""
 
 
 def gradcheck(
@@ -58,7 +68,7 @@ def gradcheck(
     _refuse(check_forward_ad, "check_forward_ad", masked)
     if LOCAL.recorder is not None:
         LOCAL.recorder.fail("runs gradcheck")
-    check = _Check(func, as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes)
+    check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
         outputs = check.parts()
         (check.fast if fast_mode else check.slow)(outputs)
@@ -99,19 +109,19 @@ def gradgradcheck(
         if asked and not check_rev_over_rev:
             raise blame(AssertionError(f"{name}=True requires check_rev_over_rev to be True"))
     _refuse(check_fwd_over_rev, "check_fwd_over_rev", masked)
-    given = as_tuple(inputs)
+    given = _as_tuple(inputs)
     if grad_outputs is None:
         rng = np.random.default_rng(0)
-        made = [_drawn(rng, o, gen_non_contig_grad_outputs) for o in differentiable(func(*given))]
+        made = [_drawn(rng, o, gen_non_contig_grad_outputs) for o in _differentiable(func(*given))]
         cotangents = tuple(made)
     else:
-        cotangents = as_tuple(grad_outputs)
+        cotangents = _as_tuple(grad_outputs)
     count = len(given)
 
     def gradient(*args: Any) -> tuple[Any, ...]:
-        wanted = differentiable(args[:count])
+        wanted = _differentiable(args[:count])
         found = grad(
-            differentiable(func(*args[:count])), wanted, args[count:], create_graph=True, allow_unused=True
+            _differentiable(func(*args[:count])), wanted, args[count:], create_graph=True, allow_unused=True
         )  # fmt: skip
         return tuple([g for g in found if g is not None])
 
@@ -122,10 +132,159 @@ def gradgradcheck(
     )  # fmt: skip
 
 
-class _Check(Jacobians):
+class _Part(NamedTuple):
+    """A real function among the outputs: an output, or one part of a complex one."""
+
+    number: int  # among the outputs that require grad
+    place: int  # among all
+    output: Any
+    name: str  # "real", "imaginary", or empty
+    seed: complex  # what makes of a real cotangent that of the output
+
+    def of(self, derivative: Array) -> Array:
+        return derivative.imag if self.name == "imaginary" else derivative.real
+
+
+class _Argument(NamedTuple):
+    """An input that requires grad."""
+
+    place: int
+    tensor: Any
+    array: Array  # its memory
+
+
+class _Jacobians:
+    """The Jacobians of a function at given inputs, numerically and by backward."""
+
+    def __init__(
+        self, func: Callable[..., Any], inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet_tol: float,
+        dtypes: bool,
+    ) -> None:  # fmt: skip
+        self.func, self.inputs = func, inputs
+        self.eps, self.atol, self.rtol, self.nondet_tol, self.dtypes = eps, atol, rtol, nondet_tol, dtypes
+        self.arguments = list(_arguments(inputs))
+        self.tensors = [a.tensor for a in self.arguments]
+        self.symmetrised = False
+
+    def call(self) -> tuple[Any, ...]:
+        """The outputs of the function."""
+        outputs = _as_tuple(self.func(*self.inputs))
+        for k, o in enumerate(outputs):
+            if not isinstance(o, (Operand, np.ndarray, np.generic, int, float, complex)):
+                raise blame(
+                    TypeError(
+                        f"gradcheck expects a function that returns Tensors, but output {k} is {type(o).__name__}"
+                    )
+                )
+        return outputs
+
+    def parts(self) -> list[_Part]:
+        """The real functions to check: imaginary parts before real ones."""
+        with noting_hermitian() as noted:
+            outputs = self.call()
+        self.symmetrised = bool(noted) and all(hermitian for _, hermitian in noted)
+        self.kinds = [np.result_type(_value(o)).kind for o in outputs]
+        self.outputs = _differentiable(outputs)
+        made: list[_Part] = []
+        at = [k for k, o in enumerate(outputs) if isinstance(o, Operand) and o._node is not None]
+        for i, (k, o) in enumerate(zip(at, self.outputs, strict=True)):
+            halves = [("imaginary", 1j), ("real", 1)] if self.kinds[k] == "c" else [("", 1)]
+            made += [_Part(i, k, o, name, seed) for name, seed in halves]
+        return made
+
+    # numerically
+    def difference(self, array: Array, index: Any, direction: Any) -> list[Array]:
+        """The derivative of each output as `array[index]` moves along a direction: a central difference."""
+        with symmetrising(self.symmetrised):  # as the gradients are of ops that take a matrix for Hermitian
+            ends = central(lambda: [np.array(_value(o)) for o in self.call()], array, index, direction, self.eps)
+        for k, (a, b) in enumerate(zip(ends.below, ends.above, strict=True)):
+            if a.shape != b.shape or a.dtype != b.dtype:
+                raise blame(
+                    AssertionError(
+                        f"gradcheck expected outputs of the same shape and dtype when an input is perturbed by {self.eps}, "
+                        f"but output {k} is {a.dtype}{list(a.shape)} on one side and {b.dtype}{list(b.shape)} on the other."
+                    )
+                )
+        return [
+            ends.slope(k).ravel() if kind in "fc" else np.zeros(np.size(ends.below[k]))
+            for k, kind in enumerate(self.kinds)
+        ]
+
+    def along(self, argument: _Argument, index: Any, ur: Any, ui: Any) -> tuple[list[Array], list[Array] | None]:
+        """The derivatives of the outputs along `ur`, and along `1j * ui` for a complex input."""
+        array = argument.array
+        along_x = self.difference(array, index, ur)
+        return along_x, self.difference(array, index, 1j * ui) if array.dtype.kind == "c" else None
+
+    def numerical(self, argument: _Argument, parts: list[_Part]) -> list[Array]:
+        """The Jacobian of each part: a row for each element of the input, a column for each of the output."""
+        array = argument.array
+        kind: Any = complex if array.dtype.kind == "c" else float
+        made = [np.zeros((array.size, np.size(p.output._value)), kind) for p in parts]
+        for row, index in enumerate(np.ndindex(array.shape)):
+            along = self.along(argument, index, 1.0, 1.0)
+            for jacobian, part in zip(made, parts, strict=True):
+                jacobian[row] = _combined(part, *along)
+        return made
+
+    # by backward
+    def vjps(self, part: _Part, seeds: list[Array]) -> list[Array]:
+        """For each argument the gradients for `seeds`, in columns: run twice, since equal backwards give equal results."""
+        runs = []
+        for _ in range(2):
+            columns: list[list[Array]] = [[] for _ in self.arguments]
+            for seed in seeds:
+                cotangent = wrap((seed * part.seed).astype(part.output.dtype))
+                found = grad(part.output, self.tensors, cotangent, retain_graph=True, allow_unused=True)
+                for column, g, argument in zip(columns, found, self.arguments, strict=True):
+                    self.check_form(g, argument)
+                    column.append(np.zeros(argument.array.size) if g is None else np.array(g._value).ravel())
+            runs.append(
+                [
+                    np.stack(c, 1) if c else np.zeros((a.array.size, 0))
+                    for c, a in zip(columns, self.arguments, strict=True)
+                ]
+            )
+        for j, (one, other) in enumerate(zip(*runs, strict=True)):
+            if (np.abs(one - other) > self.nondet_tol).any():
+                raise blame(
+                    GradcheckError(
+                        f"Backward is not reentrant: two backwards from output {part.number} with the same cotangent gave "
+                        f"gradients of input {j} that differ by up to {np.nanmax(np.abs(one - other)):.3g}, and "
+                        f"nondet_tol is {self.nondet_tol}. Find what is random or remembered in the backward, or raise "
+                        "nondet_tol."
+                    )
+                )
+        return runs[0]
+
+    def check_form(self, g: Any, argument: _Argument) -> None:
+        """The shape (and, where asked, the dtype) of a gradient are those of its input."""
+        if g is None:
+            return
+        if np.shape(g._value) != argument.array.shape:
+            raise blame(
+                GradcheckError(
+                    f"Analytical gradient has incorrect size: {list(np.shape(g._value))}, but argument {argument.place} "
+                    f"has shape {list(argument.array.shape)}"
+                )
+            )
+        if self.dtypes and g.dtype != argument.array.dtype:
+            raise blame(
+                GradcheckError(
+                    f"Gradient has dtype mismatch: {g.dtype}, but argument {argument.place} is {argument.array.dtype}"
+                )
+            )
+
+    def analytical(self, part: _Part) -> list[Array]:
+        """The Jacobian with respect to each argument, laid out as the numerical one."""
+        shape = np.shape(part.output._value)
+        return self.vjps(part, [basis.reshape(shape) for basis in np.eye(int(np.prod(shape)))])
+
+
+class _Check(_Jacobians):
     """One call of gradcheck."""
 
-    def slow(self, parts: list[Part]) -> None:
+    def slow(self, parts: list[_Part]) -> None:
         """Compare whole Jacobians."""
         if not parts:
             for argument in self.arguments:
@@ -138,7 +297,7 @@ class _Check(Jacobians):
                 if not np.allclose(a, numerical[j][k], self.rtol, self.atol):
                     raise blame(GradcheckError(self.report(part, j, numerical[j][k], a)))
 
-    def fast(self, parts: list[Part]) -> None:
+    def fast(self, parts: list[_Part]) -> None:
         """Compare v'Ju for one random u of each input and one v of each output; where that fails, report as `slow` does."""
         rng = np.random.default_rng(0)
         us = [(_unit(rng, a.array.shape), _unit(rng, a.array.shape)) for a in self.arguments]
@@ -152,7 +311,7 @@ class _Check(Jacobians):
                 (ur, ui), g = us[j], g[:, 0]
                 is_complex = self.arguments[j].array.dtype.kind == "c"
                 a = g.real @ ur.ravel() + (1j * (g.imag @ ui.ravel()) if is_complex else 0)
-                n = combined(part, *along[j]) @ v.ravel()
+                n = _combined(part, *along[j]) @ v.ravel()
                 atol = self.atol * (ur.sum() + (ui.sum() if is_complex else 0)) * v.sum()
                 if not np.allclose(a, n, self.rtol, atol):
                     (whole,) = self.numerical(self.arguments[j], [part])
@@ -179,7 +338,7 @@ class _Check(Jacobians):
                         )
                     )
 
-    def report(self, part: Part, j: int, numerical: Array, analytical: Array) -> str:
+    def report(self, part: _Part, j: int, numerical: Array, analytical: Array) -> str:
         """Both Jacobians, and where they differ most."""
         argument = self.arguments[j]
         apart = np.abs(analytical - numerical)
@@ -232,7 +391,7 @@ class _Check(Jacobians):
     def undefined(self) -> None:
         """A Function's backward that gets None for an output takes it as zeros, also behind other operations."""
         for left_out in [None, *range(len(self.outputs))] if len(self.outputs) > 1 else [None]:
-            outputs = differentiable(self.call())
+            outputs = _differentiable(self.call())
             roots = [(o._node, UNDEFINED if left_out in (None, k) else _zeros(o._node)) for k, o in enumerate(outputs)]
             wanted = {t._node: None for t in self.tensors}
             try:
@@ -254,6 +413,60 @@ class _Check(Jacobians):
                             f"but the gradient of input {j} is:\n{g}"
                         )
                     )
+
+
+def _arguments(inputs: tuple[Any, ...]) -> Iterator[_Argument]:
+    """The inputs to check; raises where one cannot be perturbed element by element."""
+    found = False
+    for k, t in enumerate(inputs):
+        if not isinstance(t, Operand) or t._node is None:
+            continue
+        found = True
+        if t.dtype not in (np.dtype(np.float64), np.dtype(np.complex128)):
+            warn_at_user(
+                f"Input #{k} requires gradient and is not a double precision floating point or complex: it is {t.dtype}, "
+                "and finite differences of that precision are likely to miss the tolerances.",
+                UserWarning,
+            )
+        array = own_array(t)
+        if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
+            raise blame(
+                AutogradError(
+                    f"The {k}th input has a dimension with stride 0 (shape {list(array.shape)}, strides "
+                    f"{list(array.strides)}): its elements share memory and cannot be perturbed one by one. Copy it first: "
+                    "x.copy()."
+                )
+            )
+        if not array.flags.writeable:
+            raise blame(AutogradError(f"gradcheck perturbs its inputs in place, but input {k} is read-only: x.copy()"))
+        yield _Argument(k, t, array)
+    if not found:
+        raise blame(
+            ValueError(
+                "gradcheck expects at least one input tensor to require gradient, but none of them does: "
+                "gs.tensor(..., requires_grad=True)."
+            )
+        )
+
+
+def _combined(part: _Part, along_x: list[Array], along_y: list[Array] | None) -> Array:
+    """The derivative of a part; with respect to a complex input d/dx + i d/dy."""
+    real = part.of(along_x[part.place])
+    return real if along_y is None else real + 1j * part.of(along_y[part.place])
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    """What may be one thing or several, as several."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _differentiable(outputs: Any) -> tuple[Any, ...]:
+    """The Tensors among them that require grad."""
+    return tuple([o for o in _as_tuple(outputs) if isinstance(o, Operand) and o._node is not None])
+
+
+def _value(output: Any) -> Any:
+    return output._value if isinstance(output, Operand) else output
 
 
 def _refuse(forward: bool, name: str, masked: bool | None) -> None:

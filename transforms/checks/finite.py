@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...runtime.central_differences import central
+
 __all__ = ["DIRECTIONS", "ENTRIES", "SEED", "Slopes", "slopes"]
 
 ALL = 64  # an argument with at most so many entries is checked entry by entry
 ENTRIES, DIRECTIONS = 24, 8  # a larger one at so many entries, and along so many directions
 SEED = 0
-_NOISE = 30.0  # units in the last place of f that rounding may cost one evaluation
 _FACTORS = (8.0, 1.0, 1 / 32, 1 / 1024)  # steps that are tried where the usual one does not agree
 
 
@@ -41,10 +42,10 @@ def slopes(value: Callable[[Any], float], x: Any, gradient: Any, coarsest: float
     epsilon of the least precise numbers that `value` may compute with on its way.
     """
     array, g = np.asarray(x), np.asarray(gradient)
-    middle = value(_moved(x, array, 0 * array, 0.0))
+    middle = value(_like(x, array))
     eps = float(max(np.finfo(array.dtype).eps, np.finfo(np.result_type(middle)).eps))
     probes = list(_probes(array, g))
-    rows = [_slope(value, x, array, g, direction, eps, float(middle)) for direction in probes]
+    rows = [_slope(value, x, array, g, probe, eps, float(middle)) for probe in probes]
     if coarsest > eps:  # of that precision where it must be: what does not agree is taken again
         for k, row in enumerate(rows):
             if not abs(row[0] - row[1]) <= row[2]:
@@ -54,43 +55,38 @@ def slopes(value: Callable[[Any], float], x: Any, gradient: Any, coarsest: float
     return Slopes(expected, found, allowed, sum(columns[3]), sum(columns[4]), array.size > ALL)
 
 
-def _probes(array: Any, g: Any) -> Iterator[Any]:
-    """The directions in which slopes are taken, each of the shape of the argument."""
+def _probes(array: Any, g: Any) -> Iterator[tuple[Any, Any]]:
+    """The directions in which slopes are taken: what is moved of the argument, and which way."""
     rng = np.random.default_rng(SEED)
     complex_ = array.dtype.kind == "c"
-    units: tuple[complex, ...] = (1.0, 1j) if complex_ else (1.0,)
-    chosen = range(array.size) if array.size <= ALL else rng.choice(array.size, ENTRIES, replace=False)
     wide = np.complex128 if complex_ else np.float64
+    chosen = range(array.size) if array.size <= ALL else rng.choice(array.size, ENTRIES, replace=False)
     for k in chosen:
-        for unit in units:
-            one = np.zeros(array.size, wide)
-            one[k] = unit
-            yield one.reshape(array.shape)
+        for unit in (1.0, 1j) if complex_ else (1.0,):
+            yield np.unravel_index(k, array.shape), wide(unit)
     for k in range(DIRECTIONS if array.size > ALL else 0):
         v = rng.normal(size=array.shape) + (1j * rng.normal(size=array.shape) if complex_ else 0.0)
         if k == 0 and np.all(np.isfinite(g)) and np.any(g):
             v = g.astype(wide)  # the steepest direction, which shows most
-        yield v / np.linalg.norm(v)
+        yield ..., v / np.linalg.norm(v)
 
 
 def _slope(
-    value: Callable[[Any], float], x: Any, array: Any, g: Any, direction: Any, eps: float, middle: float
+    value: Callable[[Any], float], x: Any, array: Any, g: Any, probe: tuple[Any, Any], eps: float, middle: float
 ) -> tuple[float, float, float, bool, bool]:
     """Expected slope, found slope, allowed difference, whether at a kink, whether unsettled."""
-    moved = array[direction != 0]
-    size = float(np.max(np.abs(moved))) if np.count_nonzero(direction) == 1 else _rms(array)
+    index, direction = probe
+    work, along = np.copy(array, order="K"), array[index][direction != 0]
+    size = float(np.max(np.abs(along))) if along.size == 1 else _rms(array)
     h = eps ** (1 / 3) * max(1.0, size if np.isfinite(size) else 1.0)
     relative = eps**0.4
 
     def at(step: float) -> tuple[float, float, float, float]:
-        above, below = _moved(x, array, direction, step), _moved(x, array, direction, -step)
-        taken = np.asarray(above).astype(direction.dtype) - np.asarray(below)  # rounding moves the ends a little
-        up, down = float(value(above)), float(value(below))  # which may write into them
-        products = np.real(np.conj(g) * taken) / (2 * step)
+        ends = central(lambda: [float(value(_like(x, work)))], work, index, direction, step)
+        products = np.real(np.conj(g[index]) * ends.moved) / (2 * step)
         expected, scale = float(np.sum(products)), float(np.linalg.norm(products))
-        found = (up - down) / (2 * step)
-        allowed = relative * max(abs(found), scale) + _NOISE * eps * max(abs(up), abs(down)) / step
-        return expected, found, allowed, (up - 2 * middle + down) / step
+        found = ends.slope()
+        return expected, found, relative * max(abs(found), scale) + ends.noise(eps), ends.jump(middle)
 
     first = at(h)
     if abs(first[0] - first[1]) <= first[2]:
@@ -112,10 +108,8 @@ def _rms(array: Any) -> float:
     return float(np.linalg.norm(array) / max(1.0, array.size) ** 0.5)
 
 
-def _moved(x: Any, array: Any, direction: Any, step: float) -> Any:
-    """`x` moved by `step` in a direction: of its dtype, and laid out in memory as it is."""
-    moved = np.copy(array, order="K")
-    moved[...] = array + step * direction
+def _like(x: Any, array: Any) -> Any:
+    """A copy of an array, laid out in memory as it is, of the type of `x`."""
     if isinstance(x, np.ndarray):
-        return moved
-    return moved[()] if isinstance(x, np.generic) else type(x)(moved)
+        return np.copy(array, order="K")
+    return array[()] if isinstance(x, np.generic) else type(x)(array)
