@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...tracer.modes.thread_state import enable_grad, no_grad
-from .in_place import in_place
-from .optimizer import Optimizer, not_negative
+from .optimizer import Optimizer, in_place, not_negative
 
 __all__ = ["LBFGS"]
 

@@ -59,7 +59,7 @@ def _probes(array: Any, g: Any) -> Iterator[tuple[Any, Any]]:
     """The directions in which slopes are taken: what is moved of the argument, and which way."""
     rng = np.random.default_rng(SEED)
     complex_ = array.dtype.kind == "c"
-    wide = np.complex128 if complex_ else np.float64
+    wide: Any = np.complex128 if complex_ else np.float64
     chosen = range(array.size) if array.size <= ALL else rng.choice(array.size, ENTRIES, replace=False)
     for k in chosen:
         for unit in (1.0, 1j) if complex_ else (1.0,):
