@@ -44,11 +44,9 @@ class SGD(Optimizer):
         self, params: Any = None, lr: Any = 1e-3, momentum: Any = 0, dampening: Any = 0, weight_decay: Any = 0,
         nesterov: bool = False, *, maximize: bool = False, **hints: Any,
     ) -> None:  # fmt: skip
-        options = {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
-            "maximize": maximize,
-        }  # fmt: skip
-        not_negative(options)
+        options = not_negative(
+            lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov, maximize=maximize,
+        )  # fmt: skip
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, options, **hints)
@@ -91,11 +89,10 @@ class Adam(Optimizer):
         weight_decay: Any = 0, amsgrad: bool = False, *, maximize: bool = False, decoupled_weight_decay: bool = False,
         **hints: Any,
     ) -> None:  # fmt: skip
-        options = {
-            "lr": lr, "betas": _betas(betas), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-            "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay,
-        }  # fmt: skip
-        not_negative(options)
+        options = not_negative(
+            lr=lr, betas=_betas(betas), eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize,
+            decoupled_weight_decay=decoupled_weight_decay,
+        )  # fmt: skip
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:
@@ -150,8 +147,7 @@ class Adamax(Optimizer):
         self, params: Any = None, lr: Any = 2e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8,
         weight_decay: Any = 0, *, maximize: bool = False, **hints: Any,
     ) -> None:  # fmt: skip
-        options = {"lr": lr, "betas": _betas(betas), "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
-        not_negative(options)
+        options = not_negative(lr=lr, betas=_betas(betas), eps=eps, weight_decay=weight_decay, maximize=maximize)
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:
@@ -180,11 +176,9 @@ class RMSprop(Optimizer):
         self, params: Any = None, lr: Any = 1e-2, alpha: Any = 0.99, eps: Any = 1e-8, weight_decay: Any = 0,
         momentum: Any = 0, centered: bool = False, *, maximize: bool = False, **hints: Any,
     ) -> None:  # fmt: skip
-        options = {
-            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
-            "weight_decay": weight_decay, "maximize": maximize,
-        }  # fmt: skip
-        not_negative(options)
+        options = not_negative(
+            lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered, weight_decay=weight_decay, maximize=maximize,
+        )  # fmt: skip
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:
@@ -223,11 +217,10 @@ class Adagrad(Optimizer):
         self, params: Any = None, lr: Any = 1e-2, lr_decay: Any = 0, weight_decay: Any = 0,
         initial_accumulator_value: Any = 0, eps: Any = 1e-10, *, maximize: bool = False, **hints: Any,
     ) -> None:  # fmt: skip
-        options = {
-            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value, "maximize": maximize,
-        }  # fmt: skip
-        not_negative(options)
+        options = not_negative(
+            lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value, maximize=maximize,
+        )  # fmt: skip
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:
@@ -257,8 +250,7 @@ class Adadelta(Optimizer):
     ) -> None:  # fmt: skip
         if not 0 <= rho <= 1:
             raise ValueError(f"Invalid rho value: {rho}")
-        options = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
-        not_negative(options)
+        options = not_negative(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize)
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:
@@ -290,11 +282,10 @@ class NAdam(Optimizer):
         weight_decay: Any = 0, momentum_decay: Any = 4e-3, decoupled_weight_decay: bool = False, *, maximize: bool = False,
         **hints: Any,
     ) -> None:  # fmt: skip
-        options = {
-            "lr": lr, "betas": _betas(betas), "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
-        }  # fmt: skip
-        not_negative(options)
+        options = not_negative(
+            lr=lr, betas=_betas(betas), eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay,
+            decoupled_weight_decay=decoupled_weight_decay, maximize=maximize,
+        )  # fmt: skip
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:
@@ -330,11 +321,10 @@ class RAdam(Optimizer):
         self, params: Any = None, lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8,
         weight_decay: Any = 0, decoupled_weight_decay: bool = False, *, maximize: bool = False, **hints: Any,
     ) -> None:  # fmt: skip
-        options = {
-            "lr": lr, "betas": _betas(betas), "eps": eps, "weight_decay": weight_decay,
-            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
-        }  # fmt: skip
-        not_negative(options)
+        options = not_negative(
+            lr=lr, betas=_betas(betas), eps=eps, weight_decay=weight_decay, decoupled_weight_decay=decoupled_weight_decay,
+            maximize=maximize,
+        )  # fmt: skip
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:
@@ -373,8 +363,7 @@ class Rprop(Optimizer):
         self, params: Any = None, lr: Any = 1e-2, etas: tuple[Any, Any] = (0.5, 1.2),
         step_sizes: tuple[Any, Any] = (1e-6, 50), *, maximize: bool = False, **hints: Any,
     ) -> None:  # fmt: skip
-        options = {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize}
-        not_negative(options)
+        options = not_negative(lr=lr, etas=etas, step_sizes=step_sizes, maximize=maximize)
         if not 0 < etas[0] < 1 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, options, **hints)
@@ -411,8 +400,7 @@ class ASGD(Optimizer):
         options = {
             "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "maximize": maximize,
         }  # fmt: skip
-        for name in ("lr", "weight_decay"):
-            not_negative({name: options[name]})
+        not_negative(lr=lr, weight_decay=weight_decay)  # PyTorch asks nothing of the others
         super().__init__(params, options, **hints)
 
     def memory(self, options: Any) -> dict[str, float]:

@@ -36,8 +36,7 @@ class LRScheduler:
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        _an_optimizer(optimizer)
         for k, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group.setdefault("initial_lr", group["lr"])
@@ -571,8 +570,7 @@ class ReduceLROnPlateau(LRScheduler):
     ) -> None:  # fmt: skip
         if factor >= 1:
             raise ValueError(f"Factor should be < 1.0. It is {factor}.")
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        _an_optimizer(optimizer)
         if mode not in ("min", "max"):
             raise ValueError(f"mode {mode} is unknown! It is 'min' or 'max'.")
         if threshold_mode not in ("rel", "abs"):
@@ -622,10 +620,14 @@ def _behind_the_optimizer(optimizer: Optimizer) -> None:
     )
 
 
-def _for_each(optimizer: Any, given: Any, what: str) -> list[Any]:
-    """One of what was given for each group of the optimiser."""
+def _an_optimizer(optimizer: Any) -> None:
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+
+
+def _for_each(optimizer: Any, given: Any, what: str) -> list[Any]:
+    """One of what was given for each group of the optimiser."""
+    _an_optimizer(optimizer)
     n = len(optimizer.param_groups)
     if not isinstance(given, (list, tuple)):
         return [given] * n

@@ -32,11 +32,12 @@ _NOT_NEGATIVE = {"lr": "learning rate", "eps": "epsilon value"} | {
 }
 
 
-def not_negative(options: dict[str, Any]) -> None:
-    """Raise PyTorch's ValueError where an option is negative that may not be."""
+def not_negative(**options: Any) -> dict[str, Any]:
+    """Return the options; raise PyTorch's ValueError where one is negative that may not be."""
     for name, words in _NOT_NEGATIVE.items():
         if not options.get(name, 0) >= 0:
             raise ValueError(f"Invalid {words}: {options[name]}")
+    return options
 
 
 def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
