@@ -39,7 +39,8 @@ def central(call: Callable[[], Sequence[Any]], array: Any, index: Any, direction
     The index is that of one element, or `...` for all. The array is as before afterwards.
     """
     before, wide = np.array(array[index]), np.result_type(array, np.float64)
-    places, outputs = [], []
+    places: list[Any] = []
+    outputs: list[Sequence[Any]] = []
     try:
         for side in (-step, step):
             array[index] = before + side * direction
@@ -47,5 +48,4 @@ def central(call: Callable[[], Sequence[Any]], array: Any, index: Any, direction
             outputs.append(call())
     finally:
         array[index] = before
-    below, above = outputs
-    return Central(below, above, step, places[1] - places[0])
+    return Central(outputs[0], outputs[1], step, places[1] - places[0])

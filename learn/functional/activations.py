@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ from ...tracer.random.generator import generator as generator_of
 from .shared import arrays, axis_of, written
 
 __all__ = [
-    "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish",
-    "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid", "silu", "softplus", "softshrink", "softsign", "tanh",
-    "tanhshrink", "threshold",
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
+    "leaky_relu", "leaky_relu_", "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_",
+    "sigmoid", "silu", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
 ]  # fmt: skip
 
 ROOT_2_OVER_PI = math.sqrt(2 / math.pi)
@@ -336,3 +337,24 @@ def glu(input: Any, dim: int = -1) -> Any:
         raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {np.shape(x)[axis]}")
     first, second = np.split(x, 2, axis)
     return first * _sigmoid(second)
+
+
+def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with `inplace=True`, under its name with an underscore."""
+
+    def written(input: Any, *options: Any, **named: Any) -> Any:
+        return function(input, *options, **named, inplace=True)
+
+    written.__name__ = written.__qualname__ = f"{function.__name__}_"
+    written.__doc__ = f"`{function.__name__}(input, ..., inplace=True)`, of the same options."
+    return written
+
+
+celu_ = _in_place(celu)
+elu_ = _in_place(elu)
+hardtanh_ = _in_place(hardtanh)
+leaky_relu_ = _in_place(leaky_relu)
+relu_ = _in_place(relu)
+rrelu_ = _in_place(rrelu)
+selu_ = _in_place(selu)
+threshold_ = _in_place(threshold)

@@ -7,121 +7,23 @@ in which the next layer wants it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...runtime.errors import ShapeError
 from ...runtime.rules.windows import folded, lie, windows
-from .shared import arrays, per_axis
+from .shared import Lengths, arrays, over_axes, per_axis
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 
-Lengths = int | Sequence[int]
 
-
-def conv1d(
-    input: Any, weight: Any, bias: Any = None, stride: Lengths = 1, padding: Lengths | str = 0, dilation: Lengths = 1,
+def conv(
+    n: int, input: Any, weight: Any, bias: Any = None, stride: Lengths = 1, padding: Lengths | str = 0, dilation: Lengths = 1,
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    """The cross-correlation of (examples, channels, length) with a weight (out, channels / groups, k), plus a bias (out,).
-
-    The axis of examples may be missing. `padding` is a number of zeros, "valid" (none), or "same" (as many as keep the
-    length). Both sides are promoted as NumPy does it. Raises ShapeError (a RuntimeError) where sizes disagree.
-
-    >>> import numpy as np, gradscribe as gs
-    >>> gs.functional.conv1d(np.array([[1.0, 2.0, 4.0, 8.0]]), np.array([[[-1.0, 1.0]]]))
-    array([[1., 2., 4.]])
-    """
-    return _convolved("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d(
-    input: Any, weight: Any, bias: Any = None, stride: Lengths = 1, padding: Lengths | str = 0, dilation: Lengths = 1,
-    groups: int = 1,
-) -> Any:  # fmt: skip
-    """`conv1d` over two axes: (examples, channels, height, width) with a weight (out, channels / groups, k, l).
-
-    >>> import numpy as np, gradscribe as gs
-    >>> gs.functional.conv2d(np.arange(9.0).reshape(1, 3, 3), np.ones((1, 1, 2, 2)), padding="same")
-    array([[[ 8., 12.,  7.],
-            [20., 24., 13.],
-            [13., 15.,  8.]]])
-    """
-    return _convolved("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv3d(
-    input: Any, weight: Any, bias: Any = None, stride: Lengths = 1, padding: Lengths | str = 0, dilation: Lengths = 1,
-    groups: int = 1,
-) -> Any:  # fmt: skip
-    """`conv1d` over three axes: (examples, channels, depth, height, width) with a weight (out, channels / groups, k, l, m).
-
-    >>> import numpy as np, gradscribe as gs
-    >>> gs.functional.conv3d(np.ones((2, 1, 4, 5, 6)), np.ones((3, 1, 2, 2, 2))).shape
-    (2, 3, 3, 4, 5)
-    """
-    return _convolved("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv_transpose1d(
-    input: Any, weight: Any, bias: Any = None, stride: Lengths = 1, padding: Lengths = 0, output_padding: Lengths = 0,
-    groups: int = 1, dilation: Lengths = 1,
-) -> Any:  # fmt: skip
-    """The transpose of `conv1d` in its input: (examples, channels, length) with a weight (channels, out / groups, k).
-
-    The result has the length `(length - 1) * stride - 2 * padding + dilation * (k - 1) + 1 + output_padding`. Raises
-    ShapeError (a RuntimeError) where sizes disagree.
-
-    >>> import numpy as np, gradscribe as gs
-    >>> gs.functional.conv_transpose1d(np.array([[1.0, 10.0]]), np.array([[[1.0, 2.0, 3.0]]]), stride=2)
-    array([[ 1.,  2., 13., 20., 30.]])
-    """
-    return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose2d(
-    input: Any, weight: Any, bias: Any = None, stride: Lengths = 1, padding: Lengths = 0, output_padding: Lengths = 0,
-    groups: int = 1, dilation: Lengths = 1,
-) -> Any:  # fmt: skip
-    """The transpose of `conv2d` in its input, by a weight (channels, out / groups, k, l).
-
-    >>> import numpy as np, gradscribe as gs
-    >>> gs.functional.conv_transpose2d(np.array([[[2.0]]]), np.arange(4.0).reshape(1, 1, 2, 2))
-    array([[[0., 2.],
-            [4., 6.]]])
-    """
-    return _transposed("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose3d(
-    input: Any, weight: Any, bias: Any = None, stride: Lengths = 1, padding: Lengths = 0, output_padding: Lengths = 0,
-    groups: int = 1, dilation: Lengths = 1,
-) -> Any:  # fmt: skip
-    """The transpose of `conv3d` in its input, by a weight (channels, out / groups, k, l, m).
-
-    >>> import numpy as np, gradscribe as gs
-    >>> gs.functional.conv_transpose3d(np.ones((2, 3, 4, 5, 6)), np.ones((3, 1, 2, 2, 2)), stride=2).shape
-    (2, 1, 8, 10, 12)
-    """
-    return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def lengths(name: str, value: Lengths, n: int) -> tuple[int, ...]:
-    """One number for each of `n` axes; a single one stands for all."""
-    found = per_axis(value, n)
-    if len(found) != n:
-        raise ShapeError(
-            f"expected {name} to be a single integer value or a list of {n} values to match the convolution dimensions, "
-            f"but got {name}={list(found)}"
-        )
-    return found
-
-
-def _convolved(
-    name: str, n: int, input: Any, weight: Any, bias: Any, stride: Lengths, padding: Any, dilation: Lengths, groups: int
-) -> Any:
+    """Return the cross-correlation over `n` axes, plus a bias."""
+    name = f"conv{n}d"
     x, w = arrays(input, weight)
     strides, dilations = lengths("stride", stride, n), lengths("dilation", dilation, n)
     _may_be(name, n, x, w, strides, dilations, groups)
@@ -161,10 +63,40 @@ def _convolved(
     return _finished(found, bias, w, out, many)
 
 
-def _transposed(
-    name: str, n: int, input: Any, weight: Any, bias: Any, stride: Lengths, padding: Lengths, output_padding: Lengths,
-    groups: int, dilation: Lengths,
+conv1d, conv2d, conv3d = over_axes(
+    conv,
+    """The cross-correlation of (examples, channels, length) with a weight (out, channels / groups, k), plus a bias (out,).
+
+    The axis of examples may be missing. `padding` is a number of zeros, "valid" (none), or "same" (as many as keep the
+    length). Both sides are promoted as NumPy does it. Raises ShapeError (a RuntimeError) where sizes disagree.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.conv1d(np.array([[1.0, 2.0, 4.0, 8.0]]), np.array([[[-1.0, 1.0]]]))
+    array([[1., 2., 4.]])
+    """,
+    """`conv1d` over two axes: (examples, channels, height, width) with a weight (out, channels / groups, k, l).
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.conv2d(np.arange(9.0).reshape(1, 3, 3), np.ones((1, 1, 2, 2)), padding="same")
+    array([[[ 8., 12.,  7.],
+            [20., 24., 13.],
+            [13., 15.,  8.]]])
+    """,
+    """`conv1d` over three axes: (examples, channels, depth, height, width) with a weight (out, channels / groups, k, l, m).
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.conv3d(np.ones((2, 1, 4, 5, 6)), np.ones((3, 1, 2, 2, 2))).shape
+    (2, 3, 3, 4, 5)
+    """,
+)
+
+
+def conv_transpose(
+    n: int, input: Any, weight: Any, bias: Any = None, stride: Lengths = 1, padding: Lengths = 0, output_padding: Lengths = 0,
+    groups: int = 1, dilation: Lengths = 1,
 ) -> Any:  # fmt: skip
+    """Return the transpose of `conv` over `n` axes, plus a bias."""
+    name = f"conv_transpose{n}d"
     x, w = arrays(input, weight)
     strides, dilations = lengths("stride", stride, n), lengths("dilation", dilation, n)
     cut, more = lengths("padding", padding, n), lengths("output_padding", output_padding, n)
@@ -202,6 +134,44 @@ def _transposed(
     if any(cut):
         found = found[(slice(None), *[slice(c, c + m) for c, m in zip(cut, left, strict=True)])]
     return _finished(found, bias, w, out, many, "transposed=1, ")
+
+
+conv_transpose1d, conv_transpose2d, conv_transpose3d = over_axes(
+    conv_transpose,
+    """The transpose of `conv1d` in its input: (examples, channels, length) with a weight (channels, out / groups, k).
+
+    The result has the length `(length - 1) * stride - 2 * padding + dilation * (k - 1) + 1 + output_padding`. Raises
+    ShapeError (a RuntimeError) where sizes disagree.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.conv_transpose1d(np.array([[1.0, 10.0]]), np.array([[[1.0, 2.0, 3.0]]]), stride=2)
+    array([[ 1.,  2., 13., 20., 30.]])
+    """,
+    """The transpose of `conv2d` in its input, by a weight (channels, out / groups, k, l).
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.conv_transpose2d(np.array([[[2.0]]]), np.arange(4.0).reshape(1, 1, 2, 2))
+    array([[[0., 2.],
+            [4., 6.]]])
+    """,
+    """The transpose of `conv3d` in its input, by a weight (channels, out / groups, k, l, m).
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.conv_transpose3d(np.ones((2, 3, 4, 5, 6)), np.ones((3, 1, 2, 2, 2)), stride=2).shape
+    (2, 1, 8, 10, 12)
+    """,
+)
+
+
+def lengths(name: str, value: Lengths, n: int) -> tuple[int, ...]:
+    """One number for each of `n` axes; a single one stands for all."""
+    found = per_axis(value, n)
+    if len(found) != n:
+        raise ShapeError(
+            f"expected {name} to be a single integer value or a list of {n} values to match the convolution dimensions, "
+            f"but got {name}={list(found)}"
+        )
+    return found
 
 
 def _finished(found: Any, bias: Any, w: Any, out: Any, many: bool, how: str = "") -> Any:

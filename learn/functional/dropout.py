@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.errors import ShapeError
 from ...tracer.random.generator import generator as generator_of
-from .shared import arrays, written
+from .shared import arrays, over_axes, written
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -28,9 +28,33 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     return written(x, inplace, _dropped(x, p, training, np.shape(x), generator))
 
 
-def dropout1d(
-    input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, generator: Any = None
+def _dropout(
+    n: int, input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, generator: Any = None
 ) -> Any:
+    """Drop whole channels, each of `n` axes."""
+    name = f"dropout{n}d"
+    (x,) = arrays(input)
+    ndim = np.ndim(x)
+    if ndim not in (n + 1, n + 2):
+        if n == 1:
+            raise ShapeError(f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input.")
+        warnings.warn(
+            f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future "
+            "release. To retain the behavior and silence this warning, please use dropout instead.",
+            stacklevel=3,
+        )
+    if n == 2 and ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired: "
+            "the input is read as (N, C, L). To maintain that, please switch to using dropout1d instead.",
+            stacklevel=3,
+        )
+    counted = 1 if ndim == n + 1 and n != 2 else 2
+    return written(x, inplace, _dropped(x, p, training, _channels(x, counted), generator))
+
+
+dropout1d, dropout2d, dropout3d = over_axes(
+    _dropout,
     """`dropout` of whole channels: the input has the axes (channel, length), or (example, channel, length).
 
     >>> import numpy as np, gradscribe as gs
@@ -38,13 +62,7 @@ def dropout1d(
     array([[2., 2.],
            [0., 0.],
            [0., 0.]])
-    """
-    return _of_channels("dropout1d", 1, input, p, training, inplace, generator)
-
-
-def dropout2d(
-    input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, generator: Any = None
-) -> Any:
+    """,
     """`dropout` of whole channels: the input has the axes (example, channel, height, width).
 
     Three axes are (example, channel, length), with PyTorch's warning.
@@ -56,13 +74,7 @@ def dropout2d(
             [[0., 0.]],
     <BLANKLINE>
             [[0., 0.]]]])
-    """
-    return _of_channels("dropout2d", 2, input, p, training, inplace, generator)
-
-
-def dropout3d(
-    input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, generator: Any = None
-) -> Any:
+    """,
     """`dropout` of whole channels: the input has the axes (example, channel, depth, height, width), or all but the first.
 
     >>> import numpy as np, gradscribe as gs
@@ -70,8 +82,8 @@ def dropout3d(
     array([[2., 2.],
            [0., 0.],
            [0., 0.]])
-    """
-    return _of_channels("dropout3d", 3, input, p, training, inplace, generator)
+    """,
+)
 
 
 def alpha_dropout(
@@ -99,27 +111,6 @@ def feature_alpha_dropout(
     """
     (x,) = arrays(input)
     return written(x, inplace, _alpha_dropped(x, p, training, _channels(x, 2), generator))
-
-
-def _of_channels(name: str, n: int, input: Any, p: float, training: bool, inplace: bool, generator: Any) -> Any:
-    (x,) = arrays(input)
-    ndim = np.ndim(x)
-    if ndim not in (n + 1, n + 2):
-        if n == 1:
-            raise ShapeError(f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input.")
-        warnings.warn(
-            f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future "
-            "release. To retain the behavior and silence this warning, please use dropout instead.",
-            stacklevel=3,
-        )
-    if n == 2 and ndim == 3:
-        warnings.warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired: "
-            "the input is read as (N, C, L). To maintain that, please switch to using dropout1d instead.",
-            stacklevel=3,
-        )
-    counted = 1 if ndim == n + 1 and n != 2 else 2
-    return written(x, inplace, _dropped(x, p, training, _channels(x, counted), generator))
 
 
 def _channels(x: Any, counted: int) -> tuple[Any, ...]:

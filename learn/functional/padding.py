@@ -9,8 +9,8 @@ import numpy as np
 
 from ...runtime.errors import ShapeError
 from ...runtime.rules import windows as rules
-from .convolution import Lengths, lengths
-from .shared import arrays
+from .convolution import lengths
+from .shared import Lengths, arrays
 
 __all__ = ["fold", "pad", "unfold"]
 

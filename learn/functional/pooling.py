@@ -1,27 +1,34 @@
-"""Pools: the maximum or the mean of what lies in each window."""
+"""Pools: the maximum or the mean of what lies in each window, or in each of so many pieces; and maxima put back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ...runtime.errors import ShapeError
+from ...runtime.rules.support import happens
 from ...runtime.rules.windows import Lie, first_hits, lie, max_windows, windows
-from .shared import arrays, per_axis
+from .shared import Lengths, arrays, counted, over_axes, per_axis
 
 __all__ = [
-    "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
+    "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
 ]  # fmt: skip
 
-Lengths = int | Sequence[int]
 
-
-def max_pool1d(
-    input: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0, dilation: Lengths = 1,
+def max_pool(
+    n: int, input: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0, dilation: Lengths = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
+    """Return the maximum of each window over `n` axes."""
+    return _greatest(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+max_pool1d, max_pool2d, max_pool3d = over_axes(
+    max_pool,
     """The maximum of each window of `kernel_size`, every `stride` (by default the window's size).
 
     The input is (examples, channels, length), where the examples may be missing. Of equal elements the first takes the
@@ -32,35 +39,21 @@ def max_pool1d(
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.max_pool1d(np.array([[1.0, 5.0, 2.0, 3.0]]), 2, return_indices=True)
     (array([[5., 3.]]), array([[1, 3]]))
-    """
-    return _greatest("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-
-
-def max_pool2d(
-    input: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0, dilation: Lengths = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
+    """,
     """`max_pool1d` over two axes: (examples, channels, height, width).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.max_pool2d(np.arange(16.0).reshape(1, 4, 4), 2)
     array([[[ 5.,  7.],
             [13., 15.]]])
-    """
-    return _greatest("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-
-
-def max_pool3d(
-    input: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0, dilation: Lengths = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
+    """,
     """`max_pool1d` over three axes: (examples, channels, depth, height, width).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.max_pool3d(np.arange(8.0).reshape(1, 2, 2, 2), 2)
     array([[[[7.]]]])
-    """
-    return _greatest("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    """,
+)
 
 
 def avg_pool1d(
@@ -79,36 +72,49 @@ def avg_pool1d(
     return _mean("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
-def avg_pool2d(
-    input: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0, ceil_mode: bool = False,
+def avg_pool(
+    n: int, input: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Any:  # fmt: skip
+    """Return the mean of each window over `n` axes."""
+    return _mean(
+        f"avg_pool{n}d", n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+
+
+avg_pool2d, avg_pool3d = over_axes(
+    avg_pool,
     """`avg_pool1d` over two axes: (examples, channels, height, width); `divisor_override` takes the place of the count.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.avg_pool2d(np.arange(16.0).reshape(1, 4, 4), 2)
     array([[[ 2.5,  4.5],
             [10.5, 12.5]]])
-    """
-    return _mean("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def avg_pool3d(
-    input: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
-) -> Any:  # fmt: skip
+    """,
     """`avg_pool2d` over three axes: (examples, channels, depth, height, width).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.avg_pool3d(np.arange(8.0).reshape(1, 2, 2, 2), 2)
     array([[[[3.5]]]])
-    """
-    return _mean("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    """,
+)
 
 
-def lp_pool1d(
-    input: Any, norm_type: float, kernel_size: Lengths, stride: Lengths | None = None, ceil_mode: bool = False
+def lp_pool(
+    n: int, input: Any, norm_type: float, kernel_size: Lengths, stride: Lengths | None = None, ceil_mode: bool = False
 ) -> Any:
+    """Return the norm of each window over `n` axes."""
+    name = f"lp_pool{n}d"
+    (x,) = arrays(input)
+    if abs(norm_type) == np.inf:
+        sign = 1 if norm_type > 0 else -1
+        return sign * _greatest(name, n, sign * np.abs(x), kernel_size, stride, 0, 1, ceil_mode, False)
+    count = int(np.prod(per_axis(kernel_size, n)))
+    return (_mean(name, n, x**norm_type, kernel_size, stride, 0, ceil_mode, True, None) * count) ** (1.0 / norm_type)
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = over_axes(
+    lp_pool,
     """The `norm_type`-norm of each window: `(sum of x**p) ** (1 / p)`, of infinity the greatest absolute value.
 
     As in PyTorch a sum that is negative counts as it is, and so gives NaN unless `1 / p` is a whole number. Without `stride`
@@ -117,32 +123,20 @@ def lp_pool1d(
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.lp_pool1d(np.array([[3.0, 4.0, 0.0, 2.0]]), 2, 2)
     array([[5., 2.]])
-    """
-    return _of_powers("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
-
-
-def lp_pool2d(
-    input: Any, norm_type: float, kernel_size: Lengths, stride: Lengths | None = None, ceil_mode: bool = False
-) -> Any:
+    """,
     """`lp_pool1d` over two axes.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.lp_pool2d(np.array([[[1.0, 1.0], [1.0, 1.0]]]), 2, 2)
     array([[[2.]]])
-    """
-    return _of_powers("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
-
-
-def lp_pool3d(
-    input: Any, norm_type: float, kernel_size: Lengths, stride: Lengths | None = None, ceil_mode: bool = False
-) -> Any:
+    """,
     """`lp_pool1d` over three axes.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.lp_pool3d(np.ones((1, 2, 2, 4)), 1, 2)
     array([[[[8., 8.]]]])
-    """
-    return _of_powers("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)
+    """,
+)
 
 
 def _greatest(
@@ -150,17 +144,17 @@ def _greatest(
     return_indices: bool,
 ) -> Any:  # fmt: skip
     (x,) = arrays(input)
-    plan = Plan(name, n, x, kernel_size, stride, padding, dilation, ceil_mode)
-    x, size, how = plan.last(x), plan.size, plan.how
-    padded = plan.padded(x, -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min)
+    layout = Layout(name, n, x, kernel_size, stride, padding, dilation, ceil_mode)
+    x, size, how = layout.last(x), layout.size, layout.how
+    padded = layout.padded(x, -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min)
     found = max_windows(padded, size, *how)
     if not return_indices:
-        return plan.first(found)
-    shape = (1, *np.shape(x)[1 : n + 1], *(1,) * plan.many)
+        return layout.first(found)
+    shape = (1, *np.shape(x)[1 : n + 1], *(1,) * layout.many)
     places = np.reshape(np.cumsum(np.ones_like(x, dtype=np.int64, shape=shape)) - 1, shape)
     hits = first_hits(padded, found, size, *how)
-    where = np.sum(np.where(hits, windows(plan.padded(places, 0), *how), 0), axis=how.front)
-    return plan.first(found), plan.first(where)
+    where = np.sum(np.where(hits, windows(layout.padded(places, 0), *how), 0), axis=how.front)
+    return layout.first(found), layout.first(where)
 
 
 def _mean(
@@ -170,31 +164,22 @@ def _mean(
     (x,) = arrays(input)
     if divisor == 0:
         raise ShapeError("divisor must be not zero")
-    plan = Plan(name, n, x, kernel_size, stride, padding, 1, ceil_mode)
-    x, how = plan.last(x), plan.how
+    layout = Layout(name, n, x, kernel_size, stride, padding, 1, ceil_mode)
+    x, how = layout.last(x), layout.how
 
     def total(v: Any) -> Any:
         return np.sum(windows(v, *how), axis=how.front)
 
-    sums = total(plan.padded(x, 0))
+    sums = total(layout.padded(x, 0))
     if divisor is not None:
-        return plan.first(sums / divisor)
-    if any(plan.beyond) or (any(plan.padding) and not count_include_pad):  # windows of different counts
-        one = np.ones_like(x, shape=(1, *np.shape(x)[1 : n + 1], *(1,) * plan.many))
-        return plan.first(sums / total(plan.padded(one, 0, 1 if count_include_pad else 0)))
-    return plan.first(sums / int(np.prod(plan.size)))
+        return layout.first(sums / divisor)
+    if any(layout.beyond) or (any(layout.padding) and not count_include_pad):  # windows of different counts
+        one = np.ones_like(x, shape=(1, *np.shape(x)[1 : n + 1], *(1,) * layout.many))
+        return layout.first(sums / total(layout.padded(one, 0, 1 if count_include_pad else 0)))
+    return layout.first(sums / int(np.prod(layout.size)))
 
 
-def _of_powers(name: str, n: int, input: Any, p: float, kernel_size: Lengths, stride: Any, ceil_mode: bool) -> Any:
-    (x,) = arrays(input)
-    if abs(p) == np.inf:
-        sign = 1 if p > 0 else -1
-        return sign * _greatest(name, n, sign * np.abs(x), kernel_size, stride, 0, 1, ceil_mode, False)
-    count = int(np.prod(per_axis(kernel_size, n)))
-    return (_mean(name, n, x**p, kernel_size, stride, 0, ceil_mode, True, None) * count) ** (1.0 / p)
-
-
-class Plan:
+class Layout:
     """How the windows of a pool lie, and how its input is padded."""
 
     def __init__(
@@ -264,3 +249,186 @@ def _each(name: str, what: str, value: Any, n: int) -> tuple[int, ...]:
     if len(found) != n:
         raise ShapeError(f"{name}: {what} must either be a single int, or a tuple of {n} ints, but got {value}")
     return found
+
+
+# Pools to a given size.
+
+
+def adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
+    """Return the means of pieces along the last `n` axes."""
+    name = f"adaptive_avg_pool{n}d"
+    (x,) = arrays(input)
+    for axis, m in _axes(name, n, x, output_size):
+        pieces = [np.mean(x[at], axis=axis) for at in _pieces(x, axis, m)]
+        x = np.stack(pieces, axis=axis) if m else x[_along(axis, slice(0, 0))]
+    return x
+
+
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = over_axes(
+    adaptive_avg_pool,
+    """`output_size` means along the last axis, of pieces as equal as can be: the k-th of what lies in `[k n / m, (k + 1) n / m)`.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.adaptive_avg_pool1d(np.array([[1.0, 2.0, 3.0, 4.0, 5.0]]), 2)
+    array([[2., 4.]])
+    """,
+    """`adaptive_avg_pool1d` along the last two axes; None in place of a length keeps that axis as it is.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.adaptive_avg_pool2d(np.arange(6.0).reshape(1, 2, 3), (1, None))
+    array([[[1.5, 2.5, 3.5]]])
+    """,
+    """`adaptive_avg_pool1d` along the last three axes; None in place of a length keeps that axis as it is.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.adaptive_avg_pool3d(np.arange(8.0).reshape(1, 2, 2, 2), 1)
+    array([[[[3.5]]]])
+    """,
+)
+
+
+def adaptive_max_pool(n: int, input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """Return the maxima of pieces along the last `n` axes."""
+    name = f"adaptive_max_pool{n}d"
+    (x,) = arrays(input)
+    shape = (*(1,) * (np.ndim(x) - n), *np.shape(x)[-n:])
+    where = np.reshape(np.cumsum(np.ones_like(x, dtype=np.int64, shape=shape)) - 1, shape) if return_indices else None
+    axes = list(_axes(name, n, x, output_size))
+    for axis, m in reversed(axes):  # so that of equal elements the first in C order is left
+        pieces = list(_pieces(x, axis, m))
+        first = [np.argmax(x[at], axis=axis, keepdims=True) for at in pieces]
+
+        def of(v: Any, axis: int = axis, pieces: Any = pieces, first: Any = first) -> Any:
+            found = [np.take_along_axis(v[at], k, axis) for at, k in zip(pieces, first, strict=True)]
+            return np.concatenate(found, axis=axis) if found else v[_along(axis, slice(0, 0))]
+
+        x, where = of(x), None if where is None else of(where)
+    return x if where is None else (x, where)
+
+
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = over_axes(
+    adaptive_max_pool,
+    """The maxima of the pieces that `adaptive_avg_pool1d` takes the means of; of equal elements the first takes the gradient.
+
+    With `return_indices` also where each maximum stands, counted along the axes that are pooled.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.adaptive_max_pool1d(np.array([[1.0, 5.0, 3.0, 4.0, 2.0]]), 2, return_indices=True)
+    (array([[5., 4.]]), array([[1, 3]]))
+    """,
+    """`adaptive_max_pool1d` along the last two axes; None in place of a length keeps that axis as it is.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.adaptive_max_pool2d(np.arange(6.0).reshape(1, 2, 3), (1, None))
+    array([[[3., 4., 5.]]])
+    """,
+    """`adaptive_max_pool1d` along the last three axes; None in place of a length keeps that axis as it is.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.adaptive_max_pool3d(np.arange(8.0).reshape(1, 2, 2, 2), 1)
+    array([[[[7.]]]])
+    """,
+)
+
+
+def _axes(name: str, n: int, x: Any, output_size: Any) -> Iterator[tuple[int, int]]:
+    """The axes that are pooled, and to which length."""
+    if np.ndim(x) not in (n + 1, n + 2):
+        raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(np.shape(x))}")
+    given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    if len(given) != n:
+        raise ShapeError(f"{name}: output_size must be {n}, but got {len(given)} lengths")
+    for axis, m in zip(range(-n, 0), given, strict=True):
+        if m is not None and m < 0:
+            raise ShapeError(
+                f"{name}: elements of output_size must be greater than or equal to 0 but received {list(given)}"
+            )
+        if m is not None:
+            yield axis, m
+
+
+def _pieces(x: Any, axis: int, m: int) -> Iterator[Any]:
+    """The index of each of `m` pieces along an axis."""
+    k = np.shape(x)[axis]
+    for j in range(m):
+        yield _along(axis, slice(j * k // m, -(-(j + 1) * k // m)))
+
+
+def _along(axis: int, part: slice) -> Any:
+    return (..., part, *[slice(None)] * (-axis - 1))
+
+
+# Max-pools undone.
+
+
+def max_unpool(
+    n: int, input: Any, indices: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0,
+    output_size: Any = None,
+) -> Any:  # fmt: skip
+    """Return maxima put back where they stood along the last `n` axes."""
+    name = f"max_unpool{n}d"
+    x, places = arrays(input, indices)
+    if np.ndim(x) not in (n + 1, n + 2):
+        raise ShapeError(f"Input to {name} should be a {n + 1}d or {n + 2}d Tensor, but got {np.ndim(x)} dimensions")
+    if places.dtype.kind not in "iu":
+        raise RuntimeError(f"{name}(): elements in indices should be type int64 but got: {places.dtype}")
+    if np.shape(places) != np.shape(x):
+        raise ShapeError(
+            f"{name}(): Expected shape of indices to be same as that of the input tensor ({list(np.shape(x))}) but got indices "
+            f"tensor with shape: {list(np.shape(places))}"
+        )
+    size = per_axis(kernel_size, n)
+    strides = size if stride is None or stride == () or stride == [] else per_axis(stride, n)
+    lengths = _unpooled(np.shape(x)[-n:], size, strides, per_axis(padding, n), output_size)
+    total = int(np.prod(lengths))
+    if happens((places < 0) | (places >= total)):
+        raise RuntimeError(f"Found an invalid max index: the output has the size {' x '.join(map(str, lengths))}")
+    front = np.shape(x)[:-n]
+    lines = int(np.prod(front))
+    out = np.zeros_like(x, shape=(lines, total))
+    out[counted(places, lines)[:, None], np.reshape(places, (lines, -1))] = np.reshape(x, (lines, -1))
+    return np.reshape(out, (*front, *lengths))
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = over_axes(
+    max_unpool,
+    """The maxima of `max_pool1d(..., return_indices=True)` at their `indices`, and zeros elsewhere.
+
+    The result has the length of a pool's input, `(n - 1) * stride - 2 * padding + kernel_size`, or `output_size`, which is less
+    than a stride from that, else a ValueError. Of several at one place the last stays. Places that do not exist, and shapes that
+    disagree, are a RuntimeError.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.max_unpool1d(np.array([[5.0, 3.0]]), np.array([[1, 3]]), 2)
+    array([[0., 5., 0., 3.]])
+    """,
+    """`max_unpool1d` over two axes.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.max_unpool2d(np.array([[[5.0]]]), np.array([[[2]]]), 2)
+    array([[[0., 0.],
+            [5., 0.]]])
+    """,
+    """`max_unpool1d` over three axes.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.functional.max_unpool3d(np.ones((1, 1, 1, 1)), np.zeros((1, 1, 1, 1), int), 2).sum()
+    np.float64(1.0)
+    """,
+)
+
+
+def _unpooled(given: Any, size: Any, strides: Any, padding: Any, output_size: Any) -> list[int]:
+    """The lengths of the result."""
+    found = [(int(m) - 1) * s - 2 * p + k for m, s, p, k in zip(given, strides, padding, size, strict=True)]
+    if output_size is None:
+        return found
+    wanted = list(output_size)[-len(found) :]
+    if len(wanted) != len(found) or len(output_size) not in (len(found), len(found) + 2):
+        raise ValueError(
+            f"output_size should be a sequence containing {len(found)} or {len(found) + 2} elements, but it has a length of "
+            f"'{len(output_size)}'"
+        )
+    if any(not f - s < w < f + s for f, s, w in zip(found, strides, wanted, strict=True)):
+        raise ValueError(f"invalid output_size {wanted}: each length must be less than a stride from {found}")
+    return [int(w) for w in wanted]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import ShapeError
-from . import adaptive
+from .pooling import adaptive_avg_pool
 from .shared import arrays, counted
 
 __all__ = ["interpolate", "upsample"]
@@ -43,8 +43,7 @@ def interpolate(
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     lengths, scales = _sizes(x, n, size, scale_factor, bool(recompute_scale_factor) or mode == "area")
     if mode == "area":
-        pool = (adaptive.adaptive_avg_pool1d, adaptive.adaptive_avg_pool2d, adaptive.adaptive_avg_pool3d)[n - 1]
-        return pool(x, lengths)
+        return adaptive_avg_pool(n, x, lengths)
     along: Callable[..., Any] = {"bicubic": _cubic, "nearest": _nearest, "nearest-exact": _nearest}.get(mode, _linear)
     option = mode == "nearest-exact" if mode.startswith("nearest") else bool(align_corners)
     for axis, length, scale in zip(range(-1, -n - 1, -1), reversed(lengths), reversed(scales), strict=True):

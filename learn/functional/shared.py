@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 import warnings
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
@@ -15,6 +18,33 @@ from ...tracer.core.dispatch import apply
 from ...tracer.core.graph import Node
 from ...tracer.core.tensor_base import Operand
 from ...tracer.modes.thread_state import LOCAL
+
+Lengths = int | Sequence[int]
+P = ParamSpec("P")
+
+
+def over_axes(function: Callable[Concatenate[int, P], Any], *docs: str) -> tuple[Callable[P, Any], ...]:
+    """Return `function(n, ...)` for `n` up to three axes, under its name and `1d`, `2d` or `3d`: one for each docstring."""
+    return tuple([_over(function, n, doc) for n, doc in enumerate(docs, 4 - len(docs))])
+
+
+def _over(function: Any, n: int, doc: str) -> Any:
+    name = f"{function.__name__.lstrip('_')}{n}d"
+    signature = inspect.signature(function)
+    # A copy of that name, for what Python says of wrong arguments.
+    named = types.FunctionType(
+        function.__code__.replace(co_name=name, co_qualname=name), function.__globals__, name, function.__defaults__
+    )
+    named.__kwdefaults__ = function.__kwdefaults__
+
+    def over(*args: Any, **options: Any) -> Any:
+        return named(n, *args, **options)
+
+    over.__name__ = over.__qualname__ = name
+    over.__module__, over.__doc__ = function.__module__, doc
+    over.__annotations__ = {k: v for k, v in function.__annotations__.items() if k != "n"}
+    over.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])  # type: ignore[attr-defined]
+    return over
 
 
 def arrays(*values: Any) -> tuple[Any, ...]:

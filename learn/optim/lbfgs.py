@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...tracer.modes.thread_state import enable_grad, no_grad
-from .in_place import in_place
-from .optimizer import Optimizer, not_negative
+from .optimizer import Optimizer, in_place, not_negative
 
 __all__ = ["LBFGS"]
 
@@ -42,12 +41,11 @@ class LBFGS(Optimizer):
     ) -> None:  # fmt: skip
         if line_search_fn not in (None, "strong_wolfe"):
             raise RuntimeError(f"only 'strong_wolfe' is supported, not {line_search_fn!r}")
-        options = {
-            "lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change, "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }  # fmt: skip
-        not_negative(options)
+        options = not_negative(
+            lr=lr, max_iter=max_iter, max_eval=max_iter * 5 // 4 if max_eval is None else max_eval,
+            tolerance_grad=tolerance_grad, tolerance_change=tolerance_change, history_size=history_size,
+            line_search_fn=line_search_fn,
+        )  # fmt: skip
         super().__init__(params, options)
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")

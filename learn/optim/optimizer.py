@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -13,11 +14,11 @@ import numpy as np
 from ...tracer import Tensor, tensor
 from ...tracer.autograd.profiler import record_function
 from ...tracer.memory import eager_writes
-from ...tracer.modes.thread_state import enable_grad, no_grad
-from .in_place import in_place
+from ...tracer.modes.thread_state import LOCAL, enable_grad, no_grad
+from ...transforms.user_code.scope import ABSENT, IN_PLACE, watched
 from .updates import Updates, started
 
-__all__ = ["Optimizer", "not_negative"]
+__all__ = ["Optimizer", "in_place", "not_negative"]
 
 PIECE = 16384  # elements of a large array that are updated at a time
 _HINTS = frozenset(["foreach", "fused", "capturable"])  # how PyTorch is to run it, which changes no number
@@ -31,11 +32,29 @@ _NOT_NEGATIVE = {"lr": "learning rate", "eps": "epsilon value"} | {
 }
 
 
-def not_negative(options: dict[str, Any]) -> None:
-    """Raise PyTorch's ValueError where an option is negative that may not be."""
+def not_negative(**options: Any) -> dict[str, Any]:
+    """Return the options; raise PyTorch's ValueError where one is negative that may not be."""
     for name, words in _NOT_NEGATIVE.items():
         if not options.get(name, 0) >= 0:
             raise ValueError(f"Invalid {words}: {options[name]}")
+    return options
+
+
+def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, which makes a compiled function that calls it run eagerly, and works on the optimiser itself."""
+
+    @functools.wraps(method)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if LOCAL.recorder is not None:
+            LOCAL.recorder.fail(
+                f"calls `{method.__name__}` of {type(self).__name__}, which changes tensors in place; "
+                "`params, state = optimizer.update(params, grads, state)` compiles"
+            )
+        real = watched(self)
+        return method(self if real is ABSENT else real, *args, **kwargs)
+
+    setattr(run, IN_PLACE, True)
+    return run
 
 
 class Optimizer(Updates):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
@@ -106,6 +108,19 @@ def test_text_of_a_convolution() -> None:
     assert "np.tensordot(w, " in text
     assert "sliding_window_view" in text
     assert "gradscribe" not in text
+
+
+def test_names_of_functions_of_n_axes() -> None:
+    for n, f in enumerate((F.max_pool1d, F.max_pool2d, F.max_pool3d), 1):
+        assert f.__name__ == f.__qualname__ == f"max_pool{n}d"
+        assert f.__module__ == F.adaptive_max_pool1d.__module__
+        assert next(iter(inspect.signature(f).parameters)) == "input"
+        assert get_type_hints(f)["return"] is Any
+        with pytest.raises(
+            TypeError, match=rf"^max_pool{n}d\(\) missing 1 required positional argument: 'kernel_size'$"
+        ):
+            f(np.ones((1, 4)))
+    assert pickle.loads(pickle.dumps(F.conv2d)) is F.conv2d
 
 
 def test_a_layer_serves_batches_of_any_size() -> None:

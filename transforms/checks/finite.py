@@ -59,11 +59,11 @@ def _probes(array: Any, g: Any) -> Iterator[tuple[Any, Any]]:
     """The directions in which slopes are taken: what is moved of the argument, and which way."""
     rng = np.random.default_rng(SEED)
     complex_ = array.dtype.kind == "c"
-    wide = np.complex128 if complex_ else np.float64
+    wide: Any = np.complex128 if complex_ else np.float64
     chosen = range(array.size) if array.size <= ALL else rng.choice(array.size, ENTRIES, replace=False)
     for k in chosen:
         for unit in (1.0, 1j) if complex_ else (1.0,):
-            yield np.unravel_index(k, array.shape), np.asarray(unit, wide)[()]
+            yield np.unravel_index(k, array.shape), wide(unit)
     for k in range(DIRECTIONS if array.size > ALL else 0):
         v = rng.normal(size=array.shape) + (1j * rng.normal(size=array.shape) if complex_ else 0.0)
         if k == 0 and np.all(np.isfinite(g)) and np.any(g):

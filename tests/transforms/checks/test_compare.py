@@ -200,6 +200,15 @@ def test_a_kink_is_no_error():
     assert gs.compare(lambda x: np.sum(np.abs(x)), np.array([-1.0, 0.0])).ok
 
 
+def test_a_slope_that_is_not_finite_leaves_the_others_alone():
+    with np.errstate(all="ignore"):
+        found = gs.compare(lambda x: np.sum(np.sqrt(x)), np.array([0.0, 4.0, 9.0]))
+    (row,) = found.rows
+    assert not row.ok
+    assert np.isfinite(row.finite.expected).tolist() == [False, True, True]
+    np.testing.assert_allclose(row.finite.found[1:], [1 / 4, 1 / 6], rtol=1e-8)
+
+
 def test_a_random_function_cannot_be_compared():
     found = gs.compare(lambda x: np.sum(x * np.random.normal(size=3)), np.ones(3))
     assert not found.ok
