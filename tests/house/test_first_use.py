@@ -14,6 +14,12 @@ late = ["transforms.derivatives.gradient", "transforms.compiler", "tracer.core.e
 late += ["runtime.rules.norms", "runtime.rules.quantiles"]
 assert not [name for name in late if f"gradscribe.{name}" in sys.modules]
 """,
+    "a function without loops compiles without what keeps loops, and without what fastmath adds": """
+import sys, numpy as np, gradscribe as gs
+gs.compile(gs.grad(lambda x: np.sum(np.sin(x))))(np.ones(3))
+late = ["capture.control_flow", "passes.fast"]
+assert not [m for m in sys.modules if m.startswith(tuple(f"gradscribe.transforms.compiler.{name}" for name in late))]
+""",
     "threads that ask at once for a rule which is not loaded yet all find it": """
 import threading, numpy as np, gradscribe as gs
 start, found = threading.Barrier(4), []

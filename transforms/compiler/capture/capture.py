@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import types
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,12 +22,11 @@ from ....tracer.memory.survivors import note_held
 from ....tracer.modes.thread_state import LOCAL
 from ...user_code.scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_class, is_user_function, watched
 from ..analysis.effects import is_behind_effects
+from ..frontend.attempts import GivenUp, LoopRejected
 from ..frontend.functions import convert_code, has_control_flow
 from ..frontend.hooks import catches, needs_of
 from ..frontend.operators import CELL, CONTROL
 from ..frontend.user_names import assigned_names
-from .control_flow.hooks import Regions
-from .control_flow.rejected import GivenUp, Unkept
 from .copies import copied
 from .exits import guard_sizes, left, sized_by_value
 from .failure import Failure, definition, read_at, reading
@@ -42,6 +41,9 @@ from .sizes import Compared, Shape, Size
 from .stored import Store, Stored, is_storable
 from .written import Written
 
+if TYPE_CHECKING:
+    from .control_flow.hooks import Regions
+
 __all__ = ["Capture"]
 
 MANY_CALLS = 20_000
@@ -53,7 +55,11 @@ class Capture:
 
     def __init__(self, varying: Collection[Any] = (), keeps: bool = False) -> None:
         self.began = next_sequence()
-        self.regions = Regions(self) if keeps else None  # where loops and branches stay what they are
+        self.regions: Regions | None = None  # where loops and branches stay what they are
+        if keeps:
+            from .control_flow import hooks  # not loaded for a function without any
+
+            self.regions = hooks.Regions(self)
         self.varying = varying  # where numbers are read that change from call to call
         self.unrolled: tuple[str, ...] = ()  # the loops that an attempt to keep them could not, and why
         self.numbers = Numbers(self)
@@ -113,7 +119,7 @@ class Capture:
     def fail(self, reason: str, site: Site | None = None, path: Path | None = None) -> None:
         """Give the capture up: the run goes on as in eager mode. Blamed is where `path` is read, if it is given."""
         if self.regions is not None and self.regions.strict:
-            raise Unkept(reason, site)
+            raise LoopRejected(reason, site)
         if self.failed is None:
             site = site or (None if path is None else read_at(path, self.codes))
             self.failed = Failure(reason, site or self.site() or definition(self._entered))

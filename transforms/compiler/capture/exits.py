@@ -10,7 +10,7 @@ from ....runtime.ir.graph import Call, Value
 from ....runtime.ir.known_ops import GETITEM, SIZED_BY_VALUE, WHERE
 from ....runtime.registry import require
 from ....runtime.rules.control import guard, observed, size_of
-from .control_flow.rejected import Unkept
+from ..frontend.attempts import LoopRejected
 
 if TYPE_CHECKING:
     from .capture import Capture
@@ -58,7 +58,7 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
         if capture.regions is not None:
             calls = capture.regions.root()
             if capture.regions.is_open(ir):
-                raise Unkept(f"decides by {how}() of a value that each trip changes", capture.site())
+                raise LoopRejected(f"decides by {how}() of a value that each trip changes", capture.site())
         site = capture.site()
         calls.append(Call(require(guard), (ir, how, expect), (Value(ir.type),), site))
         capture.decided[site] = capture.decided.get(site, 0) + 1
@@ -76,7 +76,7 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
 def guard_sizes(capture: Capture, outs: tuple[Value, ...]) -> None:
     """The lengths of results that depend on values are guards: code may have branched on them."""
     if capture.regions is not None and any(map(capture.regions.is_open, outs)):
-        raise Unkept("makes an array whose length depends on values", capture.site())
+        raise LoopRejected("makes an array whose length depends on values", capture.site())
     for out in outs:
         for axis, length in enumerate(out.type.shape):
             size = capture.small(size_of, (out, axis), length)

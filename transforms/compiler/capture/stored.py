@@ -11,7 +11,7 @@ from ....tracer.core.tensor_base import Operand
 from ....tracer.memory.survivors import note
 from ...difference import difference
 from ...user_code.scope import ABSENT, Path, is_user_function
-from .control_flow.rejected import Unkept
+from ..frontend.attempts import LoopRejected
 from .failure import Failure
 from .instructions import only_filled, reads_of_others
 from .numbers import is_float
@@ -130,7 +130,7 @@ class Stored:
         """The code stores a value."""
         regions = self.capture.regions
         if regions is not None and self.capture.failed is None and len(regions.frames) != regions.level:
-            raise Unkept(f"stores {store.words}", self.capture.site())
+            raise LoopRejected(f"stores {store.words}", self.capture.site())
         self.found.append((store, value))
         if self.capture.failed is not None:
             self.do_now()

@@ -24,17 +24,17 @@ from ...user_code.scope import Path, all_code
 from ..analysis.effects import guards_first, stays
 from ..capture.capture import Capture
 from ..capture.containers import Containers
-from ..capture.control_flow.reach import reaches_control_flow
-from ..capture.control_flow.rejected import GivenUp, Unkept
 from ..capture.copies import with_copies
 from ..capture.failure import Failure, definition
 from ..capture.generators import copies_of, is_generator, modules_of, muted
 from ..capture.instructions import refused
 from ..capture.numbers import NeededError, NumberNeededError
 from ..capture.outside import is_constant, own_code
+from ..capture.reach import reaches_control_flow
 from ..capture.sizes import Shape, Size
 from ..capture.stored import Store, holds_otherwise, snapshots
 from ..capture.written import OverlapError, left_otherwise, reads_other_strides, returned, writes_unasked
+from ..frontend.attempts import GivenUp, LoopRejected
 from ..frontend.user_names import Names, function_name
 from ..python.docstrings import specialised_to
 from ..schedule.signature import Signature, dataclasses_in, printable
@@ -211,7 +211,7 @@ def captured(
             return _captured(function, inputs, optimised, varying, families, first)
         except (GivenUp, GradientLossError) as error:
             return _uncaptured(function, inputs, first, error)
-        except Unkept as why:
+        except LoopRejected as why:
             first.generators.take_back()
             if first.numbers.places:
                 raise NeededError(first.numbers.bounds or first.numbers.places) from None
@@ -286,7 +286,7 @@ def _captured(
     with recording(capture), transforming(owned, gradient=False):
         try:
             raw = capture.scope.rebuild(function)(*values[:n], **dict(zip(inputs.kwargs, values[n:], strict=True)))
-        except Unkept:
+        except LoopRejected:
             capture.abandoned = True
             raise
         except (GivenUp, GradientLossError):
@@ -298,7 +298,7 @@ def _captured(
                 capture.numbers.need(capture.numbers.places, "raises an error")
             if capture.kept:
                 capture.abandoned = True
-                raise Unkept(f"raises {type(error).__name__} behind a loop: {error}") from error
+                raise LoopRejected(f"raises {type(error).__name__} behind a loop: {error}") from error
             if capture.numbers.outside and capture.failed is None:  # nothing happened yet that the user can see
                 capture.abandoned = True
                 capture.generators.take_back()
@@ -333,7 +333,7 @@ def _captured(
         outputs = [_output(capture, leaf, "returns" if k < count else "stores") for k, leaf in enumerate(leaves)]
         if capture.kept and capture.regions is not None and any(map(capture.regions.is_loose, outputs)):
             capture.abandoned = True
-            raise Unkept("gives a number that is Python's or NumPy's, as its loop goes")
+            raise LoopRejected("gives a number that is Python's or NumPy's, as its loop goes")
     capture.stored.before = snapshots(capture.stored.places)
     if capture.kept or again:
         capture.generators.take_back()

@@ -13,7 +13,7 @@ from .impurity import appends, impurities, written
 from .jumps import Jumps
 from .names import own_nodes, uses, variables
 from .nodes import assign, at, blocks_of, constant, function, load, operator_call, store, thunk, tuple_of
-from .rejected import Unkept
+from .rejected import Rejections
 
 __all__ = ["Fresh", "Keep", "convert_tree", "is_generator", "lines_of_helpers"]
 
@@ -53,12 +53,12 @@ def convert_tree(tree: Any, fresh: Fresh, helpers: set[str], keep: dict[tuple[in
     if isinstance(tree, gast.Lambda):
         tree.body = Expressions(names.own, names.own, set(), fresh, tree).one(tree.body)
         return
-    unkept = Unkept(tree, names, keep)
-    jumps = Jumps(tree, unkept, fresh)
+    rejections = Rejections(tree, names, keep)
+    jumps = Jumps(tree, rejections, fresh)
     jumps.run()
     own = names.own | jumps.own
     annotate(tree, own, names.parameters)
-    _Statements(tree, own, set(unkept.native), jumps, names.declared, fresh, helpers, keep).run()
+    _Statements(tree, own, set(rejections.native), jumps, names.declared, fresh, helpers, keep).run()
 
 
 class _Statements:

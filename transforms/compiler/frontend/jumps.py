@@ -7,7 +7,7 @@ from typing import Any
 import gast
 
 from .nodes import assign, at, blocks_of, constant, load
-from .rejected import Unkept
+from .rejected import Rejections
 
 __all__ = ["Jumps"]
 
@@ -24,10 +24,10 @@ class _Loop:
 
 
 class Jumps:
-    """Rewrites the body of one function, of whose compound statements `unkept` says which stay Python's."""
+    """Rewrites the body of one function, of whose compound statements `rejections` says which stay Python's."""
 
-    def __init__(self, function: Any, unkept: Unkept, fresh: Any) -> None:
-        self.function, self.unkept, self.fresh = function, unkept, fresh
+    def __init__(self, function: Any, rejections: Rejections, fresh: Any) -> None:
+        self.function, self.rejections, self.fresh = function, rejections, fresh
         self.done, self.result = fresh("done"), fresh("result")
         self.flags: set[str] = {self.done}
         self.own: set[str] = set()  # the variables that the conversion adds, which are always bound where they are read
@@ -38,7 +38,7 @@ class Jumps:
         """Rewrite the body in place."""
         body = self.function.body
         end = at(gast.Return(value=constant(None, body[-1])), body[-1])
-        if self.unkept.returns:
+        if self.rejections.returns:
             made, falls = self._block([*body, end], [], False)
             if falls != NEVER or not _returns(made):
                 made.append(at(gast.Return(value=load(self.result, end)), end))
@@ -66,16 +66,16 @@ class Jumps:
                 out += [self._raise(loop.stop, s) for loop in loops]
                 return out, NEVER
             if isinstance(s, (gast.Break, gast.Continue)):
-                if not loops or self.unkept.reason(self.unkept.target(s)) is not None:
+                if not loops or self.rejections.reason(self.rejections.target(s)) is not None:
                     return [*out, s], NEVER
                 out.append(self._raise(loops[-1].stop if isinstance(s, gast.Break) else loops[-1].skip, s))
                 return out, NEVER
-            if not isinstance(s, (gast.If, gast.While, gast.For)) or self.unkept.reason(s) is not None:
+            if not isinstance(s, (gast.If, gast.While, gast.For)) or self.rejections.reason(s) is not None:
                 out.append(self._plain(s, loops, inside))
                 if isinstance(s, gast.Raise):
                     return out, NEVER
             elif isinstance(s, gast.If):
-                leaving = self.unkept.leaving(s)
+                leaving = self.rejections.leaving(s)
                 inner = inside or bool(leaving)
                 then, a = self._block(s.body, loops, inner)
                 orelse, b = self._block(s.orelse, loops, inner)
@@ -101,14 +101,14 @@ class Jumps:
                 made, after, loop = self._loop(s, loops, inside)
                 out += made
                 rest = [*after, *rest]
-                returned = self.unkept.returning(s)
+                returned = self.rejections.returning(s)
                 if not rest:
                     return out, MAYBE if returned else ALWAYS
                 if not returned:
                     more, c = self._block(rest, loops, inside)
                     return [*out, *more], c
                 more, c = self._block(rest, loops, True)
-                told = loop.stop if len(returned) == self.unkept.ends(s) else None  # nothing else stops it
+                told = loop.stop if len(returned) == self.rejections.ends(s) else None  # nothing else stops it
                 return [
                     *out,
                     *self._guard(more, returned, loops, s, told),
@@ -118,10 +118,10 @@ class Jumps:
     def _loop(self, s: Any, loops: list[_Loop], inside: bool) -> tuple[list[Any], list[Any], _Loop]:
         """A loop without jumps, with what is set before it, and its `else` as a statement after it."""
         loop = _Loop(s, self)
-        inner = inside or any(isinstance(j, gast.Return) for j in self.unkept.leaving(s))
+        inner = inside or any(isinstance(j, gast.Return) for j in self.rejections.leaving(s))
         body, _ = self._block(s.body, [*loops, loop], inner)
         out = []
-        stops = self.unkept.ends(s) > 0
+        stops = self.rejections.ends(s) > 0
         if stops:
             self.flags.add(loop.stop)
             self._read.add(loop.stop)
@@ -145,12 +145,12 @@ class Jumps:
             return out, s.orelse, loop
         branch = at(gast.If(test=going, body=s.orelse, orelse=[]), s.orelse[0])
         branch.gs_made = True
-        self.unkept.adopt(branch, s)
+        self.rejections.adopt(branch, s)
         return out, [branch], loop
 
     def _plain(self, s: Any, loops: list[_Loop], inside: bool) -> Any:
         """A statement that stays Python's: only what stands in it is rewritten."""
-        if (reason := self.unkept.reason(s)) is not None:
+        if (reason := self.rejections.reason(s)) is not None:
             s.gs_reason = reason
         for block in blocks_of(s):
             block[:], _ = self._block(block, loops, inside)

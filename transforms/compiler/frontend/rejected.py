@@ -10,7 +10,7 @@ import gast
 from .names import Variables, own_nodes, uses
 from .nodes import blocks_of
 
-__all__ = ["Unkept", "swallows"]
+__all__ = ["Rejections", "swallows"]
 
 _CONTROL = (gast.If, gast.While, gast.For)
 _JUMPS = (gast.Break, gast.Continue, gast.Return)
@@ -19,7 +19,7 @@ _PLAIN = (*_CATCHING, gast.AsyncFor, gast.Match)
 _DEPTH = 30  # of what stands in one another; Python's own compiler has its limits
 
 
-class Unkept:
+class Rejections:
     """The statements of one function that stay as they are, each with its reason; and where its jumps go."""
 
     def __init__(self, function: Any, variables: Variables, keep: dict[tuple[int, int], str]) -> None:

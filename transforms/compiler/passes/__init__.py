@@ -11,7 +11,6 @@ from .chunks import in_chunks
 from .cse import common_subexpressions
 from .dead_code import dead_code
 from .early_guards import early_guards
-from .fast import FAST, decided
 from .folding import fold_constants
 from .identities import identities
 from .invariants import invariants
@@ -39,7 +38,7 @@ def _name(run: Pass) -> str:
 
 
 _AFTER = (invariants, common_subexpressions, dead_code, early_guards)  # what the fast passes leave behind
-FAST_NAMES = tuple(map(_name, FAST))
+FAST_NAMES = ("logs", "products", "powers", "factors", "scalars")  # of passes/fast, which fastmath=True loads
 NAMES = tuple(dict.fromkeys((*map(_name, PASSES), *FAST_NAMES)))
 
 
@@ -55,11 +54,17 @@ def optimise(
     verify(graph, "capture", known)
     if seen is not None:
         seen("capture", graph)
-    late = (*FAST, *_AFTER) * fastmath + (in_chunks, *_AFTER) * (loop_memory is not None)
+    late: tuple[Pass, ...] = (in_chunks, *_AFTER) * (loop_memory is not None)
+    fast: tuple[Pass, ...] = ()
+    spared: Callable[[Graph], list[Call]] | None = None  # what a fast pass leaves alone, since a guard depends on it
+    if fastmath:
+        from .fast import FAST, decided  # seldom used
+
+        fast, spared, late = FAST, decided, (*FAST, *_AFTER, *late)
     for run in (*PASSES, *late):
         if only is None or _name(run) in only or run is in_chunks:
             effects = effects_of(graph)
-            graph = everywhere(run, decided if run in FAST else None)(graph)
+            graph = everywhere(run, spared if run in fast else None)(graph)
             verify(graph, _name(run), known)
             if effects_of(graph) != effects:
                 raise VerifyError(f"the pass `{_name(run)}` dropped or moved effects:\n{graph}")

@@ -18,9 +18,10 @@ from gradscribe.runtime.registry import require
 from gradscribe.runtime.rules.control import count_of, size_of
 from gradscribe.transforms.compiler.driver import specialise
 from gradscribe.transforms.compiler.driver.cache_key import cache_key
-from gradscribe.transforms.compiler.passes import FAST, PASSES, optimise
+from gradscribe.transforms.compiler.passes import PASSES, optimise
 from gradscribe.transforms.compiler.passes.cse import common_subexpressions
 from gradscribe.transforms.compiler.passes.dead_code import dead_code
+from gradscribe.transforms.compiler.passes.fast import FAST
 from gradscribe.transforms.compiler.passes.invariants import invariants
 from gradscribe.transforms.compiler.passes.regions import everywhere
 from gradscribe.transforms.compiler.passes.rewrite import key_of

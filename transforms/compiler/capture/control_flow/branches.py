@@ -14,11 +14,11 @@ from .....runtime.registry import require
 from .....runtime.rules.control import guard
 from .....tracer.core.tensor_base import Operand, levels_of
 from .....tracer.modes.thread_state import grad_mode
+from ...frontend.attempts import LoopRejected
 from .calls import Calls
 from .examples import covered, joined
 from .frames import refuse_impure
 from .numbers import is_number
-from .rejected import Unkept
 from .state import Leaves
 from .state import plain_sample as samples_of
 
@@ -58,10 +58,10 @@ class Branches(Calls):
                 finally:
                     generators.take_back(states)
             if not self.kept and pred._ir not in self.stand_ins and bool(pred._value) is not expect:
-                raise Unkept("raises, as this call decides")
+                raise LoopRejected("raises, as this call decides")
             self._guard(pred, expect)
             return other(*state)
-        raise Unkept("raises in a branch")
+        raise LoopRejected("raises in a branch")
 
     def _guard(self, test: Any, expect: bool) -> None:
         """A condition that comes out of a kept loop, as a guard: what it is, the source is to find out."""
@@ -74,7 +74,7 @@ class Branches(Calls):
 
     def _branch(self, pred: Any, then: Any, orelse: Any, state: tuple[Any, ...], names: Sequence[str]) -> Any:
         if np.size(pred._value) != 1:
-            raise Unkept("decides by an array of several numbers")
+            raise LoopRejected("decides by an array of several numbers")
         start = Leaves(state, names[: len(state)])
         wanted: dict[int, Any] = {}
         for _ in range(2):  # again where one arm alone gives a value for each example
@@ -102,7 +102,7 @@ class Branches(Calls):
         written = {places[j] for own, found in zip(params, arms, strict=True) for j in own.written(start, found)}
         for k in written:
             if any(arm.values[k] is not own.tensors[places.index(k)] for own, arm in zip(params, arms, strict=True)):
-                raise Unkept(
+                raise LoopRejected(
                     f"writes into `{start.names[k]}` in one branch, and gives the name to another array in the other"
                 )
         samples = [samples_of(y if x is None else x) for _, x, y in pairs] or [False]
@@ -147,7 +147,7 @@ class Branches(Calls):
             with self.frame() as frame, grad_mode(False):
                 second = y()
             if not _is_truth(x) or not _is_truth(second):
-                raise Unkept("takes `and` or `or` of other values than truths")
+                raise LoopRejected("takes `and` or `or` of other values than truths")
             if any(call.op.may_raise or call.op.effect for call in frame.calls):
                 return self._one_by_one(op, x, y)
             self.capture.graph.calls.extend(frame.calls)
@@ -170,7 +170,7 @@ class Branches(Calls):
         if not self._decides_later(x):
             return NotImplemented
         if np.size(x._value) != 1:
-            raise Unkept("takes the truth of an array of several numbers")
+            raise LoopRejected("takes the truth of an array of several numbers")
         return self.calculated(NOT, (x,))
 
     def assert_(self, test: Any, message: Any, line: int) -> Any:

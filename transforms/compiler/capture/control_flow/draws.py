@@ -8,17 +8,17 @@ from typing import Any
 from .....runtime.ir.graph import Call, Graph, Value, values_in
 from .....runtime.ir.opcodes import COND, SCAN, is_effect
 from .....runtime.rules.drawing import DRAW
-from .rejected import Unkept
+from ...frontend.attempts import LoopRejected
 from .reverse import differentiable
 
 __all__ = ["refuse_draws_by"]
 
 
 def refuse_draws_by(call: Call, given: Sequence[Any]) -> None:
-    """Raise Unkept where a loop or a branch draws by what follows from one of `given`, which is differentiated."""
+    """Raise LoopRejected where a loop or a branch draws by what follows from one of `given`, which is differentiated."""
     found = _drawn([call], set(values_in(list(given)))) if is_effect(call) else None
     if found is not None:
-        raise Unkept(f"draws with `{found.args[1]}` by a value that is differentiated", found.site)
+        raise LoopRejected(f"draws with `{found.args[1]}` by a value that is differentiated", found.site)
 
 
 def _drawn(calls: Iterable[Call], active: set[Value]) -> Call | None:

@@ -9,8 +9,8 @@ import numpy as np
 from .....runtime.ir.graph import Call, Graph, Value
 from .....runtime.ir.opcodes import Branch, Loop
 from .....tracer.modes.thread_state import LOCAL
+from ...frontend.attempts import LoopRejected
 from .examples import covered, hidden_by, joined, over
-from .rejected import Unkept
 from .residuals import keep, recall
 from .reverse import active_values, differentiable, moved, needed_calls, outside_of
 from .starts import Either, as_kind, begun_anew, differs, of_numpy, zeros
@@ -47,7 +47,7 @@ def loop_forward(node: Any, tangents: dict[int, Any]) -> dict[int, Any]:
         samples |= {k: begun_anew(plain_sample(after[k]), hides[k], wider[k]) for k in other}
         hides |= {k: hidden_by(found[k]) if k in more else wider[k] for k in carried}
     else:
-        raise Unkept("its tangents take another type with each trip", call.site)
+        raise LoopRejected("its tangents take another type with each trip", call.site)
     regions.unsigned = regions.unsigned or any(k not in tangents for k in carried)
     listed = sorted(k for k in found if k >= nc)
     outs = [regions.capture.operand(t) for t in (*after.values(), *[found[k] for k in listed])]

@@ -14,9 +14,9 @@ from .....runtime.ir.graph import Call, Graph, Value, type_of
 from .....runtime.ops import Op
 from .....tracer.core.site import Site
 from .....tracer.core.tensor_base import Operand, levels_of, wrap
+from ...frontend.attempts import LoopRejected, Retyped
 from ...frontend.functions import conversion, has_control_flow
 from .examples import copied
-from .rejected import Retyped, Unkept
 from .reverse import tensor_for
 
 __all__ = ["FEW", "NOTHING", "Frame", "Frames", "refuse_impure"]
@@ -46,7 +46,7 @@ class Frame:
 def refuse_impure(notes: dict[str, Any]) -> None:
     """Raise where the conversion saw something that no region may hold."""
     for _, reason in notes.get("impure", ()):
-        raise Unkept(reason)
+        raise LoopRejected(reason)
 
 
 class Frames:
@@ -86,7 +86,7 @@ class Frames:
         known, outs, site = self.expected
         self.expected = None
         if op is not known:
-            raise Unkept(f"{known.path} could not be replayed", site)
+            raise LoopRejected(f"{known.path} could not be replayed", site)
         for r, out in zip(results, outs, strict=True):
             r._ir = out
         return outs, site
@@ -99,7 +99,7 @@ class Frames:
     def effect(self, what: str) -> None:
         """The code is about to do what can be seen from outside: a run that gives no result must not."""
         if self.strict:
-            raise Unkept(what, self.capture.site())
+            raise LoopRejected(what, self.capture.site())
 
     def acts(self) -> None:
         """The code draws, which is taken back where the run gives no result, or prints, which is then left undone."""
@@ -112,7 +112,7 @@ class Frames:
     def cuts(self, what: str) -> None:
         """The code does, for derivatives, what a graph of operations does not say."""
         if self.frames:
-            raise Unkept(what, self.capture.site())
+            raise LoopRejected(what, self.capture.site())
 
     def _clean(self) -> bool:
         """Whether the run has done nothing yet that could be seen from outside, but for what can be taken back."""
@@ -144,11 +144,11 @@ class Frames:
         """Raise where code in a region writes into what is not its own."""
         self._begin()
         if getattr(base, "_ir", None) in self.entangled:
-            raise Unkept("writes into an array that may have another name by then", self.capture.site())
+            raise LoopRejected("writes into an array that may have another name by then", self.capture.site())
         if self.frames:
             frame = self.frames[-1]
             if getattr(base, "_ir", None) not in frame.made and all(base is not own for own in frame.fresh):
-                raise Unkept("writes into an array from outside of it")
+                raise LoopRejected("writes into an array from outside of it")
 
     @contextlib.contextmanager
     def frame(self) -> Iterator[Frame]:
@@ -186,7 +186,7 @@ class Frames:
         states, pending = generators.states(), list(self.capture.messages.pending)
         try:
             return run()
-        except Unkept as why:
+        except LoopRejected as why:
             if self.begun or (isinstance(why, Retyped) and self.frames):
                 raise
             self._refuse(key, why.reason)
@@ -195,7 +195,7 @@ class Frames:
                 raise
             self._refuse(key, f"raises {type(error).__name__}: {error}")
             if self.begun:
-                raise Unkept(f"raises {type(error).__name__}: {error}", self.capture.site()) from error
+                raise LoopRejected(f"raises {type(error).__name__}: {error}", self.capture.site()) from error
         finally:
             self.begun, self.level = around[0] or (self.begun and self.level == around[1]), around[1]
         generators.take_back(states)

@@ -7,12 +7,12 @@ from typing import Any
 from .....runtime.registry import require
 from .....tracer.core.dispatch import apply
 from .....tracer.core.tensor_base import Operand, plain_shape
+from ...frontend.attempts import LoopRejected
 from .branches import Branches
 from .lists import Collected, Listed, of_lists
 from .loops import Loops
 from .numbers import is_number
 from .purity import impure
-from .rejected import Unkept
 
 __all__ = ["Regions"]
 
@@ -27,7 +27,7 @@ class Regions(Loops, Branches):
             reason = None if self.unseen and not self.strict else impure(f, self.capture)
             if reason is not None:
                 if self.strict:
-                    raise Unkept(reason, self.capture.site())
+                    raise LoopRejected(reason, self.capture.site())
                 self.unseen = True
                 self.capture.messages.print_now()
         return NotImplemented if ours is None else ours
@@ -62,7 +62,7 @@ class Regions(Loops, Branches):
     def name(self, value: Any, name: str) -> None:
         """A name is read that Python could find unbound."""
         if getattr(value, "_ir", None) in self.unsure:
-            raise Unkept(f"reads `{name}`, which only some ways through it bind", self.capture.site())
+            raise LoopRejected(f"reads `{name}`, which only some ways through it bind", self.capture.site())
 
     def bool_(self, *args: Any) -> Any:
         """`bool(x)`."""

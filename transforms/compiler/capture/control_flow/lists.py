@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ....user_code.namespaces import replacement
-from .rejected import Unkept
+from ...frontend.attempts import LoopRejected
 
 __all__ = ["GROWN", "Collected", "Listed", "last_of", "of_lists"]
 
@@ -28,7 +28,9 @@ class _Partial:
     """Stands for a list of which not everything is known; what cannot be answered ends the attempt to keep the loop."""
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise Unkept("uses a list, which a loop appends to, in another way than np.stack(list), list[k] or len(list)")
+        raise LoopRejected(
+            "uses a list, which a loop appends to, in another way than np.stack(list), list[k] or len(list)"
+        )
 
     __iter__ = __contains__ = __add__ = __mul__ = __eq__ = __setitem__ = __delitem__ = __reversed__ = __bool__ = _refuse
     __hash__ = None  # type: ignore[assignment]
@@ -56,7 +58,7 @@ class Collected(_Partial):
     def one(self, name: str) -> Any:
         """The item that a trip appended."""
         if len(self.new) != 1:
-            raise Unkept(f"appends {len(self.new)} items to `{name}` in a trip")
+            raise LoopRejected(f"appends {len(self.new)} items to `{name}` in a trip")
         return self.new[0]
 
     def __getitem__(self, index: Any) -> Any:
@@ -85,7 +87,7 @@ class Listed(_Partial):
 
     def _known(self) -> int:
         if self.count is None:
-            raise Unkept("makes an array of a list that a loop fills, whose length depends on values")
+            raise LoopRejected("makes an array of a list that a loop fills, whose length depends on values")
         return self.count
 
     def array(self) -> Any:

@@ -14,12 +14,12 @@ from .....runtime.registry import require
 from .....runtime.rules.control import guard
 from .....tracer.core.tensor_base import Operand, levels_of
 from .....tracer.modes.thread_state import grad_mode
+from ...frontend.attempts import LoopRejected, Retyped
 from .calls import Calls
 from .examples import covered
 from .frames import FEW, NOTHING, Frame, refuse_impure
 from .lists import Collected, Listed
 from .numbers import is_number
-from .rejected import Retyped, Unkept
 from .state import Leaves, Params
 from .state import plain_sample as samples_of
 from .steps import Backward, Counted, RangeSteps, Steps, Together, known, named, place_name, steps_of
@@ -53,7 +53,7 @@ class Loops(Calls):
         def run() -> Any:
             refuse_impure(notes)
             if known(steps.n) and int(steps.n) < FEW:
-                raise Unkept(f"has {steps.n} trips only")
+                raise LoopRejected(f"has {steps.n} trips only")
             if not known(steps.n) and not self.runs(steps.n, or_open=True):
                 return state
             return self._loop(body, state, names, test=test, steps=steps, target=target, dead=notes.get("dead", ()))
@@ -105,7 +105,7 @@ class Loops(Calls):
                 state, steps = self._peel(body, state, test, steps)
                 start = Leaves(state, names, start.collected)
             elif reason is not None:
-                raise Unkept(reason)
+                raise LoopRejected(reason)
             elif start.must_promote(found):
                 first += start.unbound_in(found)
                 before, start = start, start.promoted(found, params.touched(start))
@@ -115,7 +115,7 @@ class Loops(Calls):
             else:
                 break
         else:
-            raise Unkept("has values of another type in each trip")
+            raise LoopRejected("has values of another type in each trip")
         n = None if steps is None else steps.n
         first, promoted = [name for name in first if name not in dead], promoted - set(dead)
         if promoted and steps is not None and not known(n):
@@ -123,7 +123,7 @@ class Loops(Calls):
         if first and (test is not None or not known(n)):
             self._runs_once(first[0], state, test, steps)
         elif self._leaves_as_found(promoted, test) and not self._asked(test, state):
-            raise Unkept("runs no trip at first")
+            raise LoopRejected("runs no trip at first")
         if self.strict and test is not None:  # one over a range is taken to run
             loose |= promoted | self._loose_in(start)
         return self._written(start, found, params, frame, index, test, n, loose - set(dead))
@@ -143,9 +143,9 @@ class Loops(Calls):
         if counted and test is None:
             return
         if not counted or self.frames or self.kept:
-            raise Unkept(f"binds `{name}`, which is not bound behind it where there is no trip")
+            raise LoopRejected(f"binds `{name}`, which is not bound behind it where there is no trip")
         if not self._asked(test, state):
-            raise Unkept("runs no trip at first")
+            raise LoopRejected("runs no trip at first")
 
     def runs(self, n: Any, or_open: bool = False) -> bool:
         """Whether there are `n` trips, and so one: a guard, where their number follows from inputs; else `or_open`."""
@@ -166,17 +166,17 @@ class Loops(Calls):
         before = self.effects
         answer = test(*state)
         if self.effects != before:
-            raise Unkept("draws in its condition, and may run no trip")
+            raise LoopRejected("draws in its condition, and may run no trip")
         return bool(answer)
 
     def _peel(self, body: Any, state: Any, test: Any, steps: Steps | None) -> tuple[Any, Steps | None]:
         """Run the first trip as Python does; what is left to run."""
         if test is not None and not self._asked(test, state):
-            raise Unkept("runs no trip at first")
+            raise LoopRejected("runs no trip at first")
         if steps is None:
             return body(None, *state), None
         if not known(steps.n) and not self.runs(steps.n):
-            raise Unkept("may run no trip")
+            raise LoopRejected("may run no trip")
         return body(steps.item(0), *state), steps.rest()
 
     def _written(
@@ -187,19 +187,19 @@ class Loops(Calls):
         items = found.items()
         ys = [self.given(item) for item in items]
         if not all(isinstance(y, Value) for y in ys):
-            raise Unkept("appends what it does not trace")
+            raise LoopRejected("appends what it does not trace")
         body, inv = frame.graph([index._ir, *params.before], [*outs, *ys])
         pythons = self._is_pythons(frame, inv, start)
         try:
             condition = None if test is None else self._condition(start, test, params, body, inv, n)
-        except Unkept as why:
-            raise Unkept(NOTHING) if pythons else why from None
+        except LoopRejected as why:
+            raise LoopRejected(NOTHING) if pythons else why from None
         if pythons and not any(map(has_effects, filter(None, (body, condition)))):
-            raise Unkept(NOTHING)
+            raise LoopRejected(NOTHING)
         written = params.written(start, found)
         starts = [capture.operand(v) for v in start.carried()]
         if any(starts[k] in body.inputs for k in written):
-            raise Unkept("writes into an array that it also reads under another name")
+            raise LoopRejected("writes into an array that it also reads under another name")
         inv = body.inputs[1 + len(starts) :]
         self.apart_in_loop(start, found, params, starts, inv, written)
         samples = [samples_of(v) for v in found.carried_as(start)]
@@ -241,15 +241,15 @@ class Loops(Calls):
             tested = test(*fresh.state)
             if not isinstance(tested, Operand):
                 if n is None or not tested:
-                    raise Unkept(
+                    raise LoopRejected(
                         "has a condition that is not traced" if tested else "has a condition that is false at once"
                     )
                 return None
             if np.size(tested._value) != 1 or levels_of(tested):
-                raise Unkept("decides by an array of several numbers")
+                raise LoopRejected("decides by an array of several numbers")
             answer = self.capture.operand(tested)
         if any(t._ir is not before for t, before in zip(fresh.tensors, fresh.before, strict=True)):
-            raise Unkept("writes into an array in its condition")
+            raise LoopRejected("writes into an array in its condition")
         condition, free = frame.graph(list(fresh.before), [answer])
         both = list(dict.fromkeys([*inv, *free]))
         body.inputs[1 + len(params.tensors) :] = both
@@ -273,7 +273,7 @@ class Loops(Calls):
 
         def run() -> Any:
             if known(steps.n) and int(steps.n) < FEW:
-                raise Unkept(f"has {steps.n} trips only")
+                raise LoopRejected(f"has {steps.n} trips only")
             return self._loop(body, ([],), ("",), test=None, steps=steps)[0]
 
         return self.attempt((element.__code__, line), run)

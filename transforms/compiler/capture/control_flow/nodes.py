@@ -14,10 +14,10 @@ from .....runtime.ops import Plan
 from .....tracer.core.graph import Node, Pick, meta_of, next_sequence
 from .....tracer.core.tensor_base import Operand, wrap
 from .....tracer.modes.thread_state import LOCAL
+from ...frontend.attempts import LoopRejected
 from .draws import refuse_draws_by
 from .examples import copied, covered, hidden_by, joined, over, whole
 from .forward import branch_forward, loop_forward
-from .rejected import Unkept
 from .residuals import keep, recall
 from .reverse import active_values, differentiable, needed_calls, outside_of, transposed
 from .stacks import META, stacked
@@ -187,7 +187,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
         }
         hides = {k: hidden_by(found[1 + k]) if k in more else wider[k] for k in (*carried, *summed)}
     else:
-        raise Unkept("its reverse takes another type with each trip", call.site)
+        raise LoopRejected("its reverse takes another type with each trip", call.site)
     listed = [k for k in listed if 1 + k in found]
     untouched = [k for k in summed if getattr(results[k], "_ir", None) is params[k]._ir]
     summed = [k for k in summed if k not in untouched]

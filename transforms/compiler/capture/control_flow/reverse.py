@@ -13,7 +13,7 @@ from .....tracer.core.forward import run_forward
 from .....tracer.core.graph import AccumulateGrad
 from .....tracer.core.tensor_base import wrap
 from .....tracer.modes.thread_state import grad_mode
-from .rejected import Unkept
+from ...frontend.attempts import LoopRejected
 from .stacks import META, stacked
 
 __all__ = ["active_values", "differentiable", "moved", "needed_calls", "outside_of", "transposed"]
@@ -117,7 +117,7 @@ def _replay(regions: Any, call: Call, space: dict[Value, Any]) -> None:
     regions.expected = (call.op, call.outs, call.site)
     result = dispatch.run(call.op, bound)
     if regions.expected is not None:
-        raise Unkept(f"{call.op.path} could not be replayed", call.site)
+        raise LoopRejected(f"{call.op.path} could not be replayed", call.site)
     outcome = (result,) if call.op.n_out == 1 else result
     space.update(zip(call.outs, outcome, strict=True))
 

@@ -10,8 +10,8 @@ import numpy as np
 from .....runtime.ir.graph import Value
 from .....tracer.core.tensor_base import Operand
 from .....tracer.core.views import live_views
+from ...frontend.attempts import LoopRejected
 from .frames import Frame, Frames
-from .rejected import Unkept
 from .state import Leaves, Params
 
 __all__ = ["Sharing"]
@@ -45,14 +45,14 @@ class Sharing(Frames):
     def apart_in_loop(
         self, start: Leaves, found: Leaves, params: Params, starts: Sequence[Any], inv: Sequence[Value], written: Sequence[int]
     ) -> None:  # fmt: skip
-        """Raise Unkept where what a loop writes into has another name in it."""
+        """Raise LoopRejected where what a loop writes into has another name in it."""
         shown = [*[_base_of(found.values[k]) for k in start.places], *map(_base_of, found.items())]
         for j in written:
             own, outer = params.tensors[j], start.values[start.places[j]]
             others = any(base is own for m, base in enumerate(shown) if m != j) or list(starts).count(starts[j]) > 1
             views = any(getattr(view, "_ir", None) in (*inv, *starts) for view in live_views(outer))
             if others or views or own._ir in self.entangled:
-                raise Unkept(f"writes into `{start.names[start.places[j]]}`, which has another name, too")
+                raise LoopRejected(f"writes into `{start.names[start.places[j]]}`, which has another name, too")
 
     def shared_by_loop(
         self, start: Leaves, found: Leaves, params: Params, frame: Frame, results: Sequence[Any], written: Sequence[int],

@@ -13,8 +13,8 @@ from .....runtime.registry import require
 from .....tracer.core.dispatch import apply
 from .....tracer.core.graph import AccumulateGrad
 from .....tracer.core.tensor_base import Operand
+from ...frontend.attempts import LoopRejected
 from .examples import covered, hidden_by, joined, over
-from .rejected import Unkept
 
 __all__ = ["Either", "apart", "as_kind", "begun_anew", "called", "differs", "empty_sum", "of_numpy", "owned", "zeros"]
 
@@ -35,7 +35,7 @@ def zeros(sample: Any, like: Any = None, hides: tuple[Any, ...] = ()) -> Any:
     `sample` is of all examples of the vmaps whose axes it hides, `like` of what all of them share.
     """
     if type(sample) is list:
-        raise Unkept("a list in it has no cotangent in its second derivative")
+        raise LoopRejected("a list in it has no cotangent in its second derivative")
     if type(sample) is not np.ndarray:
         return np.result_type(sample).type(0)
     if hides:

@@ -13,10 +13,10 @@ from .....tracer.core.dispatch import apply
 from .....tracer.core.tensor_base import Operand, levels_of
 from .....tracer.memory.traced_writes import rebind
 from ....trees import flatten, unflatten
+from ...frontend.attempts import LoopRejected, Retyped
 from ...frontend.operators import Undefined
 from .examples import copied, covered, joined, over
 from .lists import GROWN, Collected, last_of
-from .rejected import Retyped, Unkept
 
 __all__ = ["Leaves", "Params", "plain_sample"]
 
@@ -232,9 +232,9 @@ class Leaves:
 
     # branches
     def paired(self, other: Leaves) -> list[tuple[int, Any, Any]]:
-        """For each leaf that a branch gives: its place, and what either arm gives; raises Unkept where they do not fit."""
+        """For each leaf that a branch gives: its place, and what either arm gives; raises LoopRejected where they do not fit."""
         if [s for s, _ in self.structures] != [s for s, _ in other.structures]:
-            raise Unkept(f"leaves `{_changed(self, other)}` with another structure in either branch")
+            raise LoopRejected(f"leaves `{_changed(self, other)}` with another structure in either branch")
         found: list[tuple[int, Any, Any]] = []
         for k, (a, b) in enumerate(zip(self.values, other.values, strict=True)):
             if a is b or (isinstance(a, Operand) and isinstance(b, Operand) and _same(a, b)):
@@ -247,18 +247,18 @@ class Leaves:
             elif _is_carried(a) and _is_carried(b):
                 x, y = _as(a, b), _as(b, a)
                 if levels_of(x) != levels_of(y):
-                    raise Unkept(f"gives `{name or 'its value'}` for each example in one branch alone")
+                    raise LoopRejected(f"gives `{name or 'its value'}` for each example in one branch alone")
                 if not _alike(_type(x), _type(y)):
                     sides = f"{_said(_type(x))} in one branch and {_said(_type(y))} in the other"
                     words = f"gives `{name or 'its value'}` as {sides}"
                     for given, other in ((x, y), (y, x)):
                         if isinstance(given, Operand) and _type(given).kind == "python" and not _type(other).shape:
                             raise Retyped(words, getattr(given, "_ir", None), plain_sample(other))
-                    raise Unkept(words)
+                    raise LoopRejected(words)
                 if isinstance(x, Operand) or isinstance(y, Operand) or x != y or type(x) is not type(y):
                     found.append((k, x, y))
             elif not (is_unbound(a) and is_unbound(b)) and not (type(a) is type(b) and a == b):
-                raise Unkept(
+                raise LoopRejected(
                     f"gives `{name or 'its value'}` as a {_word(a)} in one branch and a {_word(b)} in the other"
                 )
         return found
@@ -303,18 +303,18 @@ class Params:
         return [k for k, tensor, before in pairs if getattr(tensor, "_ir", None) is not before]
 
     def written(self, start: Leaves, found: Leaves) -> list[int]:
-        """Which of the carried the region wrote into; raises Unkept where such an array is given up for another."""
+        """Which of the carried the region wrote into; raises LoopRejected where such an array is given up for another."""
         indices: list[int] = []
         for j, (k, tensor, before) in enumerate(zip(start.places, self.tensors, self.before, strict=True)):
             if getattr(tensor, "_ir", None) is before:
                 continue
             outer = start.values[k]
             if found.values[k] is not tensor:
-                raise Unkept(f"writes into `{start.names[k]}` and then gives the name to another value")
+                raise LoopRejected(f"writes into `{start.names[k]}` and then gives the name to another value")
             if not isinstance(outer, Operand) or getattr(outer, "_caller", None) is not None:
-                raise Unkept(f"writes into `{start.names[k]}`, which is not its own")
+                raise LoopRejected(f"writes into `{start.names[k]}`, which is not its own")
             if getattr(outer, "_view", None) is not None or type(outer._value) is not np.ndarray:
-                raise Unkept(f"writes into `{start.names[k]}`, which shows the memory of another array")
+                raise LoopRejected(f"writes into `{start.names[k]}`, which shows the memory of another array")
             indices.append(j)
         return indices
 
@@ -366,7 +366,7 @@ def _repeated(a: Any, b: Any, written: bool) -> tuple[Any, Any]:
     if not written:
         return np.copy(over(a, levels), order="C"), b
     if getattr(a, "_caller", None) is not None or getattr(a, "_view", None) is not None:
-        raise Unkept("writes a value for each example into an array of all of them")
+        raise LoopRejected("writes a value for each example into an array of all of them")
     rebind(a, np.copy(over(a, levels)))
     return a, b
 
@@ -387,7 +387,7 @@ def _promoted(a: Any, b: Any, name: str) -> Any:
         or not np.can_cast(before.dtype, t.dtype, "same_kind")
         or t.kind == "python" != before.kind
     ):
-        raise Unkept(f"finds `{name}` {before}, and leaves it {t}")
+        raise LoopRejected(f"finds `{name}` {before}, and leaves it {t}")
     if not isinstance(a, Operand):
         if t.kind == "python":
             return float(a)
@@ -395,5 +395,5 @@ def _promoted(a: Any, b: Any, name: str) -> Any:
     if before.kind == "python":
         return a * t.dtype.type(1) if t.kind == "scalar" else apply(require(np.full), (t.shape, a, t.dtype), {})
     if before.kind != t.kind:
-        raise Unkept(f"finds `{name}` {before}, and leaves it {t}")
+        raise LoopRejected(f"finds `{name}` {before}, and leaves it {t}")
     return a.astype(t.dtype)

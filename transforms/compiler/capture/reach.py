@@ -7,8 +7,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from ....user_code.scope import all_code, is_user_class, is_user_function
-from ...frontend.functions import has_control_flow
+from ...user_code.scope import all_code, is_user_class, is_user_function
+from ..frontend.functions import has_control_flow
 
 __all__ = ["reaches_control_flow"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .....tracer.core.site import Site
+from ....tracer.core.site import Site
 
-__all__ = ["GivenUp", "Retyped", "Unkept"]
+__all__ = ["GivenUp", "LoopRejected", "Retyped"]
 
 
-class Unkept(BaseException):
+class LoopRejected(BaseException):
     """The code does what a region cannot hold; no handler of the user's may notice."""
 
     def __init__(self, reason: str, site: Site | None = None) -> None:
@@ -16,7 +16,7 @@ class Unkept(BaseException):
         self.site = site
 
 
-class Retyped(Unkept):
+class Retyped(LoopRejected):
     """A variable is a number of Python's in one branch, and of NumPy's in the other: a loop may let it start as the latter."""
 
     def __init__(self, reason: str, ir: object, sample: object) -> None:
