@@ -1,1 +1,1 @@
-"""What a person looks at: the command line and its demo."""
+"""The explorer: the command line and its demo."""
