@@ -1,4 +1,4 @@
-"""What of NumPy and scipy.special has a gradient: read off the registry and the modules, by `python -m gradscribe coverage`."""
+"""Coverage: NumPy and scipy.special functions that have a gradient, read off the registry (`python -m gradscribe coverage`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why functions of NumPy and scipy.special have no rule, and what those are about that calculate nothing: said by hand."""
+"""Reasons for coverage: why functions of NumPy and scipy.special have no rule, and which calculate nothing."""
 
 from __future__ import annotations
 

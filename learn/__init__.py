@@ -1,1 +1,1 @@
-"""What stands on the engine for those who train: functions of networks, losses, optimisers."""
+"""Learning: functions of networks, losses and optimisers, on top of the engine."""

@@ -1,4 +1,4 @@
-"""Where the results of an op lie: in new memory, or in that of its arguments. Each op says so, and an audit looks."""
+"""Memory facts: whether the results of an op lie in new memory or in that of its arguments. Each op says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an op is: a NumPy function, its signature, its kind, its VJPs and what each of them saves."""
+"""Ops: a NumPy function with its signature, its kind, its VJPs, and the plan of what each of them saves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the results of an op are, for its types: what a kind cannot say, the op states beside its rule, and an audit looks."""
+"""Type facts: what an op states of its results' types beside its rule, where its kind cannot say it. An audit looks."""
 
 from __future__ import annotations
 

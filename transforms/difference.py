@@ -1,4 +1,4 @@
-"""How compiled and eager results differ: bit for bit, or under `fastmath` beyond rounding."""
+"""Differences of compiled and eager results: bit for bit, or under `fastmath` beyond rounding."""
 
 from __future__ import annotations
 

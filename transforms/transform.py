@@ -1,4 +1,4 @@
-"""What all transforms are: objects that are called like the user's function, and pickle."""
+"""The base of all transforms: objects that are called like the user's function, and pickle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the functions share: arguments as arrays, `dim`, the reductions of a loss, and PyTorch's words where sizes disagree."""
+"""Helpers of the layers: arguments as arrays, `dim`, the reductions of a loss, and PyTorch's words where sizes disagree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a function of the functional layer becomes a class: what is no array is given to the constructor, arrays to the call."""
+"""Layer classes: a function of the functional layer as a class, its options given to the constructor, arrays to the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a well-formed Graph is: single assignment, definition before use, arguments that fit their op, types that agree."""
+"""The verifier of graphs: single assignment, definition before use, arguments that fit their op, types that agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What puts arrays together or applies functions to their parts, spelled out by ops: insert, piecewise, resize and the like."""
+"""Rules of functions that put arrays together or apply functions to their parts: insert, piecewise, resize and the like."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several rules share: pieces of NumPy that run alike on arrays, on Tensors and under a recorder."""
+"""Helpers of rules: pieces of NumPy that run alike on arrays, on Tensors and under a recorder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users know as `torch.autograd`, by its names: gs.autograd. What is seldom used is loaded at its first use."""
+"""gs.autograd: the names of `torch.autograd`. What is seldom used is loaded at its first use."""
 
 from __future__ import annotations
 

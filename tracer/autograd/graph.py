@@ -1,4 +1,4 @@
-"""What users know as `torch.autograd.graph`, by its names: nodes, edges, hooks over several tensors, what is saved where."""
+"""gs.autograd.graph: the names of `torch.autograd.graph`: nodes, edges, hooks over several tensors, what is saved where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a profile holds: one event for each operation, backward step, label and compiled call, and their averages."""
+"""Events of a profile: one for each operation, backward step, label and compiled call, and their averages."""
 
 from __future__ import annotations
 

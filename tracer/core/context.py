@@ -1,4 +1,4 @@
-"""What a custom Function keeps for its backward: `ctx`, and the saved Tensors with their place in the graph."""
+"""Contexts of custom Functions: `ctx`, and the saved Tensors with their place in the graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs around a node in backward: the hooks of its tensors, its own, and those of a leaf.
+"""Hooks around a node in backward: those of its tensors, its own, and those of a leaf.
 
 Hooks see gradients as users do: Tensors, in PyTorch's convention of complex ones, None where there is none.
 """

@@ -1,4 +1,4 @@
-"""Where in the user's code an operation stands, and tracebacks that end there."""
+"""User lines: where in the user's code an operation stands, and tracebacks that end there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `apply` and the graph see of a Tensor: a value and the node that made it."""
+"""The base of Tensor: the value, and the node that made it, as `apply` and the graph see them."""
 
 from __future__ import annotations
 

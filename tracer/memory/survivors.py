@@ -1,4 +1,4 @@
-"""What outlives its transform: traced values that user code stored become plain numbers and arrays when it ends.
+"""Survivors of a transform: traced values that user code stored become plain numbers and arrays when it ends.
 
 The hooks of the scope note where code stores something that it may not have made itself: an item, an attribute, a variable
 of an enclosing function, a global. What a library kept stays a Tensor, but of an era that is over (`is_ended`).

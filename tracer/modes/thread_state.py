@@ -1,4 +1,4 @@
-"""What holds for the running thread: grad mode, inference mode, the recorder, how deep transforms are nested."""
+"""Thread state: grad mode, inference mode, the recorder, how deep transforms are nested."""
 
 from __future__ import annotations
 

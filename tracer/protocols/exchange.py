@@ -1,4 +1,4 @@
-"""How arrays are exchanged with other libraries: `__array__`, DLPack, and the array API standard's namespace."""
+"""Exchange of arrays with other libraries: `__array__`, DLPack, and the array API standard's namespace."""
 
 from __future__ import annotations
 

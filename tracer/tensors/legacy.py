@@ -1,4 +1,4 @@
-"""What Tensors had in PyTorch 0.1 to 0.3 and have no more, and the methods that sample: `volatile`, `reinforce`, `bernoulli`."""
+"""Legacy of PyTorch 0.1 to 0.3: what Tensors had and have no more, and the methods that sample: `volatile`, `reinforce`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a Tensor prints: PyTorch's form, numbers to four digits."""
+"""Printing of Tensors: PyTorch's form, numbers to four digits."""
 
 from __future__ import annotations
 

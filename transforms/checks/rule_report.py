@@ -1,4 +1,4 @@
-"""What `gs.check_rule` found, in words: the report, and what sort of fault a wrong cotangent looks like."""
+"""The report of `gs.check_rule`, in words, and what sort of fault a wrong cotangent looks like."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What gs.export captures: generated source of a function at some arguments, or why there is none for a module of NumPy alone."""
+"""The capture of gs.export: generated source of a function at some arguments, or why a module of NumPy alone has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes arrays without looking for Tensors: np.r_ and np.c_, np.vectorize, np.require, np.asarray_chkfinite."""
+"""Stand-ins for makers of arrays that look for no Tensors: np.r_ and np.c_, np.vectorize, np.require."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What finds `gradscribe.numpy` and its like; what they are made of (drop_in.py) is loaded when the first is imported."""
+"""The finder of `gradscribe.numpy` and its like; their namespaces (drop_in.py) are loaded when the first is imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in for the functions of math, cmath and statistics inside a transform: one table, a row for each name."""
+"""Stand-ins for the functions of math, cmath and statistics inside a transform: one table, a row for each name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why an operation gave NaN or an infinity, forward or in its derivative: words for each op, read off its values."""
+"""Blow-ups: why an operation gave NaN or an infinity, forward or in its derivative, in words read off its values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the path between an argument and the result was cut, and the words for each way to cut it."""
+"""Cuts of the path between an argument and the result, and the words for each way to cut it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a function of gs.functional passes nothing on, in words of what the user called and not of what that is made of."""
+"""Words for functions of gs.functional that pass nothing on: of what the user called, and not of what that is made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a NaN or an infinity came from: a forward value that was not finite, or a derivative that is not."""
+"""Origins of NaN and infinity: a forward value that was not finite, or a derivative that is not."""
 
 from __future__ import annotations
 

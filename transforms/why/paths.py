@@ -1,4 +1,4 @@
-"""Who follows from whom in a watched run, and along which links a gradient can go back."""
+"""Paths of a watched run: who follows from whom, and along which links a gradient can go back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What gs.why found: for each gradient its state and the causes, in words and as attributes."""
+"""The report of gs.why: for each gradient its state and the causes, in words and as attributes."""
 
 from __future__ import annotations
 

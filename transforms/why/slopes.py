@@ -1,4 +1,4 @@
-"""Why an operation gives a cotangent of zero for an argument: words for each op, read off its values."""
+"""Slopes of zero: why an operation gives a cotangent of zero for an argument, in words read off its values."""
 
 from __future__ import annotations
 

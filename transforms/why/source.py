@@ -1,4 +1,4 @@
-"""What the user wrote where an operation stands: the line, the operands' texts, and where a name is read."""
+"""Source of an operation: the user's line, the operands' texts, and where a name is read."""
 
 from __future__ import annotations
 

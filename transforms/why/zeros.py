@@ -1,4 +1,4 @@
-"""Where a cotangent became zero in a run of backward: the nodes that got one and gave none."""
+"""Zeros: where a cotangent became zero in a run of backward, the nodes that got one and gave none."""
 
 from __future__ import annotations
 

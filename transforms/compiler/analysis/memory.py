@@ -1,4 +1,4 @@
-"""Which values of a graph may lie in the same memory: what the ops say of their results, asked of calls."""
+"""Aliases: which values of a graph may lie in the same memory, by the memory facts of the ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a class defines, remembered so that any change of it is noticed in about a microsecond."""
+"""Class definitions, remembered so that any change of one is noticed in about a microsecond."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaves the Tensors of a capture: guards where it is one small thing, and what ends the capture."""
+"""Exits from the Tensors of a capture: a guard where it is one small thing, else the end of the capture."""
 
 from __future__ import annotations
 

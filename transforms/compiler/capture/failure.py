@@ -1,4 +1,4 @@
-"""Why a function runs eagerly, and the line of the user's code that is the reason."""
+"""Failures: why a function runs eagerly, and the line of the user's code that is the reason."""
 
 from __future__ import annotations
 

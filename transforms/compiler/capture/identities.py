@@ -1,4 +1,4 @@
-"""Where the user's code asks `a is b`, one array is one Tensor wherever it is read, and which arrays are one is assumed."""
+"""Identities: where the user's code asks `a is b`, one array is one Tensor wherever it is read, and is assumed to stay one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a capture reads of instances and containers: handles whose every attribute is noticed, and copies of lists and dicts."""
+"""Instances and containers in a capture: handles whose every attribute is noticed, and copies of lists and dicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the instructions of a user's function say before it runs: what it stores, and what it asks about objects."""
+"""Instructions of a user's function, read before it runs: what it stores, and what it asks about objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a captured function may read from outside itself, and why the rest ends the capture: state that no guard would notice."""
+"""Reads from outside: what a captured function may read there, and why the rest ends the capture."""
 
 from __future__ import annotations
 

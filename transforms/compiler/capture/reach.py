@@ -1,4 +1,4 @@
-"""Whether a function can come to a loop or a branch of the user's: else nothing is converted."""
+"""Reachability of control flow: whether a function can come to a loop or a branch of the user's. Else nothing is converted."""
 
 from __future__ import annotations
 

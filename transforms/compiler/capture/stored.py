@@ -1,4 +1,4 @@
-"""What a captured function stores into objects of the user's: done behind all else, by this run and by each compiled call."""
+"""Stores into objects of the user's: done behind all else, by this run and by each compiled call."""
 
 from __future__ import annotations
 

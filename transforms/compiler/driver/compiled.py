@@ -1,4 +1,4 @@
-"""What gs.compile gives: a function that is captured once per signature and then runs as generated NumPy source."""
+"""Compiled functions: captured once per signature, then run as generated NumPy source."""
 
 from __future__ import annotations
 

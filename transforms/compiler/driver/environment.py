@@ -1,4 +1,4 @@
-"""What the environment asks of the compiler: GRADSCRIBE_EAGER=1 turns it off, GRADSCRIBE_DUMP=dir writes what it generates."""
+"""Environment variables of the compiler: GRADSCRIBE_EAGER=1 turns it off, GRADSCRIBE_DUMP=dir writes what it generates."""
 
 from __future__ import annotations
 

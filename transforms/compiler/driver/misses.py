@@ -1,4 +1,4 @@
-"""Why no specialisation served a call: the assumption that failed, what it expected and what was found."""
+"""Misses: the assumption for which no specialisation served a call, what it expected and what was found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends an attempt: to keep a loop or a branch, which is then unrolled, or guarded; and to capture a call at all."""
+"""Ends of attempts: to keep a loop or a branch, which is then unrolled or guarded, and to capture a call at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is live and what is bound at each loop and branch of a function whose jumps are rewritten."""
+"""Liveness: the names that are live and bound at each loop and branch of a function whose jumps are rewritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in a loop or branch that no region may hold, told by its syntax; and which names it writes into."""
+"""Impurity by syntax: statements that no region may hold, and the names that they write into."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names a piece of a function reads, binds and shares with closures, by Python's scoping rules."""
+"""Scopes of names: those that a piece of a function reads, binds and shares with closures, by Python's rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What converted code calls: Python's own control flow, unless a capture in progress wants to keep it as a region."""
+"""Operators of converted code: Python's own control flow, unless a capture in progress wants to keep it as a region."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which loops and branches of a function stay Python's, and why: what a function of its own could not do the same."""
+"""Rejected loops and branches of a function: those that stay Python's, since a function of their own could not do the same."""
 
 from __future__ import annotations
 

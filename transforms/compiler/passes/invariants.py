@@ -1,4 +1,4 @@
-"""What is the same in each trip of a loop stands before it: constants, values carried unchanged, and what follows of them.
+"""Loop invariants stand before their loop: constants, values carried unchanged, and what follows of them.
 
 Exact: what stands before the loop is computed for a loop of no trips, too, so only what neither raises nor warns goes there;
 an array that each trip makes anew, and that is seen outside, stays within. What stands in a loop or a branch twice is merged.

@@ -1,4 +1,4 @@
-"""What a loop remembers for its reverse: what the reverse can have in another way is not stacked.
+"""Residuals of loops: what a loop remembers for its reverse, and the reverse can have in another way, is not stacked.
 
 An invariant is given to both loops; the place of a trip, views, rows `x[t]` and signs are computed again; of what only the
 shape is asked another value of that shape will do; and where a carried value is wanted before and after a trip, one is

@@ -1,4 +1,4 @@
-"""What passes that replace values share: one walk that hands each call on with its arguments already replaced."""
+"""Rewriting: the one walk of passes that replace values, which hands each call on with its arguments already replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a guard is written: the condition under which it holds, or fails."""
+"""Conditions of guards, as expressions: under which one holds, or fails."""
 
 from __future__ import annotations
 

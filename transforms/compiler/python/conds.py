@@ -1,4 +1,4 @@
-"""How a branch is written: `if` and `else`, with what it gives under one name in both, or `a if test else b`."""
+"""Branches in print: `if` and `else`, with their results under one name in both, or `a if test else b`."""
 
 from __future__ import annotations
 

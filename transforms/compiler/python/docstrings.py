@@ -1,4 +1,4 @@
-"""What a generated function says of itself: the signature that it is specialised to, and what it returns."""
+"""Docstrings of generated functions: the signature that one is specialised to, and what it returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a loop is written: `while`, `for` over a range or over lists, what it carries as variables, what it stacks as lists."""
+"""Loops in print: `while`, `for` over a range or over lists, carries as variables, stacks as lists."""
 
 from __future__ import annotations
 

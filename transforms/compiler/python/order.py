@@ -1,4 +1,4 @@
-"""What has an effect keeps its place: whether an expression that draws may be written where its result is read."""
+"""The order of effects: whether an expression that draws may be written where its result is read."""
 
 from __future__ import annotations
 

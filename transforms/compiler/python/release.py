@@ -1,4 +1,4 @@
-"""Where the generated text lets go of large arrays before its end: a few `del`, where that lowers the peak of its memory."""
+"""Releases of memory: a few `del` of large arrays, where they lower the peak of the memory that a text takes."""
 
 from __future__ import annotations
 

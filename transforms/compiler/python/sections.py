@@ -1,4 +1,4 @@
-"""How generated statements are set out: forward and backward sections, one np.errstate, and the user's lines as notes."""
+"""Sections of generated source: forward and backward, one np.errstate, and the user's lines as notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a call of a NumPy function is spelled: as NumPy users write it, and in the backward part the shortest way there."""
+"""Spelling of calls: as NumPy users write them, and in the backward part the shortest way there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a write into an argument is written: `x[...] = new`, or `x += y`."""
+"""Stores in print: `x[...] = new`, or `x += y`."""
 
 from __future__ import annotations
 

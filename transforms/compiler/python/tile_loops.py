@@ -1,4 +1,4 @@
-"""How a loop over tiles is written: `for start in range(0, len(x), 32768):`, in it the user's lines on slices."""
+"""Loops over tiles in print: `for start in range(0, len(x), 32768):`, in it the user's lines on slices."""
 
 from __future__ import annotations
 

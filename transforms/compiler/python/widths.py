@@ -1,4 +1,4 @@
-"""How wide an expression will be in print, told from its tree: each node is measured once."""
+"""Widths of expressions in print, told from their trees: each node is measured once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the arrays that a loop carries lie in memory of their own in each trip, so that they may be added into."""
+"""Buffers of loops: carried arrays that lie in memory of their own in each trip, so that they may be added into."""
 
 from __future__ import annotations
 

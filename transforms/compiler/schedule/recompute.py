@@ -1,4 +1,4 @@
-"""What the forward part would keep for a loop of the backward part is computed there again, where that is cheap.
+"""Recomputation: what the forward part would keep for a loop of the backward part is computed there again, where cheap.
 
 Sums and products of arguments, or of what the loop reads anyway, take about as long over a tile as to load them: a little
 longer where memory is at hand, less where it is fresh. Quotients, `np.exp` and its like take longer, and are kept.

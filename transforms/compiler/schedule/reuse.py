@@ -1,4 +1,4 @@
-"""Which calls may write their result over an argument that nobody reads again: if it is large, or the user does so."""
+"""Reuse of memory: calls that may write their result over an argument, if it is large or the user does so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which long chains of elementwise calls on large arrays run tile by tile, so that what lies between stays in the cache.
+"""Tiles: long chains of elementwise calls on large arrays run piece by piece, so that what lies between stays in the cache.
 
 NumPy's ufuncs give an element the same bits in a slice as in the whole array (test_tiles.py holds each to that), so
 long as the slices begin at multiples of `LANES`. Reductions are never tiled.

@@ -1,4 +1,4 @@
-"""What a well-formed Program is; each step of the schedule is followed by this."""
+"""The verifier of Programs; it looks after each step of the schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which numbers of a graph may be Python's own in the text: `1.0 / x.size` in place of `np.float64(1.0) / x.size`."""
+"""Weak numbers: those of a graph that may be Python's own in the text, `1.0 / x.size` for `np.float64(1.0) / x.size`."""
 
 from __future__ import annotations
 

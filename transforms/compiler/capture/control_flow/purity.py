@@ -1,4 +1,4 @@
-"""Whether a call does nothing but compute: what runs in a region, or before one, may run twice or not at all."""
+"""Purity: whether a call only computes. A call in a region, or before one, may run twice or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reverse needs of the forward run: recomputed where that is cheap, else one more result of the forward call."""
+"""Residuals of a region: what its reverse needs of the forward run, recomputed where cheap, else one more result."""
 
 from __future__ import annotations
 

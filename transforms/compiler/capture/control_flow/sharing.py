@@ -1,4 +1,4 @@
-"""Which arrays may be one memory under two names, as a loop or a branch goes: code that then writes into one is not kept."""
+"""Aliases in regions: arrays that may be one memory under two names, as a loop or a branch goes. Writes into one reject it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where cotangents and tangents start that a loop carries, and of what types they are."""
+"""Initial cotangents and tangents of what a loop carries, and their types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a loop runs over, where that is known without running it: ranges, rows of an array, and what is made of those."""
+"""Iterables of loops that are known without running them: ranges, rows of an array, and what is made of those."""
 
 from __future__ import annotations
 

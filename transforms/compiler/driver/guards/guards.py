@@ -1,4 +1,4 @@
-"""What a specialisation assumes of its arguments and of what it read from outside: as straight Python, and in words."""
+"""Guards: the assumptions of a specialisation about its arguments and its reads from outside, as straight Python and in words."""
 
 from __future__ import annotations
 

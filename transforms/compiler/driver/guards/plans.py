@@ -1,4 +1,4 @@
-"""What several paths of one function assume together: each assumption once, and none that contradicts another."""
+"""Joined guards of several paths of one function: each assumption once, and none that contradicts another."""
 
 from __future__ import annotations
 

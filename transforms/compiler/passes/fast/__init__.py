@@ -1,4 +1,4 @@
-"""What `fastmath=True` adds: passes that reassociate, each with its conditions in its first lines."""
+"""Fast passes, for `fastmath=True`: they reassociate, each with its conditions in its first lines."""
 
 from __future__ import annotations
 

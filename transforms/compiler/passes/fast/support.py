@@ -1,4 +1,4 @@
-"""What the fast passes share: a walk that leaves alone what a guard depends on, new calls, and who reads a value."""
+"""Helpers of the fast passes: a walk that leaves alone what a guard depends on, new calls, and who reads a value."""
 
 from __future__ import annotations
 
