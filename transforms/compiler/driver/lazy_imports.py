@@ -10,6 +10,7 @@ from ..analysis.effects import prints
 from ..capture.numbers import NeededError, NumberNeededError
 from ..capture.stored import holds_otherwise, snapshots
 from ..capture.written import OverlapError, left_otherwise, writes_unasked, wrote_nothing
+from ..schedule.signature import Signature
 from .free_sizes import Families
 from .misses import missed
 from .outcome_tree import joined
@@ -65,6 +66,16 @@ class Optimised(NamedTuple):
     def __call__(self, graph: Graph) -> Graph:
         return _optimised(self, graph)
 
+    def show_schedule(self, graph: Graph, signature: Signature, name: str) -> None:
+        """Dump the Program of a graph after each step of the schedule, where that is asked for."""
+        if self.dump:
+            from ..schedule.lower import program_of
+            from ..schedule.show import shown
+
+            dumped = _Dump()
+            program_of(graph, signature, name, lambda step, program: dumped.seen(step, shown(program).rstrip()))
+            dumped.write(self.dump)
+
 
 def _optimised(asked: Optimised, graph: Graph) -> Graph:
     from ..passes import optimise  # not loaded where the cache has the text
@@ -73,22 +84,32 @@ def _optimised(asked: Optimised, graph: Graph) -> Graph:
     if not dump:
         return optimise(graph, only, None, fastmath, loop_memory)
     names: dict[Value, str] = {}
-    texts: list[str] = []
-    shown: list[str] = []
-
-    def seen(name: str, after: Graph) -> None:
-        texts.append(after.text(names))
-        if len(texts) == 1:
-            shown.append(f"after {name}:\n{texts[0]}\n")
-            return
-        lines = list(difflib.unified_diff(texts[-2].splitlines(), texts[-1].splitlines(), lineterm="", n=1))[2:]
-        shown.append("\n".join([f"after {name}:" + ("" if lines else " nothing changed"), *lines, ""]))
-
-    found = optimise(graph, only, seen, fastmath, loop_memory)
-    whole = "\n".join(shown)
-    if dump is True:
-        print(whole)
-    else:
-        with open(dump, "a", encoding="utf-8") as file:
-            file.write(whole + "\n")
+    dumped = _Dump()
+    found = optimise(graph, only, lambda name, after: dumped.seen(name, after.text(names)), fastmath, loop_memory)
+    dumped.write(dump)
     return found
+
+
+class _Dump:
+    """Texts after one step and the next: the first whole, then what changed."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.shown: list[str] = []
+
+    def seen(self, name: str, text: str) -> None:
+        self.texts.append(text)
+        if len(self.texts) == 1:
+            self.shown.append(f"after {name}:\n{text}\n")
+            return
+        before, after = (t.splitlines() for t in self.texts[-2:])
+        lines = list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]
+        self.shown.append("\n".join([f"after {name}:" + ("" if lines else " nothing changed"), *lines, ""]))
+
+    def write(self, where: bool | str) -> None:
+        whole = "\n".join(self.shown)
+        if where is True:
+            print(whole)
+        else:
+            with open(str(where), "a", encoding="utf-8") as file:
+                file.write(whole + "\n")

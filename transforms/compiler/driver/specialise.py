@@ -408,6 +408,9 @@ def _made(
         if text is None:
             final = (optimised or optimise)(graph)
             text = emit(final, signature, name, specialised_to(signature, final))
+            show = getattr(optimised, "show_schedule", None)
+            if show is not None:
+                show(final, signature, name)
         digest = None if varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
         specialisation = Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised)
         specialisation.key = key

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Value, map_values, values_in
@@ -47,11 +47,15 @@ from .verify import verified
 __all__ = ["STEPS", "program_of"]
 
 
-def program_of(graph: Graph, signature: Signature, name: str) -> Program:
-    """Return the Program that computes a graph: each step is verified."""
+def program_of(
+    graph: Graph, signature: Signature, name: str, seen: Callable[[str, Program], object] | None = None
+) -> Program:
+    """Return the Program that computes a graph; each step is verified, and `seen` is told the Program after each."""
     program = Program(name, (), [], {})
     for step in STEPS:
         program = verified(step(program, graph, signature), step.__name__)
+        if seen is not None:
+            seen(step.__name__, program)
     return program
 
 
