@@ -14,7 +14,7 @@ from ...runtime.user_ops import called_by_name
 from ...tracer.core.levels import under
 from ...tracer.core.tensor_base import Operand as Box
 from ...tracer.core.tensor_base import levels_of, wrap
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.thread_state import LOCAL, refuse
 from ...tracer.tensors.batched import Level
 from ...transforms.derivatives.custom_jvp import CustomJvp
 from ...transforms.derivatives.custom_vjp import CustomVjp
@@ -55,8 +55,7 @@ class Primitive:
         try:
             found = self.fun(*plain[0], **plain[1])
         except Exception:
-            if LOCAL.recorder is not None:
-                LOCAL.recorder.fail(f"goes on after an error of {self._name()}")
+            refuse(f"goes on after an error of {self._name()}")
             raise
         if LOCAL.depth == 0 and not self.traced:
             return found
@@ -81,7 +80,7 @@ class Primitive:
         if isinstance(found, Op):
             recorder.call(found, found.bind(*args, **kwargs), results)
         else:
-            recorder.fail(f"calls {self._name()}, an autograd primitive {found}")
+            refuse(f"calls {self._name()}, an autograd primitive {found}")
 
     def _differentiated(self, args: tuple[Any, ...], kwargs: dict[str, Any], asked: tuple[int, ...]) -> Any:
         """One call, with the author's derivatives behind it."""

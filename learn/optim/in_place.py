@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.thread_state import refuse
 from ...transforms.user_code.scope import ABSENT, IN_PLACE, watched
 
 __all__ = ["in_place"]
@@ -17,11 +17,10 @@ def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(
-                f"calls `{method.__name__}` of {type(self).__name__}, which changes tensors in place; "
-                "`params, state = optimizer.update(params, grads, state)` compiles"
-            )
+        refuse(
+            f"calls `{method.__name__}` of {type(self).__name__}, which changes tensors in place; "
+            "`params, state = optimizer.update(params, grads, state)` compiles"
+        )
         real = watched(self)
         return method(self if real is ABSENT else real, *args, **kwargs)
 

@@ -16,7 +16,7 @@ from ...runtime.rules.shaping import view_as_complex, view_as_real
 from ..core.site import blame
 from ..core.tensor_base import Operand, cover, follow, levels_of, wrap
 from ..core.views import CUSTOM, DETACHED, View, custom_view, live_views
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import LOCAL, refuse
 from .view_renewal import index_of, replay
 
 __all__ = ["into_base", "may_write", "rebind"]
@@ -34,7 +34,7 @@ def may_write(target: Any, how: str) -> None:
     view = getattr(target, "_view", None)
     base = target if view is None else view.base
     if LOCAL.recorder is not None and getattr(base, "_ir", None) is None:
-        LOCAL.recorder.fail(f"writes in place into an array of unknown origin (`{how}`)")
+        refuse(f"writes in place into an array of unknown origin (`{how}`)")
     if (
         view is not None and base._value.flags.writeable and not target._value.flags.writeable
     ):  # np.broadcast_to, diagonal
@@ -147,7 +147,7 @@ def _recorded_as(tensor: Any, new: Any) -> None:
     if LOCAL.recorder is not None:
         found = getattr(new, "_ir", None)
         if found is None:
-            LOCAL.recorder.fail("writes an array of unknown origin")
+            refuse("writes an array of unknown origin")
         else:
             found.over = getattr(tensor, "_ir", None)
         tensor._ir = found

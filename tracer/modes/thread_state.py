@@ -18,6 +18,7 @@ __all__ = [
     "Era",
     "Recorder",
     "by_itself",
+    "capturing",
     "cuts",
     "during",
     "enable_grad",
@@ -29,6 +30,7 @@ __all__ = [
     "on_new_stack",
     "recording",
     "refresh",
+    "refuse",
     "set_grad_enabled",
     "transforming",
 ]
@@ -150,15 +152,13 @@ def is_grad_enabled() -> bool:
     ...     gs.is_grad_enabled()
     False
     """
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("asks whether grad mode is on")
+    refuse("asks whether grad mode is on")
     return LOCAL.asked
 
 
 def is_inference_mode_enabled() -> bool:
     """Whether inference mode is on in this thread."""
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("asks whether inference mode is on")
+    refuse("asks whether inference mode is on")
     return LOCAL.inference
 
 
@@ -238,6 +238,17 @@ def recording(recorder: Recorder | None) -> AbstractContextManager[None]:
     return during("recorder", recorder)
 
 
+def capturing() -> bool:
+    """Return whether a function is captured: a recorder sees every operation."""
+    return LOCAL.recorder is not None
+
+
+def refuse(reason: str) -> None:
+    """End the capture that runs, if one does: the code does what generated source would not."""
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.fail(reason)
+
+
 @contextlib.contextmanager
 def transforming(arguments: list[Any], gradient: bool | None, era: Era | None = None) -> Iterator[None]:
     """Inside a transform: NumPy's meaning of scalars and in-place writes holds, and operations are recorded.
@@ -310,8 +321,7 @@ def _captured() -> Iterator[None]:
         _restore(before)
         if after != before[1:]:
             _switch(*after)
-            if LOCAL.recorder is not None:
-                LOCAL.recorder.fail("sets grad mode for what comes after it (`gs.set_grad_enabled`)")
+            refuse("sets grad mode for what comes after it (`gs.set_grad_enabled`)")
 
 
 class _Mode:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import LOCAL, refuse
 
 __all__ = ["current", "generator", "manual_seed"]
 
@@ -46,8 +46,7 @@ def manual_seed(seed: int) -> np.random.Generator:
     >>> gs.manual_seed(1).normal() == first
     True
     """
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("calls manual_seed, which starts gradscribe's generator anew")
+    refuse("calls manual_seed, which starts gradscribe's generator anew")
     own = current()
     own.bit_generator.state = np.random.default_rng(seed).bit_generator.state
     return own

@@ -13,7 +13,7 @@ from ...runtime.user_ops import called_by_name
 from ...tracer.autograd.function import Function
 from ...tracer.core.levels import under
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
-from ...tracer.modes.thread_state import LOCAL, grad_mode, recording
+from ...tracer.modes.thread_state import LOCAL, grad_mode, recording, refuse
 from ..user_code.scope import scope
 from .vjp import forward
 
@@ -41,7 +41,7 @@ def named(func: Any, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
     elif _recorder().regions is not None and _recorder().regions.frames:
         why = "within a loop"
     if why is not None:
-        _recorder().fail(_SOLVES + why)
+        refuse(_SOLVES + why)
         return None
     return found
 
@@ -97,7 +97,7 @@ class _Recorded(Function):
         adjoint, func, options = ctx.how
         given = _kept(ctx)
         if differ := _levels(g, *given):
-            _recorder().fail(f"{_SOLVES}of many cotangents at once")
+            refuse(f"{_SOLVES}of many cotangents at once")
             y, t, *args = given
             with under(differ):
                 made = adjoint(func, places, g, y, t, tuple(args), **options)
@@ -119,7 +119,7 @@ class _Adjoint(Function):
     @staticmethod
     def backward(ctx: Any, *gs: Any) -> tuple[Any, ...]:
         """The derivative of a derivative, which no call stands for."""
-        _recorder().fail(f"{_SOLVES}which is differentiated twice")
+        refuse(f"{_SOLVES}which is differentiated twice")
         adjoint, func, options, places = ctx.how
         given = _kept(ctx)
         asked = [k for k, needed in enumerate(ctx.needs_input_grad[4:]) if needed]

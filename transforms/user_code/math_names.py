@@ -23,7 +23,7 @@ from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.core.exits import leave
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, alias, levels_of
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.thread_state import LOCAL, refuse
 
 __all__ = ["ROWS", "stand_in"]
 
@@ -236,8 +236,7 @@ def _picked(fn: Function, pick: Function) -> Function:
             try:
                 fn(np.asarray(x._value).tolist(), *args, **kwargs)  # its own errors
             except Exception as error:
-                if LOCAL.recorder is not None:
-                    LOCAL.recorder.fail(f"goes on after an error of statistics.{fn.__name__}")
+                refuse(f"goes on after an error of statistics.{fn.__name__}")
                 raise blame(error) from None
         found = pick(x, *args, **kwargs)
         return [_of_python(f, data) for f in found] if type(found) is list else _of_python(found, data)

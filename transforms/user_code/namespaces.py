@@ -18,7 +18,7 @@ from ...runtime.rules.elementwise import astype
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested, unwrap
 from ...tracer.core.losses import watching
 from ...tracer.core.tensor_base import Operand, wrap
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.thread_state import LOCAL, capturing, refuse
 from ..compiler.frontend.hooks import CALLED
 from .array_makers import JOINERS, chkfinite, required, vectorize
 from .library_code import Library, broadcast, ndenumerate, nditer
@@ -184,8 +184,8 @@ def op_of_the_user(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def apply_it(*args: Any, **kwargs: Any) -> Any:
-        if LOCAL.recorder is not None and not has_tensor((*args, *kwargs.values())):
-            LOCAL.recorder.fail(f"calls {fn.__name__}, an op of yours, with nothing that is traced")
+        if capturing() and not has_tensor((*args, *kwargs.values())):
+            refuse(f"calls {fn.__name__}, an op of yours, with nothing that is traced")
         return call(*args, **kwargs)
 
     return apply_it
@@ -196,8 +196,7 @@ def _refused(path: str, fn: Any, why: str = "whose result differs from call to c
 
     @functools.wraps(fn, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"calls {path}, {why}")
+        refuse(f"calls {path}, {why}")
         return fn(*args, **kwargs)
 
     return call
@@ -456,24 +455,20 @@ class ScopedModule(types.ModuleType):
                 self.__dict__[name] = value
             return value
         value = getattr(module, name)
-        if LOCAL.recorder is not None and may_draw(value):
-            LOCAL.recorder.fail(
-                f"uses `{module.__name__}.{name}`, which may draw random numbers that would not be seen"
-            )
+        if capturing() and may_draw(value):
+            refuse(f"uses `{module.__name__}.{name}`, which may draw random numbers that would not be seen")
         value = see(value, name)
         if keep:
             self.__dict__["_kept"].add(name, value)
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"stores the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
+        refuse(f"stores the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
         setattr(self.__dict__["_scoped"][0], name, value)
         self.__dict__["_kept"].renew()
 
     def __delattr__(self, name: str) -> None:
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"deletes the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
+        refuse(f"deletes the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
         delattr(self.__dict__["_scoped"][0], name)
         self.__dict__["_kept"].renew()
 
