@@ -57,7 +57,7 @@ def leave(tensor: Operand, how: str, spec: str = "") -> Any:
             raise loss(how)
     recorder = LOCAL.recorder
     if recorder is not None:
-        recorder.leave(tensor, "float" if how == "step" else how, spec)
+        recorder.left(tensor, "float" if how == "step" else how, spec)
     if LOCAL.watch is not None and how in _OUT:
         LOCAL.watch.leaves(tensor, how)
     if node is not None and not LOCAL.depth and not _is_followed(node):

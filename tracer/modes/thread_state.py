@@ -7,16 +7,18 @@ import warnings
 from _thread import _local  # threading.local: the rest of threading is slow to import
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...runtime.errors import GradientLossError
 from .steps import within
+
+if TYPE_CHECKING:
+    from .listening import Recorder
 
 __all__ = [
     "LOCAL",
     "RUNNING",
     "Era",
-    "Recorder",
     "by_itself",
     "capturing",
     "cuts",
@@ -36,27 +38,6 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Recorder(Protocol):
-    """What `apply` and the exits tell while a function is captured (the compiler implements it)."""
-
-    abandoned: bool
-    generators: Any
-    messages: Any
-    regions: Any
-    scope: Any
-    written: Any
-
-    def call(self, op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> Any: ...
-    def backward_begins(self) -> Any: ...
-    def backward(self, node: Any, g: Any) -> None: ...
-    def tangent(self, node: Any) -> None: ...
-    def backward_ends(self, before: Any) -> None: ...
-    def user_code(self, runs: Any) -> Any: ...
-    def leave(self, tensor: Any, how: str, spec: str = "") -> None: ...
-    def fail(self, reason: str) -> None: ...
-    def shape(self, tensor: Any) -> tuple[int, ...]: ...
 
 
 class Era:
@@ -140,8 +121,8 @@ def refresh() -> None:
 
 def cuts(what: str) -> None:
     """The code changes what is differentiated, in a way that a loop which the compiler keeps would not repeat."""
-    if LOCAL.recorder is not None and LOCAL.recorder.regions is not None:
-        LOCAL.recorder.regions.cuts(what)
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.cuts(what)
 
 
 def is_grad_enabled() -> bool:
@@ -246,7 +227,7 @@ def capturing() -> bool:
 def refuse(reason: str) -> None:
     """End the capture that runs, if one does: the code does what generated source would not."""
     if LOCAL.recorder is not None:
-        LOCAL.recorder.fail(reason)
+        LOCAL.recorder.refuse(reason)
 
 
 @contextlib.contextmanager
@@ -275,7 +256,7 @@ def transforming(arguments: list[Any], gradient: bool | None, era: Era | None = 
         LOCAL.depth -= 1
         LOCAL.differentiating -= bool(gradient)
         written, (LOCAL.arguments, LOCAL.written) = LOCAL.written, before
-        if LOCAL.recorder is None or not LOCAL.recorder.abandoned:
+        if LOCAL.recorder is None or not LOCAL.recorder.is_abandoned():
             for tensor in written:
                 if LOCAL.depth and all(tensor is not own for own in arguments):
                     _leave_to_outer(tensor)

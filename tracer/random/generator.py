@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..modes.thread_state import LOCAL, refuse
+from ..modes.listening import own_generator
+from ..modes.thread_state import refuse
 
 __all__ = ["current", "generator", "manual_seed"]
 
@@ -26,7 +27,7 @@ def generator(given: Any = None) -> Any:
     """
     if given is not None:
         return given
-    return current() if LOCAL.recorder is None else LOCAL.recorder.generators.default(sys.modules[__name__])
+    return own_generator(current, sys.modules[__name__])
 
 
 def current() -> np.random.Generator:

@@ -13,6 +13,7 @@ from ...runtime.user_ops import called_by_name
 from ...tracer.autograd.function import Function
 from ...tracer.core.levels import under
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
+from ...tracer.modes.listening import called, in_loop
 from ...tracer.modes.thread_state import LOCAL, grad_mode, recording, refuse
 from ..user_code.scope import scope
 from .vjp import forward
@@ -38,16 +39,12 @@ def named(func: Any, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
         why = f"with options of which one is none of {', '.join(sorted(_OPTIONS))}, as a number"
     elif any(levels_of(x) for x in given):
         why = "under gs.vmap"
-    elif _recorder().regions is not None and _recorder().regions.frames:
+    elif in_loop():
         why = "within a loop"
     if why is not None:
         refuse(_SOLVES + why)
         return None
     return found
-
-
-def _recorder() -> Any:
-    return LOCAL.recorder
 
 
 def _is_real(x: Any) -> bool:
@@ -75,7 +72,7 @@ def _written(fn: Callable[..., Any], options: dict[str, Any], *given: Any) -> tu
     results = tuple([wrap(x) for x in (found if type(found) is tuple else (found,))])
     op = called_by_name(fn, len(results))
     assert isinstance(op, Op)
-    _recorder().call(op, op.bind(*given, **options), results)
+    called(op, op.bind(*given, **options), results)
     return results
 
 

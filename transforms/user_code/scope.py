@@ -28,6 +28,7 @@ from ...tracer.core.losses import caught, telling
 from ...tracer.core.site import LEFT_ALONE
 from ...tracer.core.tensor_base import Operand
 from ...tracer.memory.survivors import note, note_appended, note_held, remembered
+from ...tracer.modes.listening import captured_scope
 from ...tracer.modes.thread_state import LOCAL, capturing, refuse
 from ...tracer.tensors.tensor import Tensor as tensor_class
 from ..compiler.frontend.global_stores import through_module
@@ -705,7 +706,7 @@ setattr(type(LOCAL), "method_in_scope", staticmethod(_method_in_scope))  # noqa:
 
 def scope() -> Scope:
     """The scope that holds now: the capture's, or the eager one."""
-    captured: Scope | None = getattr(LOCAL.recorder, "scope", None)
+    captured: Scope | None = captured_scope()
     if captured is not None:
         return captured
     if LOCAL.depth <= 1:  # within a transform of a transform it is what it was

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,7 @@ class Capture:
         return tensor
 
     # the recorder
-    def fail(self, reason: str, site: Site | None = None, path: Path | None = None) -> None:
+    def refuse(self, reason: str, site: Site | None = None, path: Path | None = None) -> None:
         """Give the capture up: the run goes on as in eager mode. Blamed is where `path` is read, if it is given."""
         if self.regions is not None and self.regions.strict:
             raise Unkept(reason, site)
@@ -120,10 +120,70 @@ class Capture:
             self.messages.print_now()
             self.stored.do_now()
 
-    @property
-    def catching(self) -> bool:
-        """Whether code that runs may go on after an error."""
+    def catches(self) -> bool:
+        """Return whether code that runs may go on after an error."""
         return bool(self._catching)
+
+    def is_abandoned(self) -> bool:
+        """Return whether the run is to be forgotten, with what it wrote."""
+        return self.abandoned
+
+    def code_scope(self) -> Scope:
+        """Return the scope that user code is rebuilt over."""
+        return self.scope
+
+    def control_flow(self) -> Regions | None:
+        """Return what keeps loops and branches."""
+        return self.regions
+
+    def in_loop(self) -> bool:
+        """Return whether a loop that is being kept runs."""
+        return self.regions is not None and bool(self.regions.frames)
+
+    def cuts(self, what: str) -> None:
+        """Refuse to keep a loop in which the code changes what is differentiated."""
+        if self.regions is not None:
+            self.regions.cuts(what)
+
+    def may_write(self, base: Any) -> None:
+        """Refuse to keep a loop that writes into memory which it cannot."""
+        if self.regions is not None:
+            self.regions.may_write(base)
+
+    def wrote(self, base: Any) -> None:
+        """Note that an array of the caller is written."""
+        self.written.add(base)
+
+    def wrote_differentiated(self, base: Any) -> None:
+        """Raise where a value that requires grad is written into an array from outside."""
+        self.written.loses_gradient(base)
+
+    def became(self, tensor: Any, new: Any) -> None:
+        """Let a Tensor be what `new` is in the graph."""
+        found = getattr(new, "_ir", None)
+        if found is None:
+            self.refuse("writes an array of unknown origin")
+        else:
+            found.over = getattr(tensor, "_ir", None)
+        tensor._ir = found
+
+    def printed(self, *values: Any, **options: Any) -> None:
+        """Print what the user's code prints, and write it down."""
+        self.messages.printed(*values, **options)
+
+    def drew(
+        self, owner: Any, fn: Callable[..., Any], code: types.CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Draw by a function of `np.random` or `random`, and write it down."""
+        return self.generators.of_module(owner, fn, code, args, kwargs)
+
+    def new_generator(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a handle of what `np.random.default_rng` makes."""
+        return self.generators.new(*args, **kwargs)
+
+    def own_generator(self, home: types.ModuleType) -> Any:
+        """Return a handle of gradscribe's own generator."""
+        return self.generators.default(home)
 
     def site(self) -> Site | None:
         """Where in the user's code the run stands."""
@@ -141,13 +201,13 @@ class Capture:
             return regions.replayed(op, results)
         args = tuple([self.operand(b) for b in bound])
         if len(self.graph.calls) >= MANY_CALLS:
-            self.fail(f"unrolls a loop into more than {MANY_CALLS:,} operations")
+            self.refuse(f"unrolls a loop into more than {MANY_CALLS:,} operations")
             return None
         if op.may_raise and self._catching:
-            self.fail(f"calls {op.path}, which can raise, beside code that catches errors")
+            self.refuse(f"calls {op.path}, which can raise, beside code that catches errors")
             return None
         if is_users(op) and home_of(op.path) is None:
-            self.fail(f"calls {op.name}, an op of yours that no module has under that name, to import it from")
+            self.refuse(f"calls {op.name}, an op of yours that no module has under that name, to import it from")
             return None
         outs = tuple([Value(type_of(r._value)) for r in results])
         if not self.numbers.follow(op, args, outs):
@@ -187,7 +247,7 @@ class Capture:
         if isinstance(x, Shape):
             return self.small(shape_of, (x.value,), tuple(x))
         if isinstance(x, np.ndarray):
-            self.fail(f"uses an array of unknown origin ({x.dtype.name}{list(x.shape)}); pass it as an argument")
+            self.refuse(f"uses an array of unknown origin ({x.dtype.name}{list(x.shape)}); pass it as an argument")
             return None
         if type(x) is tuple:
             return tuple([self.operand(e) for e in x])
@@ -228,7 +288,7 @@ class Capture:
         tensor._ir = self._size(size)
         return tensor
 
-    def leave(self, tensor: Any, how: str, spec: str = "") -> None:
+    def left(self, tensor: Any, how: str, spec: str = "") -> None:
         """A value leaves a Tensor: it becomes a guard where it is one small thing, else the capture is over."""
         if self.failed is None:
             left(self, tensor, how, spec)
@@ -293,7 +353,7 @@ class Capture:
             why = refused(code, code is function.__code__, code in self.contexts, outside, self.stored.into)
             self.stored.names |= stored_attributes(code)
             if why is not None:
-                self.fail(why.reason, why.site)
+                self.refuse(why.reason, why.site)
             if compares_objects(code):
                 self.identities.begin()
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
@@ -341,7 +401,7 @@ class Capture:
         if known is not None:
             if known._caller is value:
                 return known
-            self.fail(f"reads `{path.words}`, which changes meanwhile")
+            self.refuse(f"reads `{path.words}`, which changes meanwhile")
         if value is builtins.super:
             return self._instances.super
         if self.failed is not None:
@@ -364,7 +424,7 @@ class Capture:
             self.before[path] = copied(value)
             self._tensors[path] = tensor
             if self.written.overlap(value):
-                self.fail(f"reads `{path.words}`, which shares memory with an array that it has written into")
+                self.refuse(f"reads `{path.words}`, which shares memory with an array that it has written into")
             return tensor
         if path in self.varying and (is_float(value) or kind is int):
             number = self._tensors[path] = self.numbers.enter(value, path, path.name)
@@ -388,13 +448,13 @@ class Capture:
             return seen
         stored_into = path.name in self.stored.into
         if stored_into and not isinstance(value, (type, types.ModuleType)) and not is_storable(value):
-            self.fail(*self.stored.into[path.name][:2])
+            self.refuse(*self.stored.into[path.name][:2])
         if is_user_function(value):  # whose code may be the first to store them
             self.stored.names.update(*map(stored_attributes, all_code(value.__code__)))
         reason = why_not(value, path.name, self.stored.through_names)
         if reason is not None:
             note_held(value)
-            self.fail(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
+            self.refuse(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
             if is_user_class(type(value)) and not (self.changed or self.stored.found or self._in_backward):
                 raise GivenUp  # its methods are code that eager mode reaches
         elif path[0] != "attribute" or path[1] is not builtins:
@@ -430,7 +490,7 @@ class Capture:
         """What stands for a generator of random numbers: an input."""
         known = None if path is None else self.arrays.get(path)
         if (known is None and self.generators.is_known(value)) or (known is not None and known[1] is not value):
-            self.fail("meets one generator of random numbers in two places")
+            self.refuse("meets one generator of random numbers in two places")
             return value
         ir = Value(GENERATOR, "" if path is None else path.name) if known is None else known[0]
         if known is None:

@@ -279,7 +279,7 @@ def _captured(
         for cls in dataclasses_in(value):
             reason = own_code(cls)
             if reason is not None:
-                capture.fail(reason, definition(function))
+                capture.refuse(reason, definition(function))
             capture.of_class(cls)
     n = len(inputs.args)
     containers = Containers([*inputs.args, *inputs.kwargs.values()], values)
@@ -463,10 +463,10 @@ def _output(capture: Capture, leaf: Any, does: str) -> Any:
         if place is not None and capture.written.bases[place]._ir is getattr(leaf, "_ir", None):
             return capture.written.inputs[place]  # the array itself
         if place is not None or capture.written.shows(leaf):
-            capture.fail(f"{does} a view of an array that it writes into")
+            capture.refuse(f"{does} a view of an array that it writes into")
         return capture.operand(leaf)
     if not is_constant(leaf) and type(leaf) is not Size:
-        capture.fail(f"{does} a {type(leaf).__name__} that it did not compute from its arguments")
+        capture.refuse(f"{does} a {type(leaf).__name__} that it did not compute from its arguments")
         return None
     return capture.operand(leaf)
 
