@@ -38,6 +38,7 @@ from .instructions import compares_objects, only_for_super, refused, stored_attr
 from .messages import Messages
 from .numbers import Numbers, is_float
 from .outside import is_constant, is_mock, is_plain_data, is_user_error, why_not
+from .record import Record
 from .sizes import Compared, Shape, Size
 from .stored import Store, Stored, is_storable
 from .written import Written
@@ -471,9 +472,8 @@ class Capture:
             self.contexts.add(method.__func__.__code__)
         return made
 
-    def takes_the_place(self, found: tuple[Store, Any]) -> bool:
+    def _replaces(self, store: Store, value: Any) -> bool:
         """Whether a store puts something else in the place of an array that the code has read."""
-        store, value = found
         path = Path(("attribute", store.holder, store.key))
         return path in self.arrays and self._tensors.get(path) is not value
 
@@ -527,3 +527,31 @@ class Capture:
         self.messages.end()
         self.stored.settle()
         self._instances.settle()
+
+    def record(self) -> Record:
+        """Return what the capture has found, once it is settled."""
+        regions, (writes, news) = self.regions, self.written.final()
+        return Record(
+            graph=self.graph,
+            kept=self.kept,
+            unrolled=self.unrolled if regions is None else regions.unrolled(),
+            reordered=regions is not None and regions.reordered,
+            unsigned=regions is not None and regions.unsigned,
+            writes=writes,
+            news=news,
+            written=self.written.before,
+            stores=self.stored.places,
+            held=self.stored.before,
+            replaces=any(self._replaces(store, value) for store, value in self.stored.found),
+            reads=self.reads,
+            guarded=self.stored.guarded(self.reads),
+            arrays={path: value for path, (_, value) in self.arrays.items()},
+            before=self.before,
+            generators=self.generators.before,
+            twins=self.identities.twins if self.identities.compared else None,
+            codes=self.codes,
+            compared=tuple(self.compared),
+            guards_numbers=self.has_number_guards,
+            varied=self.numbers.outside or bool(self.numbers.places),
+            varied_outside=self.numbers.outside,
+        )
