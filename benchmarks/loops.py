@@ -24,7 +24,7 @@ import numpy as np  # noqa: E402
 from timing import interleaved, is_tiny, per_call, report  # noqa: E402
 
 import gradscribe as gs  # noqa: E402
-from gradscribe.tracer.modes.thread_state import LOCAL  # noqa: E402
+from gradscribe.tracer.modes.thread_state import capturing  # noqa: E402
 from gradscribe.transforms.compiler.driver.specialise import Made  # noqa: E402
 
 Array = Any
@@ -134,7 +134,7 @@ def capture(eager: Any, *args: Any) -> tuple[float, str]:
         def wrapper(*args: Any) -> Any:
             start = time.perf_counter()
             found = run(*args)
-            if LOCAL.recorder is None:
+            if not capturing():
                 others.append(time.perf_counter() - start)
             return found
 

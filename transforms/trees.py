@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..tracer.core.tensor_base import Operand
-from ..tracer.modes.thread_state import LOCAL
+from ..tracer.modes.thread_state import refuse
 from .user_code.scope import ABSENT, watched
 
 __all__ = ["flatten", "flatten_row", "paths", "unflatten"]
@@ -97,8 +97,8 @@ def _register(cls: type) -> None:
     plain: Any = cls.__base__ if "__gradscribe_watched__" in vars(cls) else cls
 
     def take_apart(value: Any) -> tuple[Any, Any, Any]:
-        if watched(value) is not ABSENT and LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"takes a {cls.__name__} apart, as gs.grad of an instance does")
+        if watched(value) is not ABSENT:
+            refuse(f"takes a {cls.__name__} apart, as gs.grad of an instance does")
         return [getattr(value, n) for n in names], cls, names
 
     def put_together(_: Any, children: Any) -> Any:

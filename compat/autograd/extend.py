@@ -14,7 +14,8 @@ from ...runtime.user_ops import called_by_name
 from ...tracer.core.levels import under
 from ...tracer.core.tensor_base import Operand as Box
 from ...tracer.core.tensor_base import levels_of, wrap
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.listening import called
+from ...tracer.modes.thread_state import LOCAL, capturing, refuse
 from ...tracer.tensors.batched import Level
 from ...transforms.derivatives.custom_jvp import CustomJvp
 from ...transforms.derivatives.custom_vjp import CustomVjp
@@ -55,19 +56,16 @@ class Primitive:
         try:
             found = self.fun(*plain[0], **plain[1])
         except Exception:
-            if LOCAL.recorder is not None:
-                LOCAL.recorder.fail(f"goes on after an error of {self._name()}")
+            refuse(f"goes on after an error of {self._name()}")
             raise
         if LOCAL.depth == 0 and not self.traced:
             return found
         made = _wrapped(found)
-        if LOCAL.recorder is not None:
-            self._record(LOCAL.recorder, made, args, kwargs, [x for x in leaves if isinstance(x, Box)])
+        if capturing():
+            self._record(made, args, kwargs, [x for x in leaves if isinstance(x, Box)])
         return made
 
-    def _record(
-        self, recorder: Any, made: Any, args: tuple[Any, ...], kwargs: dict[str, Any], boxes: list[Any]
-    ) -> None:
+    def _record(self, made: Any, args: tuple[Any, ...], kwargs: dict[str, Any], boxes: list[Any]) -> None:
         """Write the call down: generated source makes it by the function's name."""
         results = made if type(made) is tuple else (made,)
         if not all(isinstance(r, Box) for r in results) or (type(made) is tuple and len(made) < 2):
@@ -79,9 +77,9 @@ class Primitive:
         else:
             found = called_by_name(self.fun, len(results))
         if isinstance(found, Op):
-            recorder.call(found, found.bind(*args, **kwargs), results)
+            called(found, found.bind(*args, **kwargs), results)
         else:
-            recorder.fail(f"calls {self._name()}, an autograd primitive {found}")
+            refuse(f"calls {self._name()}, an autograd primitive {found}")
 
     def _differentiated(self, args: tuple[Any, ...], kwargs: dict[str, Any], asked: tuple[int, ...]) -> Any:
         """One call, with the author's derivatives behind it."""

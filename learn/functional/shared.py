@@ -17,7 +17,8 @@ from ...tracer.core.count import axis_among
 from ...tracer.core.dispatch import apply
 from ...tracer.core.graph import Node
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes import listening
+from ...tracer.modes.thread_state import LOCAL, capturing
 
 Lengths = int | Sequence[int]
 P = ParamSpec("P")
@@ -80,19 +81,17 @@ def plain(x: Any) -> Any:
 
 def decided_by(x: Any) -> Any:
     """Whole numbers by which something is decided: a Tensor where a recorder notes that, else their array."""
-    return plain(x) if LOCAL.recorder is None else x
+    return x if capturing() else plain(x)
 
 
 def undecided(x: Any) -> bool:
     """Whether a loop is being compiled whose trips change `x`, so that nothing can be decided by it."""
-    asked = getattr(LOCAL.recorder, "undecided", None)
-    return asked is not None and asked(_whole(x))
+    return listening.undecided(_whole(x))
 
 
 def drawn(x: Any) -> bool:
     """Whether a function is being compiled that drew (or printed) before it came to `x`: a decision by that comes too late."""
-    asked = getattr(LOCAL.recorder, "behind_effects", None)
-    return asked is not None and asked(_whole(x))
+    return listening.behind_effects(_whole(x))
 
 
 def counted(like: Any, n: int, dtype: Any = np.int64) -> Any:

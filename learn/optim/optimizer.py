@@ -14,7 +14,7 @@ import numpy as np
 from ...tracer import Tensor, tensor
 from ...tracer.autograd.profiler import record_function
 from ...tracer.memory import eager_writes
-from ...tracer.modes.thread_state import LOCAL, enable_grad, no_grad
+from ...tracer.modes.thread_state import enable_grad, no_grad, refuse
 from ...transforms.user_code.scope import ABSENT, IN_PLACE, watched
 from .updates import Updates, started
 
@@ -45,11 +45,10 @@ def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(
-                f"calls `{method.__name__}` of {type(self).__name__}, which changes tensors in place; "
-                "`params, state = optimizer.update(params, grads, state)` compiles"
-            )
+        refuse(
+            f"calls `{method.__name__}` of {type(self).__name__}, which changes tensors in place; "
+            "`params, state = optimizer.update(params, grads, state)` compiles"
+        )
         real = watched(self)
         return method(self if real is ABSENT else real, *args, **kwargs)
 

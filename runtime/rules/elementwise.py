@@ -58,7 +58,16 @@ def _is_weak(x: Any) -> bool:
 
 
 op(np.power, "x, y", elementwise)
-infix(np.power, operator.pow, "**", lambda x, y: UNKNOWN if _is_weak(x) and _is_weak(y) else LENGTHS)
+_BY_EXPONENT = (np.ones(1, np.float32) ** np.float64(2.0)).dtype == np.float32  # older NumPy: 2.0 is a short cut, 0.7 is not
+
+
+def _power_types(x: Any, y: Any) -> Any:
+    """Unknown where the value of the exponent decides."""
+    by_value = (_is_weak(x) and _is_weak(y)) or (_BY_EXPONENT and not np.ndim(y) and np.ndim(x) > 0)
+    return UNKNOWN if by_value else LENGTHS
+
+
+infix(np.power, operator.pow, "**", _power_types)
 rule(np.power, x=lambda g, x, y: power_x(g, x, y), y=lambda g, x, y, out: power_y(g, x, y, out))
 singular_at(np.power, x=lambda x, y: (x == 0) & (y < 1) & (y != 0), y=lambda x, y: (x == 0) & (y <= 0))
 

@@ -38,6 +38,10 @@ ORDER = (
     "compat.autograd.misc", "compat", "",
 )  # fmt: skip
 
+# Who knows that a recorder listens while a function is captured; the compiler's capture is one, and other folders ask
+# functions (tracer/modes/listening.py).
+LISTENED = {"tracer.modes", "tracer.core", "tracer.memory"}
+
 # What else a module may import at its top level, besides the standard library. Within a function the choice is
 # free: that is how what is optional, or slow to import, is imported.
 FOREIGN: dict[str, set[str]] = {layer: {"numpy"} for layer in LAYERS}
@@ -65,6 +69,15 @@ def config() -> configparser.ConfigParser:
     parser = configparser.ConfigParser()
     parser.read(ROOT / "setup.cfg", encoding="utf-8")
     return parser
+
+
+def names_recorder(source: str) -> list[int]:
+    """The lines that name the recorder of the running thread (`LOCAL.recorder`)."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute) and node.attr == "recorder"
+    ]
 
 
 def packages_listed() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.machinery
 import importlib.metadata
+import inspect
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import gradscribe
+from gradscribe.tracer.modes.listening import Recorder
 
 import house
 from house import FACE, LAYERS, ROOT
@@ -99,6 +101,23 @@ def test_no_circle_of_imports_at_run_time():
 def test_a_planted_import_upwards_across_folders_is_found(module, source):
     (found,) = house.upward(source, module, False, KNOWN)
     assert "stands above" in found
+
+
+@pytest.mark.parametrize(("module", "path"), MODULES, ids=[name or FACE for name, _ in MODULES])
+def test_the_recorder_is_named_in_few_folders(module, path):
+    if house.folder_of(module, KNOWN[module]) not in house.LISTENED:
+        assert not house.names_recorder(path.read_text(encoding="utf-8"))
+
+
+def test_a_planted_name_of_the_recorder_is_found():
+    assert house.names_recorder("def f():\n    return LOCAL.recorder.scope") == [2]
+
+
+def test_the_recorder_is_told_by_methods_alone():
+    methods = [m for name, m in vars(Recorder).items() if not name.startswith("_")]
+    assert len(methods) > 20
+    assert all(inspect.isfunction(m) and m.__doc__ and "\n" not in m.__doc__ for m in methods)
+    assert not Recorder.__annotations__
 
 
 PLANTED = [

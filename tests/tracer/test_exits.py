@@ -277,7 +277,7 @@ def test_exits_while_capturing_are_told_to_the_recorder() -> None:
     told: list[str] = []
 
     class Recorder:
-        def leave(self, tensor: Any, how: str, spec: str) -> None:
+        def left(self, tensor: Any, how: str, spec: str) -> None:
             told.append(how)
 
         def shape(self, tensor: Any) -> Any:

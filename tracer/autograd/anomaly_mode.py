@@ -12,7 +12,7 @@ from ..core.exits import warn_at_user
 from ..core.graph import Extra, Pick
 from ..core.site import Site, blame, user_stack
 from ..core.tensor_base import Operand
-from ..modes.thread_state import LOCAL, refresh
+from ..modes.thread_state import LOCAL, refresh, refuse
 
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
 
@@ -97,8 +97,7 @@ def _trace(node: Any) -> Trace | None:
 
 def _set(anomaly: Anomaly | None) -> Any:
     """Switch the mode of this thread; gives what it was."""
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("runs in anomaly mode")
+    refuse("runs in anomaly mode")
     before, LOCAL.anomaly = LOCAL.anomaly, anomaly
     refresh()
     return before

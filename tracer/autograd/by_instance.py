@@ -8,7 +8,7 @@ from ...runtime.errors import AutogradError
 from ..core.context import FunctionCtx
 from ..core.site import blame
 from ..core.tensor_base import Operand
-from ..modes.thread_state import LOCAL, grad_mode
+from ..modes.thread_state import LOCAL, grad_mode, refuse
 
 __all__ = ["call"]
 
@@ -30,10 +30,7 @@ def call(instance: Any, args: tuple[Any, ...]) -> Any:
                 f"that call saved: make another, {cls.__name__}(...)(x); or make its methods static and call apply"
             )
         )
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail(
-            f"calls an instance of {cls.__name__}; a Function with static methods, called by apply, is known"
-        )
+    refuse(f"calls an instance of {cls.__name__}; a Function with static methods, called by apply, is known")
     node = cls._node()
     node.begin(args, f"{cls.__name__}Backward")
     FunctionCtx.__init__(instance, node)

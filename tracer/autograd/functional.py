@@ -13,7 +13,7 @@ from ..core.backward import grad
 from ..core.dispatch import apply
 from ..core.site import blame
 from ..core.tensor_base import Operand, wrap
-from ..modes.thread_state import LOCAL, grad_mode
+from ..modes.thread_state import grad_mode, refuse
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -350,8 +350,7 @@ def _check_strategy(strategy: str, vectorize: bool, create_graph: bool, strict: 
 
 def _basis(like: Any) -> Iterator[Any]:
     """For each element of a Tensor, a Tensor of its shape that is one there and zero elsewhere."""
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("goes over the elements of a Tensor one by one (functional.jacobian, hessian)")
+    refuse("goes over the elements of a Tensor one by one (functional.jacobian, hessian)")
     for k in range(like.numel()):
         one = np.zeros(like.shape, like.dtype)
         one.flat[k] = 1

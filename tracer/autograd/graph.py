@@ -21,7 +21,7 @@ from ..core.saved import disable_saved_tensors_hooks, saved_tensors_hooks
 from ..core.site import blame
 from ..core.tensor_base import Operand, is_inference, wrap
 from ..core.versions import bump, own_array, owner_of
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import LOCAL, refuse
 
 __all__ = [
     "GradientEdge",
@@ -79,8 +79,7 @@ def increment_version(tensor: Any) -> None:
     for t in tensors:
         if not isinstance(t, Operand):
             raise blame(AutogradError(f"increment_version expects tensors, but found a {type(t).__name__} among them"))
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail("moves a version counter (increment_version)")
+        refuse("moves a version counter (increment_version)")
         if not is_inference(t):
             bump(own_array(t), "increment_version")
 

@@ -18,7 +18,7 @@ from ..core.site import Site, blame, user_site, user_stack
 from ..core.tensor_base import Operand
 from ..core.versions import owner_of
 from ..modes.steps import within
-from ..modes.thread_state import LOCAL, refresh
+from ..modes.thread_state import LOCAL, refresh, refuse
 from .profiler_events import EventList, FunctionEvent, FunctionEventAvg
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
@@ -245,8 +245,7 @@ class profile:  # torch's name
                     "record_function(...), or end it first."
                 )
             )
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail("takes a profile")
+        refuse("takes a profile")
         self._entered = True
         self._profiler = Profiler(self.record_shapes, self.profile_memory, self.with_stack)
         _switch(self._profiler)

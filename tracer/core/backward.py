@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.registry import require
-from ..modes.thread_state import LOCAL, grad_mode
+from ..modes.thread_state import LOCAL, grad_mode, refuse
 from .cotangents import add_to, outward
 from .dispatch import apply
 from .engine import apply_node, run_backward
@@ -287,8 +287,7 @@ def _stacked(column: tuple[Any, ...]) -> Any:
 
 def call(node: Any, *grads: Any) -> Any:
     """What `grad_fn(*grads)` gives."""
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("calls a node of the graph by itself")
+    refuse("calls a node of the graph by itself")
     leaf = type(node) is AccumulateGrad
     count = 1 if leaf else getattr(node, "plural", 0) or 1
     if len(grads) != count:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import AutogradError
-from ..modes.thread_state import LOCAL, grad_mode, recording
+from ..modes.thread_state import LOCAL, grad_mode, recording, refuse
 from ..random.randomness import GENERATORS, as_drawn, random_states
 from .graph import AccumulateGrad, meta_of, next_sequence
 from .levels import under
@@ -48,8 +48,8 @@ def checkpoint(
     """
     if determinism_check not in ("default", "none"):
         raise blame(ValueError(f"determinism_check should be one of 'default' and 'none', not {determinism_check!r}"))
-    if LOCAL.recorder is not None and context_fn is not None:
-        LOCAL.recorder.fail("runs gs.checkpoint with contexts of its own (context_fn)")
+    if context_fn is not None:
+        refuse("runs gs.checkpoint with contexts of its own (context_fn)")
     forward, again = (contextlib.nullcontext(), contextlib.nullcontext()) if context_fn is None else context_fn()
     if not LOCAL.grad or LOCAL.recorder is not None:
         with forward if LOCAL.grad else contextlib.nullcontext():

@@ -10,6 +10,7 @@ import numpy as np
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.ops import Plan
 from ...runtime.registry import require
+from ..modes.listening import in_user_code
 from ..modes.thread_state import LOCAL, cuts
 from . import tensor_base, volatile
 from .cotangents import outward
@@ -164,13 +165,8 @@ class CustomNode(Node):
         if self.under:
             level, hides = self.under[-1], self.hides[len(self.places) :]
             grads = tuple([one if one is None else level.hidden(one, h) for one, h in zip(grads, hides, strict=True)])
-        recorder = LOCAL.recorder
-        before = None if recorder is None else recorder.user_code(True)
-        try:
+        with in_user_code():
             found = self.run(grads)
-        finally:
-            if recorder is not None:
-                recorder.user_code(before)
         edges = dict(self.places)
         if self.under:
             found = self._shown(found)

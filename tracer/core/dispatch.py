@@ -13,7 +13,7 @@ import numpy as np
 from ...runtime.errors import NoRuleError
 from ...runtime.ops import Kind, Op, Plan
 from ...runtime.registry import require
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import LOCAL, refuse
 from . import saved, tensor_base, versions, views, volatile
 from .count import Count
 from .foreign import Foreign, base_of, defers, is_masked, not_repeated
@@ -263,8 +263,7 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     try:
         result = op.fn(*a, **k)
     except Exception as error:
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"goes on after an error of {op.path}")
+        refuse(f"goes on after an error of {op.path}")
         raise blame(error) from None
     several = op.n_out != 1
     if not several and type(result) is tuple:

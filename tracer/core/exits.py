@@ -12,7 +12,7 @@ import numpy as np
 from ...runtime.errors import AutogradError, GradientLossError
 from ..modes.thread_state import LOCAL, Era
 from .graph import AccumulateGrad
-from .levels import refuse
+from .levels import refuse_one_value
 from .losses import loss
 from .run import reached_from
 from .site import blame, is_library, is_ours
@@ -47,7 +47,7 @@ def leave(tensor: Operand, how: str, spec: str = "") -> Any:
     warn where a number does, as PyTorch's do.
     """
     if how not in ("iter", "repr", "format") and levels_of(tensor):
-        refuse(tensor, how)
+        refuse_one_value(tensor, how)
     value = tensor._value
     node = tensor._node
     if node is not None and how in _OUT:
@@ -57,7 +57,7 @@ def leave(tensor: Operand, how: str, spec: str = "") -> Any:
             raise loss(how)
     recorder = LOCAL.recorder
     if recorder is not None:
-        recorder.leave(tensor, "float" if how == "step" else how, spec)
+        recorder.left(tensor, "float" if how == "step" else how, spec)
     if LOCAL.watch is not None and how in _OUT:
         LOCAL.watch.leaves(tensor, how)
     if node is not None and not LOCAL.depth and not _is_followed(node):

@@ -15,6 +15,7 @@ import numpy as np
 from ...runtime.ops import MISSING, Kind, Op
 from ...runtime.registry import ops_of, require
 from ...runtime.user_ops import is_users
+from ..modes.listening import in_backward
 from ..modes.thread_state import LOCAL, grad_mode
 from .cotangents import fit
 from .dispatch import apply, run
@@ -54,8 +55,7 @@ def run_forward(
             asked.setdefault(node.parent, set()).add(node.index)
     own: set[Any] = set()  # the nodes whose tangents nothing else shows
     recorder = LOCAL.recorder
-    before = None if recorder is None else recorder.backward_begins()
-    with np.errstate(all="ignore"), grad_mode(create_graph):
+    with np.errstate(all="ignore"), grad_mode(create_graph), in_backward():
         for node in order:
             if recorder is not None:
                 recorder.tangent(node)
@@ -72,8 +72,6 @@ def run_forward(
             for edge in [node.parent] if type(node) is Pick else node.edges:
                 if last.get(edge) is node:
                     found.pop(edge, None)
-    if recorder is not None:
-        recorder.backward_ends(before)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import refuse
 from .site import blame
 from .tensor_base import Operand, wrap
 
@@ -21,16 +21,14 @@ class RemovableHandle:
     """What registering a hook returns; `remove()` takes the hook off (also as a context manager)."""
 
     def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail("registers a hook")
+        refuse("registers a hook")
         self._hooks = hooks
         self.id = _next_id()
         hooks[self.id] = hook
 
     def remove(self) -> None:
         """Take the hook off; nothing happens the second time."""
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail("removes a hook")
+        refuse("removes a hook")
         self._hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:

@@ -9,7 +9,7 @@ from ...runtime.errors import AutogradError
 from ..modes.thread_state import LOCAL, during
 from .site import blame
 
-__all__ = ["refuse", "refuse_leaked", "under"]
+__all__ = ["refuse_leaked", "refuse_one_value", "under"]
 
 
 def under(levels: tuple[Any, ...]) -> AbstractContextManager[None]:
@@ -17,7 +17,7 @@ def under(levels: tuple[Any, ...]) -> AbstractContextManager[None]:
     return during("levels", levels)
 
 
-def refuse(tensor: Any, how: str) -> None:
+def refuse_one_value(tensor: Any, how: str) -> None:
     """Raise where one value is asked of a Tensor that stands for many."""
     if how == "bool":
         words = (

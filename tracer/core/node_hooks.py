@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import refuse
 from .cotangents import UNDEFINED, add_to, fit, outward
 from .graph import AccumulateGrad, Extra
 from .hooks import replaced, run_accumulated, run_posthooks, run_prehooks
@@ -85,8 +85,7 @@ def after(
 
 
 def _not_captured() -> None:
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("a hook runs in its backward")
+    refuse("a hook runs in its backward")
 
 
 def accumulate_at(leaf: AccumulateGrad, extra: Extra | None, g: Any, tensors: bool) -> None:

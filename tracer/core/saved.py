@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import AutogradError
-from ..modes.thread_state import LOCAL, grad_mode, refresh
+from ..modes.thread_state import LOCAL, grad_mode, refresh, refuse
 from .graph import AccumulateGrad, Node, Pick, extra_of
 from .site import blame
 from .tensor_base import Operand, wrap
@@ -235,8 +235,7 @@ class saved_tensors_hooks:  # torch's name
     def __enter__(self) -> Any:
         if LOCAL.packing_refused is not None:
             raise blame(AutogradError(LOCAL.packing_refused))
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail("sets saved-tensor hooks")
+        refuse("sets saved-tensor hooks")
         LOCAL.packing = (*LOCAL.packing, self._pair())
         refresh()
         return None

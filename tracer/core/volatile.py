@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...runtime.errors import AutogradError
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import LOCAL, refuse
 from .site import blame
 from .tensor_base import is_volatile
 
@@ -17,8 +17,7 @@ def among(arguments: Any) -> bool:
     listed = [e for a in arguments if type(a) in (list, tuple) for e in a]
     if not any(map(is_volatile, (*arguments, *listed))):
         return False
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("computes with a volatile Variable, which gs.no_grad() took the place of")
+    refuse("computes with a volatile Variable, which gs.no_grad() took the place of")
     if LOCAL.levels:
         raise blame(
             AutogradError("a volatile Variable met gs.vmap, which knows none: give its .data, and use gs.no_grad()")

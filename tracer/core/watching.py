@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..modes.thread_state import LOCAL, during
+from ..modes.thread_state import LOCAL, during, refuse
 from .cotangents import UNDEFINED
 from .graph import AccumulateGrad, Node, Pick
 from .site import Site, user_site
@@ -225,6 +225,5 @@ def _from_saved(event: Event, node: Node) -> None:
 
 def watching(watch: Watch | None) -> AbstractContextManager[None]:
     """Let `watch` be told what a block does (None: nobody is)."""
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("records for gs.why")
+    refuse("records for gs.why")
     return during("watch", watch)

@@ -13,7 +13,7 @@ from ...runtime.ops import Kind, Op, Vjp
 from ..core import dispatch
 from ..core.site import blame
 from ..core.tensor_base import Operand
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import LOCAL, refuse
 from . import eager_writes
 
 __all__ = ["apply_masked", "into", "with_words", "without_out"]
@@ -93,8 +93,8 @@ def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = dispatch.apply(op, args, {})
         if (np.shape(result._value), result.dtype) == (np.shape(out._value), out.dtype):
             return _into(out, result)
-    if LOCAL.recorder is not None and out is None:
-        LOCAL.recorder.fail("uses `where=` of a ufunc without `out=`, which leaves values undefined")
+    if out is None:
+        refuse("uses `where=` of a ufunc without `out=`, which leaves values undefined")
     if isinstance(out, Operand) and not LOCAL.depth and any(a is out for a in args):
         eager_writes.may_write(out, f"{op.path}(..., out=x)", *args)
         before = eager_writes.snapshot(out)
@@ -135,8 +135,7 @@ def _into(out: Any, result: Any) -> Any:
     if isinstance(out, Operand):
         eager_writes.write(out, result, "out=")
         return out
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("writes into an array of unknown origin (`out=`)")
+    refuse("writes into an array of unknown origin (`out=`)")
     if result._node is not None:
         raise blame(
             GradientLossError(

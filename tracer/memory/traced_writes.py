@@ -16,7 +16,7 @@ from ...runtime.rules.shaping import view_as_complex, view_as_real
 from ..core.site import blame
 from ..core.tensor_base import Operand, cover, follow, levels_of, wrap
 from ..core.views import CUSTOM, DETACHED, View, custom_view, live_views
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import LOCAL, refuse
 from .view_renewal import index_of, replay
 
 __all__ = ["into_base", "may_write", "rebind"]
@@ -34,15 +34,15 @@ def may_write(target: Any, how: str) -> None:
     view = getattr(target, "_view", None)
     base = target if view is None else view.base
     if LOCAL.recorder is not None and getattr(base, "_ir", None) is None:
-        LOCAL.recorder.fail(f"writes in place into an array of unknown origin (`{how}`)")
+        refuse(f"writes in place into an array of unknown origin (`{how}`)")
     if (
         view is not None and base._value.flags.writeable and not target._value.flags.writeable
     ):  # np.broadcast_to, diagonal
         raise blame(ValueError("assignment destination is read-only"))
     if view is not None and view.made.startswith(CUSTOM):
         raise blame(AutogradError(custom_view(view, "")))
-    if LOCAL.recorder is not None and LOCAL.recorder.regions is not None:
-        LOCAL.recorder.regions.may_write(base)
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.may_write(base)
     caller = getattr(base, "_caller", None)
     if isinstance(caller, Operand) and LOCAL.depth > 1:
         may_write(caller, how)
@@ -53,7 +53,7 @@ def may_write(target: Any, how: str) -> None:
             ValueError("assignment destination is read-only: the array that the caller passed may not be written")
         )
     if LOCAL.recorder is not None:
-        LOCAL.recorder.written.add(base)
+        LOCAL.recorder.wrote(base)
     for other in LOCAL.arguments:
         if other is not base and isinstance(other._caller, np.ndarray) and np.may_share_memory(other._caller, caller):
             raise blame(
@@ -69,7 +69,7 @@ def rebind(target: Any, new: Any) -> None:
     view = getattr(target, "_view", None)
     base = target if view is None else view.base
     if LOCAL.recorder is not None and LOCAL.differentiating and new._node is not None:
-        LOCAL.recorder.written.loses_gradient(base)
+        LOCAL.recorder.wrote_differentiated(base)
     goes_on = LOCAL.grad  # else the graph is as if nothing had been written, as on bare Tensors
     if view is not None:
         if view.made == DETACHED:
@@ -145,9 +145,4 @@ def into_base(view: Any, new: Any) -> Any:
 def _recorded_as(tensor: Any, new: Any) -> None:
     """Let a Tensor be what `new` is in the graph that is being captured."""
     if LOCAL.recorder is not None:
-        found = getattr(new, "_ir", None)
-        if found is None:
-            LOCAL.recorder.fail("writes an array of unknown origin")
-        else:
-            found.over = getattr(tensor, "_ir", None)
-        tensor._ir = found
+        LOCAL.recorder.became(tensor, new)

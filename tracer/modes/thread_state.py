@@ -7,17 +7,20 @@ import warnings
 from _thread import _local  # threading.local: the rest of threading is slow to import
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...runtime.errors import GradientLossError
 from .steps import within
+
+if TYPE_CHECKING:
+    from .listening import Recorder
 
 __all__ = [
     "LOCAL",
     "RUNNING",
     "Era",
-    "Recorder",
     "by_itself",
+    "capturing",
     "cuts",
     "during",
     "enable_grad",
@@ -29,32 +32,12 @@ __all__ = [
     "on_new_stack",
     "recording",
     "refresh",
+    "refuse",
     "set_grad_enabled",
     "transforming",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Recorder(Protocol):
-    """What `apply` and the exits tell while a function is captured (the compiler implements it)."""
-
-    abandoned: bool
-    generators: Any
-    messages: Any
-    regions: Any
-    scope: Any
-    written: Any
-
-    def call(self, op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> Any: ...
-    def backward_begins(self) -> Any: ...
-    def backward(self, node: Any, g: Any) -> None: ...
-    def tangent(self, node: Any) -> None: ...
-    def backward_ends(self, before: Any) -> None: ...
-    def user_code(self, runs: Any) -> Any: ...
-    def leave(self, tensor: Any, how: str, spec: str = "") -> None: ...
-    def fail(self, reason: str) -> None: ...
-    def shape(self, tensor: Any) -> tuple[int, ...]: ...
 
 
 class Era:
@@ -138,8 +121,8 @@ def refresh() -> None:
 
 def cuts(what: str) -> None:
     """The code changes what is differentiated, in a way that a loop which the compiler keeps would not repeat."""
-    if LOCAL.recorder is not None and LOCAL.recorder.regions is not None:
-        LOCAL.recorder.regions.cuts(what)
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.cuts(what)
 
 
 def is_grad_enabled() -> bool:
@@ -150,15 +133,13 @@ def is_grad_enabled() -> bool:
     ...     gs.is_grad_enabled()
     False
     """
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("asks whether grad mode is on")
+    refuse("asks whether grad mode is on")
     return LOCAL.asked
 
 
 def is_inference_mode_enabled() -> bool:
     """Whether inference mode is on in this thread."""
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("asks whether inference mode is on")
+    refuse("asks whether inference mode is on")
     return LOCAL.inference
 
 
@@ -238,6 +219,17 @@ def recording(recorder: Recorder | None) -> AbstractContextManager[None]:
     return during("recorder", recorder)
 
 
+def capturing() -> bool:
+    """Return whether a function is captured: a recorder sees every operation."""
+    return LOCAL.recorder is not None
+
+
+def refuse(reason: str) -> None:
+    """End the capture that runs, if one does: the code does what generated source would not."""
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.refuse(reason)
+
+
 @contextlib.contextmanager
 def transforming(arguments: list[Any], gradient: bool | None, era: Era | None = None) -> Iterator[None]:
     """Inside a transform: NumPy's meaning of scalars and in-place writes holds, and operations are recorded.
@@ -264,7 +256,7 @@ def transforming(arguments: list[Any], gradient: bool | None, era: Era | None = 
         LOCAL.depth -= 1
         LOCAL.differentiating -= bool(gradient)
         written, (LOCAL.arguments, LOCAL.written) = LOCAL.written, before
-        if LOCAL.recorder is None or not LOCAL.recorder.abandoned:
+        if LOCAL.recorder is None or not LOCAL.recorder.is_abandoned():
             for tensor in written:
                 if LOCAL.depth and all(tensor is not own for own in arguments):
                     _leave_to_outer(tensor)
@@ -310,8 +302,7 @@ def _captured() -> Iterator[None]:
         _restore(before)
         if after != before[1:]:
             _switch(*after)
-            if LOCAL.recorder is not None:
-                LOCAL.recorder.fail("sets grad mode for what comes after it (`gs.set_grad_enabled`)")
+            refuse("sets grad mode for what comes after it (`gs.set_grad_enabled`)")
 
 
 class _Mode:

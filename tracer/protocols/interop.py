@@ -15,7 +15,7 @@ from ..core.exits import leave
 from ..core.foreign import KNOWN, base_of, defers, defers_function, is_known, is_masked
 from ..core.site import blame
 from ..core.tensor_base import Operand, wrap
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import LOCAL, refuse
 
 __all__ = ["answered", "array_function", "array_ufunc", "tensors_in"]
 
@@ -92,8 +92,7 @@ def _without_rule(function: Any, path: str, args: tuple[Any, ...], kwargs: dict[
     found = tensors_in((args, kwargs))
     if any(t._node is not None for t in found):
         raise blame(NoRuleError.unknown(path))
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail(f"{path} is not an op that gradscribe knows")
+    refuse(f"{path} is not an op that gradscribe knows")
     result = function(*_plain(args), **{k: _plain(v) for k, v in kwargs.items()})
     return result if LOCAL.depth else _as_tensor(result)
 

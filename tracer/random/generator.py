@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..modes.thread_state import LOCAL
+from ..modes.listening import own_generator
+from ..modes.thread_state import refuse
 
 __all__ = ["current", "generator", "manual_seed"]
 
@@ -26,7 +27,7 @@ def generator(given: Any = None) -> Any:
     """
     if given is not None:
         return given
-    return current() if LOCAL.recorder is None else LOCAL.recorder.generators.default(sys.modules[__name__])
+    return own_generator(current, sys.modules[__name__])
 
 
 def current() -> np.random.Generator:
@@ -46,8 +47,7 @@ def manual_seed(seed: int) -> np.random.Generator:
     >>> gs.manual_seed(1).normal() == first
     True
     """
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("calls manual_seed, which starts gradscribe's generator anew")
+    refuse("calls manual_seed, which starts gradscribe's generator anew")
     own = current()
     own.bit_generator.state = np.random.default_rng(seed).bit_generator.state
     return own

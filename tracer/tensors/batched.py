@@ -19,10 +19,10 @@ from ...runtime.ops import Kind, Op
 from ...runtime.registry import require
 from ..core import dispatch, tensor_base, views
 from ..core.exits import leave
-from ..core.levels import refuse, refuse_leaked, under
+from ..core.levels import refuse_leaked, refuse_one_value, under
 from ..core.site import blame
 from ..core.tensor_base import Operand, cover, levels_of, wrap
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import LOCAL, refuse
 from ..protocols.interop import array_ufunc
 from .tensor import Tensor
 
@@ -198,8 +198,7 @@ def run_batched(op: Op, bound: tuple[Any, ...]) -> Any:
     peeled, flags = _peeled(bound, level)
 
     def loops() -> None:
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"runs {op.path} under vmap, which has no batching rule and loops over the examples")
+        refuse(f"runs {op.path} under vmap, which has no batching rule and loops over the examples")
 
     result = batched(op, peeled, flags, dispatch.run, loops)
     if op.n_out == 1:
@@ -227,7 +226,7 @@ def _collect(value: Any, found: list[Level]) -> None:
     elif kind is slice:
         for v in (value.start, value.stop, value.step):
             if type(v) is BatchedTensor:
-                refuse(v, "index")
+                refuse_one_value(v, "index")
 
 
 def _peeled(value: Any, level: Level) -> tuple[Any, Any]:

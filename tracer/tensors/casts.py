@@ -11,7 +11,7 @@ from ...runtime.rules.elementwise import astype
 from ..core.dispatch import apply
 from ..core.exits import leave
 from ..core.tensor_base import Operand, plain_shape
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import LOCAL, capturing
 
 __all__ = ["as_complex", "as_float", "as_item", "as_scalar"]
 
@@ -56,7 +56,7 @@ def as_scalar(cls: type[np.generic], t: Operand) -> Any:
         found = astype(found, np.dtype(cls))
     if isinstance(found._value, np.ndarray) and not plain_shape(found) and not LOCAL.levels:
         found = found[()]
-    if np.dtype(cls).kind in "biu" and not plain_shape(found) and LOCAL.recorder is None and not LOCAL.levels:
+    if np.dtype(cls).kind in "biu" and not plain_shape(found) and not capturing() and not LOCAL.levels:
         return found._value  # no gradient, and often an index
     return found
 

@@ -9,7 +9,7 @@ from ...runtime.errors import AutogradError
 from ..core import tensor_base
 from ..core.exits import warn_at_user
 from ..core.site import blame
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import refuse
 from .tensor import Tensor
 
 __all__ = ["bind_stochastic", "stochastic"]
@@ -36,8 +36,7 @@ def _volatile(self: Any) -> bool:
 
 def _set_volatile(self: Any, value: bool) -> None:
     _warn_volatile()
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("makes a Variable volatile")
+    refuse("makes a Variable volatile")
     if not self.is_leaf:
         raise blame(AutogradError("volatile can only be set on leaf variables: use x.detach(), or gs.no_grad()"))
     if value and self._node is not None:

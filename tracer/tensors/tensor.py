@@ -22,7 +22,8 @@ from ..core.tensor_base import Operand, is_inference, made_in_inference, wrap
 from ..core.versions import apart, own_array, version_of
 from ..core.views import DETACHED, detached, require_grad_too
 from ..memory.eager_writes import replace_data
-from ..modes.thread_state import LOCAL
+from ..modes.listening import shape_of
+from ..modes.thread_state import LOCAL, capturing
 from ..protocols.exchange import Exchange, literal, on_cpu
 from ..protocols.interop import array_function, array_ufunc
 from .casts import as_item
@@ -50,7 +51,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, *, device:
     array = np.array(data, dtype=dtype)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"a Tensor holds numbers, but NumPy makes dtype {array.dtype} of {data!r}")
-    made: Tensor = wrap(array) if LOCAL.recorder is None else literal(data, array)
+    made: Tensor = literal(data, array) if capturing() else wrap(array)
     if source is not None:
         LOCAL.watch.passes(made, source, "tensor")
     if LOCAL.inference and not LOCAL.depth:
@@ -88,8 +89,8 @@ class Tensor(Operators, Exchange):
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
-        if LOCAL.recorder is not None:
-            return LOCAL.recorder.shape(self)
+        if LOCAL.slow and capturing():
+            return shape_of(self)
         return np.shape(self._value)
 
     @property

@@ -13,7 +13,7 @@ from ..core.count import axis_among, size_of
 from ..core.site import blame
 from ..core.tensor_base import levels_of, wrap
 from ..core.versions import own_array
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import LOCAL, refuse
 from .constructors import arange, zeros
 from .torch_methods import Methods
 
@@ -59,8 +59,7 @@ def view(self: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Any:
 def _bytes_as(self: Any, dtype: Any) -> Any:
     if self.dtype == dtype:
         return self[...]
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("looks at the bytes of a traced array as another dtype (`view(dtype)`)")
+    refuse("looks at the bytes of a traced array as another dtype (`view(dtype)`)")
     if self._node is not None or levels_of(self):
         raise blame(
             AutogradError(

@@ -16,7 +16,8 @@ from ...tracer.core.levels import under
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, plain_shape, wrap
 from ...tracer.core.versions import check_written
-from ...tracer.modes.thread_state import LOCAL, grad_mode
+from ...tracer.modes.listening import in_user_code
+from ...tracer.modes.thread_state import LOCAL, capturing, grad_mode
 from ..trees import flatten
 from .custom import Call, Custom, CustomCallNode, stated
 
@@ -93,7 +94,7 @@ class _JvpNode(CustomCallNode):
         if self.under and not set(self.under) <= set(LOCAL.levels):
             with under((*LOCAL.levels, *[level for level in self.under if level not in LOCAL.levels])):
                 return self.push(tangents, create_graph)
-        tensors = create_graph or LOCAL.recorder is not None
+        tensors = create_graph or capturing()
         given = {k: t for (k, _), t in zip(self._moving(), tangents, strict=True) if t is not None}
         with grad_mode(create_graph):
             moved = self._moved(given, create_graph)
@@ -105,7 +106,7 @@ class _JvpNode(CustomCallNode):
     def run(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         """The transpose of the user's jvp, which is linear in the tangents."""
         create_graph = LOCAL.grad
-        tensors = create_graph or LOCAL.recorder is not None
+        tensors = create_graph or capturing()
         variables = {k: variable(edge.meta, tensors) for k, edge in self._moving()}
         with grad_mode(True):
             moved = self._moved({k: v for k, v in variables.items() if v is not None}, create_graph)
@@ -150,13 +151,8 @@ class _JvpNode(CustomCallNode):
         primals, pushed = (
             tuple([a for k, a in enumerate(call.arguments(leaves)) if k not in nondiff]) for leaves in (values, moving)
         )
-        recorder = LOCAL.recorder
-        before = None if recorder is None else recorder.user_code(True)
-        try:
+        with in_user_code():
             found = owner.seen("jvp")(*call.constants(), primals, pushed)
-        finally:
-            if recorder is not None:
-                recorder.user_code(before)
         return self._checked(found, owner.label())
 
     def _checked(self, found: Any, name: str) -> list[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from ...runtime.errors import AutogradError, ConvergenceError, DtypeError, ShapeError
 from ...tracer.core.site import blame, prune
 from ...tracer.core.tensor_base import Operand, alias, cover
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.thread_state import LOCAL, capturing
 from ..compiler.frontend.operators import and_, assert_, while_
 from ..trees import flatten, unflatten
 from ..user_code.scope import scope
@@ -197,7 +197,7 @@ def _value(x: Any) -> Any:
 
 def _seen(leaves: Leaves) -> Leaves:
     """What is looked at to see whether to go on: plain values, or what a capture records; under vmap all examples at once."""
-    return tuple([_value(x) if LOCAL.recorder is None else _uncovered(x) for x in leaves])
+    return tuple([_uncovered(x) if capturing() else _value(x) for x in leaves])
 
 
 def _uncovered(x: Any) -> Any:

@@ -11,7 +11,7 @@ from ...runtime.errors import DtypeError, ShapeError
 from ...tracer.core.forward import run_forward
 from ...tracer.core.site import prune
 from ...tracer.core.tensor_base import Operand, alias, levels_of, wrap
-from ...tracer.modes.thread_state import LOCAL, transforming
+from ...tracer.modes.thread_state import LOCAL, capturing, transforming
 from ...tracer.tensors.casts import as_scalar
 from ..arguments import Arguments, Finisher, is_given, owner_of
 from ..transform import Transform
@@ -42,7 +42,7 @@ def pushed(
             reached = frame.reached(leaves)
             tensors_given = frame.tensors_given
         create_graph = outer or (tensors_given and recorded)
-        as_tensors = outer or tensors_given or LOCAL.recorder is not None
+        as_tensors = outer or tensors_given or capturing()
         seeds = {node: seed(t, node, leaf, create_graph, as_tensors) for node, leaf, t in given}
         nodes = [leaf._node for leaf in leaves if isinstance(leaf, Operand) and leaf._node is not None]
         found = run_forward(nodes, seeds, create_graph, reached)

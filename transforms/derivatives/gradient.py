@@ -16,7 +16,8 @@ from ...runtime.registry import require
 from ...tracer.core.dispatch import apply
 from ...tracer.core.engine import run_backward
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
-from ...tracer.modes.thread_state import LOCAL, transforming
+from ...tracer.modes.listening import in_backward
+from ...tracer.modes.thread_state import LOCAL, capturing, transforming
 from ..arguments import Arguments, Finisher
 from ..transform import Transform
 from ..trees import flatten, unflatten
@@ -53,13 +54,10 @@ class GradFunction(Transform):
                     frame.reached(flatten(aux)[0])
             keep_graph = outer or (frame.tensors_given and recorded)
             grads = self._backward(value, frame, keep_graph, reached)
-        as_tensors = outer or frame.tensors_given or LOCAL.recorder is not None
+        as_tensors = outer or frame.tensors_given or capturing()
         finished = Finisher(frame, as_tensors, conjugates=self.convention == "torch")
-        recorder = LOCAL.recorder
-        before = None if recorder is None else recorder.backward_begins()
-        trees = [unflatten(s, [finished.gradient(g, a) for g, a in group]) for s, group in frame.grouped(grads)]
-        if recorder is not None:
-            recorder.backward_ends(before)
+        with in_backward():
+            trees = [unflatten(s, [finished.gradient(g, a) for g, a in group]) for s, group in frame.grouped(grads)]
         found = tuple(trees) if isinstance(self.argnums, (tuple, list)) else trees[0]
         if not self.has_aux and not self.with_value:
             return found
@@ -117,8 +115,8 @@ class GradFunction(Transform):
         seed: Any = value._node.dtype.type(1)
         if levels_of(value):  # one for each example
             seed = apply(require(np.broadcast_to), (seed, tuple(value._whole().shape)), {})
-            seed = seed if keep_graph or LOCAL.recorder is not None else seed._value
-        elif keep_graph or LOCAL.recorder is not None:
+            seed = seed if keep_graph or capturing() else seed._value
+        elif keep_graph or capturing():
             seed = wrap(seed)
         roots = [(value._node, seed)]
         return run_backward(roots, frame.wanted, retain_graph=keep_graph, create_graph=keep_graph, reached=reached)

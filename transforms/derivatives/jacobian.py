@@ -12,7 +12,8 @@ from ...runtime.errors import ShapeError
 from ...runtime.registry import require
 from ...tracer.core.dispatch import apply
 from ...tracer.core.tensor_base import Operand, wrap
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.listening import in_backward
+from ...tracer.modes.thread_state import capturing
 from ..transform import Transform
 from ..trees import flatten, unflatten
 from .linearize import Pushforward
@@ -77,7 +78,7 @@ def by_rows(run: Traced, k: int) -> tuple[Any, ...]:
     """The Jacobian of one leaf of the output with respect to each argument: all rows of it in one backward run."""
     leaf, pullback = run.leaves[k], Pullback(run)
     shape, dtype = np.shape(leaf), leaf.dtype if hasattr(leaf, "dtype") else np.result_type(leaf)
-    tensors = isinstance(leaf, Operand) and (run.keep_graph or LOCAL.recorder is not None)
+    tensors = isinstance(leaf, Operand) and (run.keep_graph or capturing())
     if not shape:
         return pullback.back([(k, wrap(dtype.type(1)) if tensors else dtype.type(1))])
     count = _product(shape)
@@ -117,7 +118,7 @@ def _columns(run: Traced, j: int, structure: Any, size: int, n: int, leaf: Any) 
         tangents[j] = unflatten(structure, [*zeros[:n], t, *zeros[n + 1 :]])
         return Pushforward(run, len(tangents)).push(tangents)
 
-    tensors = run.keep_graph or LOCAL.recorder is not None
+    tensors = run.keep_graph or capturing()
     unit = wrap(dtype.type(1)) if tensors else dtype.type(1)
     if not shape:
         found = [push(unit), push(unit * 1j)] if dtype.kind == "c" else [push(unit)]
@@ -147,7 +148,7 @@ def _as_rows(parts: tuple[Any, ...], leaf: Any, dtype: Any) -> Any:
 
 
 def _zeros(leaf: Any) -> Any:
-    return _empty(np.shape(leaf), _dtype(leaf), isinstance(leaf, Operand) or LOCAL.recorder is not None)
+    return _empty(np.shape(leaf), _dtype(leaf), isinstance(leaf, Operand) or capturing())
 
 
 def _empty(shape: Any, dtype: Any, tensors: bool) -> Any:
@@ -156,12 +157,8 @@ def _empty(shape: Any, dtype: Any, tensors: bool) -> Any:
 
 def _recorded_eye(count: Any, dtype: Any) -> Any:
     """The vectors of all rows or columns, where a recorder sees them being made."""
-    recorder = LOCAL.recorder
-    before = None if recorder is None else recorder.backward_begins()
-    made = apply(require(np.eye), (count,), {"dtype": dtype})
-    if recorder is not None:
-        recorder.backward_ends(before)
-    return made
+    with in_backward():
+        return apply(require(np.eye), (count,), {"dtype": dtype})
 
 
 def _made(function: Any, argnums: Any, mode: str) -> Any:

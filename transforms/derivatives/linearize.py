@@ -11,7 +11,7 @@ from ...runtime.errors import DtypeError, ShapeError
 from ...tracer.core.forward import run_forward
 from ...tracer.core.site import prune
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.thread_state import capturing
 from ..arguments import Finisher, owner_of
 from ..trees import flatten, unflatten
 from .forward import seed, tangent_leaves
@@ -53,7 +53,7 @@ class Pushforward:
             for (node, leaf), t in zip(group, tangent_leaves(tree, structure, place, frame), strict=True)
         ]
         create_graph = run.creates_graph([t for _, _, t in given])
-        as_tensors = create_graph or LOCAL.recorder is not None
+        as_tensors = create_graph or capturing()
         seeds = {node: seed(t, node, leaf, create_graph, as_tensors) for node, leaf, t in given}
         nodes = [leaf._node for leaf in run.leaves if isinstance(leaf, Operand) and leaf._node is not None]
         found = run_forward(nodes, seeds, create_graph)

@@ -17,7 +17,7 @@ from ...tracer.core.levels import under
 from ...tracer.core.run import is_older
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.thread_state import LOCAL, capturing
 from ...tracer.tensors.batched import Level
 from ..trees import flatten, unflatten
 from ..user_code.scope import as_it_runs, scope
@@ -54,7 +54,7 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options:
     for name in ("Dfun", "full_output"):
         if options.pop(name, None):
             raise blame(TypeError(f"scipy.integrate.odeint of Tensors takes no {name}: leave it out"))
-    if LOCAL.recorder is not None:
+    if capturing():
         y0, t = [
             stack_nested(x) if type(x) is not list or has_tensor(x) else apply(require(np.array), (x,), {})
             for x in (y0, t)

@@ -13,7 +13,8 @@ from ...runtime.user_ops import called_by_name
 from ...tracer.autograd.function import Function
 from ...tracer.core.levels import under
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
-from ...tracer.modes.thread_state import LOCAL, grad_mode, recording
+from ...tracer.modes.listening import called, in_loop
+from ...tracer.modes.thread_state import LOCAL, grad_mode, recording, refuse
 from ..user_code.scope import scope
 from .vjp import forward
 
@@ -38,16 +39,12 @@ def named(func: Any, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
         why = f"with options of which one is none of {', '.join(sorted(_OPTIONS))}, as a number"
     elif any(levels_of(x) for x in given):
         why = "under gs.vmap"
-    elif _recorder().regions is not None and _recorder().regions.frames:
+    elif in_loop():
         why = "within a loop"
     if why is not None:
-        _recorder().fail(_SOLVES + why)
+        refuse(_SOLVES + why)
         return None
     return found
-
-
-def _recorder() -> Any:
-    return LOCAL.recorder
 
 
 def _is_real(x: Any) -> bool:
@@ -75,7 +72,7 @@ def _written(fn: Callable[..., Any], options: dict[str, Any], *given: Any) -> tu
     results = tuple([wrap(x) for x in (found if type(found) is tuple else (found,))])
     op = called_by_name(fn, len(results))
     assert isinstance(op, Op)
-    _recorder().call(op, op.bind(*given, **options), results)
+    called(op, op.bind(*given, **options), results)
     return results
 
 
@@ -97,7 +94,7 @@ class _Recorded(Function):
         adjoint, func, options = ctx.how
         given = _kept(ctx)
         if differ := _levels(g, *given):
-            _recorder().fail(f"{_SOLVES}of many cotangents at once")
+            refuse(f"{_SOLVES}of many cotangents at once")
             y, t, *args = given
             with under(differ):
                 made = adjoint(func, places, g, y, t, tuple(args), **options)
@@ -119,7 +116,7 @@ class _Adjoint(Function):
     @staticmethod
     def backward(ctx: Any, *gs: Any) -> tuple[Any, ...]:
         """The derivative of a derivative, which no call stands for."""
-        _recorder().fail(f"{_SOLVES}which is differentiated twice")
+        refuse(f"{_SOLVES}which is differentiated twice")
         adjoint, func, options, places = ctx.how
         given = _kept(ctx)
         asked = [k for k, needed in enumerate(ctx.needs_input_grad[4:]) if needed]

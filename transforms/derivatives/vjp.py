@@ -10,7 +10,7 @@ from ...tracer.core.backward import seed_of
 from ...tracer.core.engine import run_backward
 from ...tracer.core.site import prune
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes.thread_state import LOCAL, transforming
+from ...tracer.modes.thread_state import LOCAL, capturing, transforming
 from ..arguments import Arguments, Finisher
 from ..trees import flatten, unflatten
 from ..user_code.scope import scope
@@ -49,7 +49,7 @@ class Pullback:
         """The gradients for cotangents of some leaves of the output."""
         run, roots = self.run, []
         create_graph = run.creates_graph([g for _, g in given])
-        as_tensors = create_graph or LOCAL.recorder is not None or bool(LOCAL.levels)
+        as_tensors = create_graph or capturing() or bool(LOCAL.levels)
         for k, g in given:
             leaf = run.leaves[k]
             if isinstance(leaf, Operand) and leaf._node is not None:
@@ -72,7 +72,7 @@ def traced(function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str,
         frame.reached(leaves)
     keep_graph = outer or (frame.tensors_given and LOCAL.grad)
     frame.era.held = True
-    finisher = Finisher(frame, outer or frame.tensors_given or LOCAL.recorder is not None)
+    finisher = Finisher(frame, outer or frame.tensors_given or capturing())
     value = unflatten(structure, [finisher.result(leaf) for leaf in leaves])
     return value, Traced(frame, leaves, structure, keep_graph)
 

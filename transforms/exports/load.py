@@ -14,7 +14,7 @@ from ...runtime.errors import CompileError, VerifyError
 from ...tracer.core.exits import warn_at_user
 from ...tracer.core.site import prune
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.thread_state import capturing
 from ..checks.evaluation import Evaluation
 from ..checks.finite import slopes
 from ..derivatives.custom_vjp import CustomVjp
@@ -67,7 +67,7 @@ class Loaded(CustomVjp):
 
     def seen(self, name: str) -> Any:
         """As custom_vjp has it; gs.compile captures the file without its errstate, which source does not follow."""
-        return super().seen(name if LOCAL.recorder is None or name == "function" else f"captured_{name}")
+        return super().seen(f"captured_{name}" if capturing() and name != "function" else name)
 
     @property
     def wanted(self) -> list[str]:

@@ -15,7 +15,7 @@ from ...runtime.rules.elementwise import astype
 from ...runtime.rules.support import happens
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.thread_state import capturing
 from .casting import CASTS
 
 __all__ = ["JOINERS", "chkfinite", "required", "vectorize", "vectorized"]
@@ -31,7 +31,7 @@ class _Joiner:
         return 0
 
     def __getitem__(self, key: Any) -> Any:
-        if not has_tensor(key) and LOCAL.recorder is None:
+        if not has_tensor(key) and not capturing():
             return self._original[key]
         axis, ndmin, first = self._words
         parts = list(key) if isinstance(key, tuple) else [key]

@@ -18,7 +18,7 @@ from ...tracer.core.dispatch import has_tensor, stack_nested, unwrap
 from ...tracer.core.exits import leave
 from ...tracer.core.tensor_base import Operand
 from ...tracer.memory.survivors import note
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.thread_state import refuse
 from ...tracer.protocols.interop import tensors_in
 from ...tracer.tensors.casts import as_complex, as_float, as_scalar
 
@@ -136,8 +136,7 @@ def past_cache(cache: Any, function: Any) -> Any:
     @functools.wraps(cache, assigned=("__name__", "__qualname__", "__doc__"))  # of this module: nobody rebuilds it
     def call(*args: Any, **kwargs: Any) -> Any:
         if has_tensor(args) or (kwargs and has_tensor(tuple(kwargs.values()))):
-            if LOCAL.recorder is not None:
-                LOCAL.recorder.fail(f"calls `{getattr(cache, '__name__', 'a function')}`, which has a cache")
+            refuse(f"calls `{getattr(cache, '__name__', 'a function')}`, which has a cache")
             return function(*args, **kwargs)
         return cache(*args, **kwargs)
 

@@ -23,7 +23,8 @@ from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.core.exits import leave
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, alias, levels_of
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.listening import catches
+from ...tracer.modes.thread_state import refuse
 
 __all__ = ["ROWS", "stand_in"]
 
@@ -70,7 +71,7 @@ def _by_op(fn: Function) -> Function:
         if (not has_tensor(args) and not has_tensor(kwargs)) or not fits or (kwargs and op.kind is not Kind.opaque):
             return fn(*args, **kwargs)  # or the error of one that is called in another way
         taken = tuple(map(take, args))
-        if may_raise is not None and getattr(LOCAL.recorder, "catching", False) and not any(map(levels_of, taken)):
+        if may_raise is not None and catches() and not any(map(levels_of, taken)):
             wrong = may_raise(*taken)
             if leave(wrong, "bool") if isinstance(wrong, Operand) else wrong:
                 fn(*[a._value if isinstance(a, Operand) else a for a in taken])  # its error, which the code may catch
@@ -236,8 +237,7 @@ def _picked(fn: Function, pick: Function) -> Function:
             try:
                 fn(np.asarray(x._value).tolist(), *args, **kwargs)  # its own errors
             except Exception as error:
-                if LOCAL.recorder is not None:
-                    LOCAL.recorder.fail(f"goes on after an error of statistics.{fn.__name__}")
+                refuse(f"goes on after an error of statistics.{fn.__name__}")
                 raise blame(error) from None
         found = pick(x, *args, **kwargs)
         return [_of_python(f, data) for f in found] if type(found) is list else _of_python(found, data)

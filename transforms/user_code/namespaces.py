@@ -18,7 +18,8 @@ from ...runtime.rules.elementwise import astype
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested, unwrap
 from ...tracer.core.losses import watching
 from ...tracer.core.tensor_base import Operand, wrap
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.listening import drew, new_generator, printed
+from ...tracer.modes.thread_state import capturing, refuse
 from ..compiler.frontend.hooks import CALLED
 from .array_makers import JOINERS, chkfinite, required, vectorize
 from .library_code import Library, broadcast, ndenumerate, nditer
@@ -106,7 +107,7 @@ def _literal(make: Callable[..., Any], obj: Any, dtype: Any, **options: Any) -> 
     array = make(obj, dtype=dtype, **options)
     if array.dtype.kind not in "biufc":
         return array
-    if LOCAL.recorder is not None and not isinstance(obj, np.ndarray):
+    if capturing() and not isinstance(obj, np.ndarray):
         words = {k: v for k, v in options.items() if k in ("ndmin", "order") and v}
         return apply(require(np.array), (obj,), words if dtype is None else {"dtype": dtype, **words})
     return wrap(array)
@@ -184,8 +185,8 @@ def op_of_the_user(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def apply_it(*args: Any, **kwargs: Any) -> Any:
-        if LOCAL.recorder is not None and not has_tensor((*args, *kwargs.values())):
-            LOCAL.recorder.fail(f"calls {fn.__name__}, an op of yours, with nothing that is traced")
+        if capturing() and not has_tensor((*args, *kwargs.values())):
+            refuse(f"calls {fn.__name__}, an op of yours, with nothing that is traced")
         return call(*args, **kwargs)
 
     return apply_it
@@ -196,8 +197,7 @@ def _refused(path: str, fn: Any, why: str = "whose result differs from call to c
 
     @functools.wraps(fn, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"calls {path}, {why}")
+        refuse(f"calls {path}, {why}")
         return fn(*args, **kwargs)
 
     return call
@@ -208,9 +208,7 @@ def _drawing(owner: Any, fn: Any) -> Any:
 
     @functools.wraps(fn, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        if LOCAL.recorder is None:
-            return fn(*args, **kwargs)
-        return LOCAL.recorder.generators.of_module(owner, fn, sys._getframe(1).f_code, args, kwargs)
+        return drew(owner, fn, sys._getframe(1).f_code, args, kwargs)
 
     call.__module__ = __name__  # that of a method of an object is None, as if it were the user's
     return call
@@ -221,7 +219,7 @@ def _seeding(fn: Any) -> Any:
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return (fn if LOCAL.recorder is None else LOCAL.recorder.generators.new)(*args, **kwargs)
+        return new_generator(fn, *args, **kwargs)
 
     return call
 
@@ -247,7 +245,7 @@ def _by_identity() -> dict[int, Any]:
         id(np.ascontiguousarray): _laid_out(np.ascontiguousarray, "c_contiguous"),
         id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"),
         id(isinstance): _isinstance, id(type): type_of, id(len): _len, id(hasattr): _hasattr, id(getattr): _getattr,
-        id(np.isscalar): _isscalar, id(print): _print, id(np.vectorize): vectorize, id(np.take): _indexing(np.take), **JOINERS,
+        id(np.isscalar): _isscalar, id(print): printed, id(np.vectorize): vectorize, id(np.take): _indexing(np.take), **JOINERS,
         id(np.ndenumerate): ndenumerate, id(np.nditer): nditer, id(np.broadcast): broadcast,
         id(np.fromiter): _fromiter, id(np.asarray_chkfinite): chkfinite(_asarray), id(np.require): required(_asarray),
     }  # fmt: skip
@@ -377,11 +375,6 @@ def _hasattr(obj: Any, name: str) -> bool:
     return hasattr(obj, name) and (not isinstance(obj, Operand) or hasattr(obj._value, name))
 
 
-def _print(*values: Any, **options: Any) -> None:
-    """A capture prints what stands in Tensors, and writes it down."""
-    (print if LOCAL.recorder is None else LOCAL.recorder.messages.printed)(*values, **options)
-
-
 def _getattr(obj: Any, name: str, *default: Any) -> Any:
     """A number that is traced has no attributes of arrays."""
     if default and isinstance(obj, Operand) and not hasattr(obj._value, name):
@@ -456,24 +449,20 @@ class ScopedModule(types.ModuleType):
                 self.__dict__[name] = value
             return value
         value = getattr(module, name)
-        if LOCAL.recorder is not None and may_draw(value):
-            LOCAL.recorder.fail(
-                f"uses `{module.__name__}.{name}`, which may draw random numbers that would not be seen"
-            )
+        if capturing() and may_draw(value):
+            refuse(f"uses `{module.__name__}.{name}`, which may draw random numbers that would not be seen")
         value = see(value, name)
         if keep:
             self.__dict__["_kept"].add(name, value)
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"stores the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
+        refuse(f"stores the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
         setattr(self.__dict__["_scoped"][0], name, value)
         self.__dict__["_kept"].renew()
 
     def __delattr__(self, name: str) -> None:
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(f"deletes the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
+        refuse(f"deletes the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
         delattr(self.__dict__["_scoped"][0], name)
         self.__dict__["_kept"].renew()
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...runtime.registry import composition, lookup, require
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.thread_state import capturing, refuse
 from . import WHOLE_MODULES
 
 __all__ = ["Distribution", "is_known", "of_scipy", "through_apply"]
@@ -102,8 +102,8 @@ class Distribution:
             raise AttributeError(name)
         value = getattr(self._real, name)
         found = of_scipy(value) if callable(value) else None
-        if found is None and LOCAL.recorder is not None and callable(value):
-            LOCAL.recorder.fail(
+        if found is None and capturing() and callable(value):
+            refuse(
                 f"calls scipy.stats.{self._real.name if hasattr(self._real, 'name') else '...'}.{name}, which may draw random "
                 "numbers that would not be seen"
             )

@@ -28,7 +28,8 @@ from ...tracer.core.losses import caught, telling
 from ...tracer.core.site import LEFT_ALONE
 from ...tracer.core.tensor_base import Operand
 from ...tracer.memory.survivors import note, note_appended, note_held, remembered
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.modes.listening import captured_scope
+from ...tracer.modes.thread_state import LOCAL, capturing, refuse
 from ...tracer.tensors.tensor import Tensor as tensor_class
 from ..compiler.frontend.global_stores import through_module
 from ..compiler.frontend.hooks import CALLED, GLOBALS, HOOKS, OPERATORS, SPECIAL, all_code, needs_of, renamed, rewritten
@@ -341,10 +342,8 @@ class Scope:
         if made is None:
 
             def see(value: Any, name: str) -> Any:
-                if isinstance(value, type) and LOCAL.recorder is not None and makes_generators(value):
-                    LOCAL.recorder.fail(
-                        f"uses the class {module.__name__}.{name}; np.random.default_rng(seed) is known"
-                    )
+                if isinstance(value, type) and capturing() and makes_generators(value):
+                    refuse(f"uses the class {module.__name__}.{name}; np.random.default_rng(seed) is known")
                 if library and not isinstance(value, types.ModuleType) and not is_put_in(value):
                     if self.witness is not None:
                         self.witness.of_library(module, name, value)
@@ -707,7 +706,7 @@ setattr(type(LOCAL), "method_in_scope", staticmethod(_method_in_scope))  # noqa:
 
 def scope() -> Scope:
     """The scope that holds now: the capture's, or the eager one."""
-    captured: Scope | None = getattr(LOCAL.recorder, "scope", None)
+    captured: Scope | None = captured_scope()
     if captured is not None:
         return captured
     if LOCAL.depth <= 1:  # within a transform of a transform it is what it was

@@ -17,7 +17,7 @@ from ...core.exits import warn_at_user
 from ...core.graph import meta_of
 from ...core.site import blame
 from ...core.tensor_base import Operand, wrap
-from ...modes.thread_state import LOCAL, grad_mode
+from ...modes.thread_state import LOCAL, grad_mode, refuse
 from ...random.generator import generator as _generator
 from ...tensors.samplers import normal
 from ...tensors.tensor import Tensor
@@ -88,11 +88,10 @@ class _Sampler(Function):
         tracked = LOCAL.grad and any(isinstance(p, Operand) and p._node is not None for p in parameters)
         if not tracked:
             return cls.draw(_generator(generator), *parameters, *options)
-        if LOCAL.recorder is not None:
-            LOCAL.recorder.fail(
-                f"draws with gs.{cls.__name__.lower()} from what is differentiated; draw from x.detach(), and differentiate the "
-                "log-probability times the reward"
-            )
+        refuse(
+            f"draws with gs.{cls.__name__.lower()} from what is differentiated; draw from x.detach(), and differentiate the "
+            "log-probability times the reward"
+        )
         dtype = np.result_type(*[p.dtype for p in parameters if hasattr(p, "dtype")])
         parameters = tuple([p if isinstance(p, Operand) else wrap(np.asarray(p, dtype)) for p in parameters])
         node: Any = cls._node()
@@ -280,8 +279,7 @@ def reinforce(sample: Any, reward: Any) -> None:
     Backward then gives -reward times the derivative of the log-probability. Differentiate that by hand: `loss = -log_prob *
     reward`. Raises AutogradError (a RuntimeError) where nothing was drawn, ShapeError for another shape.
     """
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("calls reinforce; differentiate the log-probability times the reward")
+    refuse("calls reinforce; differentiate the log-probability times the reward")
     warn_at_user(
         "reinforce() is deprecated: differentiate the log-probability of the sample times the reward, "
         "loss = -(log_prob * reward).sum(), which gs.compile follows.",

@@ -10,7 +10,7 @@ from ....runtime.errors import AutogradError
 from ...core.exits import warn_at_user
 from ...core.site import blame
 from ...core.tensor_base import Operand, made_volatile, wrap
-from ...modes.thread_state import LOCAL
+from ...modes.thread_state import LOCAL, refuse
 from ...tensors.tensor import Tensor
 
 __all__ = ["Variable"]
@@ -53,8 +53,7 @@ def _made(data: Any, requires_grad: bool, volatile: bool) -> Any:
     if volatile:
         successor = "compute under `with gs.no_grad():`, which took the place of volatile=True"
     warn_at_user(f"Variable is deprecated: {successor}.", DeprecationWarning)
-    if LOCAL.recorder is not None:
-        LOCAL.recorder.fail("makes a Variable; gs.no_grad() and x.detach() are known")
+    refuse("makes a Variable; gs.no_grad() and x.detach() are known")
     if volatile and requires_grad:
         raise blame(
             ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from .instructions import compares_objects, only_for_super, refused, stored_attr
 from .messages import Messages
 from .numbers import Numbers, is_float
 from .outside import is_constant, is_mock, is_plain_data, is_user_error, why_not
+from .record import Record
 from .sizes import Compared, Shape, Size
 from .stored import Store, Stored, is_storable
 from .written import Written
@@ -116,7 +117,7 @@ class Capture:
         return tensor
 
     # the recorder
-    def fail(self, reason: str, site: Site | None = None, path: Path | None = None) -> None:
+    def refuse(self, reason: str, site: Site | None = None, path: Path | None = None) -> None:
         """Give the capture up: the run goes on as in eager mode. Blamed is where `path` is read, if it is given."""
         if self.regions is not None and self.regions.strict:
             raise LoopRejected(reason, site)
@@ -126,10 +127,70 @@ class Capture:
             self.messages.print_now()
             self.stored.do_now()
 
-    @property
-    def catching(self) -> bool:
-        """Whether code that runs may go on after an error."""
+    def catches(self) -> bool:
+        """Return whether code that runs may go on after an error."""
         return bool(self._catching)
+
+    def is_abandoned(self) -> bool:
+        """Return whether the run is to be forgotten, with what it wrote."""
+        return self.abandoned
+
+    def code_scope(self) -> Scope:
+        """Return the scope that user code is rebuilt over."""
+        return self.scope
+
+    def control_flow(self) -> Regions | None:
+        """Return what keeps loops and branches."""
+        return self.regions
+
+    def in_loop(self) -> bool:
+        """Return whether a loop that is being kept runs."""
+        return self.regions is not None and bool(self.regions.frames)
+
+    def cuts(self, what: str) -> None:
+        """Refuse to keep a loop in which the code changes what is differentiated."""
+        if self.regions is not None:
+            self.regions.cuts(what)
+
+    def may_write(self, base: Any) -> None:
+        """Refuse to keep a loop that writes into memory which it cannot."""
+        if self.regions is not None:
+            self.regions.may_write(base)
+
+    def wrote(self, base: Any) -> None:
+        """Note that an array of the caller is written."""
+        self.written.add(base)
+
+    def wrote_differentiated(self, base: Any) -> None:
+        """Raise where a value that requires grad is written into an array from outside."""
+        self.written.loses_gradient(base)
+
+    def became(self, tensor: Any, new: Any) -> None:
+        """Let a Tensor be what `new` is in the graph."""
+        found = getattr(new, "_ir", None)
+        if found is None:
+            self.refuse("writes an array of unknown origin")
+        else:
+            found.over = getattr(tensor, "_ir", None)
+        tensor._ir = found
+
+    def printed(self, *values: Any, **options: Any) -> None:
+        """Print what the user's code prints, and write it down."""
+        self.messages.printed(*values, **options)
+
+    def drew(
+        self, owner: Any, fn: Callable[..., Any], code: types.CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Draw by a function of `np.random` or `random`, and write it down."""
+        return self.generators.of_module(owner, fn, code, args, kwargs)
+
+    def new_generator(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a handle of what `np.random.default_rng` makes."""
+        return self.generators.new(*args, **kwargs)
+
+    def own_generator(self, home: types.ModuleType) -> Any:
+        """Return a handle of gradscribe's own generator."""
+        return self.generators.default(home)
 
     def site(self) -> Site | None:
         """Where in the user's code the run stands."""
@@ -147,13 +208,13 @@ class Capture:
             return regions.replayed(op, results)
         args = tuple([self.operand(b) for b in bound])
         if len(self.graph.calls) >= MANY_CALLS:
-            self.fail(f"unrolls a loop into more than {MANY_CALLS:,} operations")
+            self.refuse(f"unrolls a loop into more than {MANY_CALLS:,} operations")
             return None
         if op.may_raise and self._catching:
-            self.fail(f"calls {op.path}, which can raise, beside code that catches errors")
+            self.refuse(f"calls {op.path}, which can raise, beside code that catches errors")
             return None
         if is_users(op) and home_of(op.path) is None:
-            self.fail(f"calls {op.name}, an op of yours that no module has under that name, to import it from")
+            self.refuse(f"calls {op.name}, an op of yours that no module has under that name, to import it from")
             return None
         outs = tuple([Value(type_of(r._value)) for r in results])
         if not self.numbers.follow(op, args, outs):
@@ -193,7 +254,7 @@ class Capture:
         if isinstance(x, Shape):
             return self.small(shape_of, (x.value,), tuple(x))
         if isinstance(x, np.ndarray):
-            self.fail(f"uses an array of unknown origin ({x.dtype.name}{list(x.shape)}); pass it as an argument")
+            self.refuse(f"uses an array of unknown origin ({x.dtype.name}{list(x.shape)}); pass it as an argument")
             return None
         if type(x) is tuple:
             return tuple([self.operand(e) for e in x])
@@ -234,7 +295,7 @@ class Capture:
         tensor._ir = self._size(size)
         return tensor
 
-    def leave(self, tensor: Any, how: str, spec: str = "") -> None:
+    def left(self, tensor: Any, how: str, spec: str = "") -> None:
         """A value leaves a Tensor: it becomes a guard where it is one small thing, else the capture is over."""
         if self.failed is None:
             left(self, tensor, how, spec)
@@ -299,7 +360,7 @@ class Capture:
             why = refused(code, code is function.__code__, code in self.contexts, outside, self.stored.into)
             self.stored.names |= stored_attributes(code)
             if why is not None:
-                self.fail(why.reason, why.site)
+                self.refuse(why.reason, why.site)
             if compares_objects(code):
                 self.identities.begin()
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
@@ -347,7 +408,7 @@ class Capture:
         if known is not None:
             if known._caller is value:
                 return known
-            self.fail(f"reads `{path.words}`, which changes meanwhile")
+            self.refuse(f"reads `{path.words}`, which changes meanwhile")
         if value is builtins.super:
             return self._instances.super
         if self.failed is not None:
@@ -370,7 +431,7 @@ class Capture:
             self.before[path] = copied(value)
             self._tensors[path] = tensor
             if self.written.overlap(value):
-                self.fail(f"reads `{path.words}`, which shares memory with an array that it has written into")
+                self.refuse(f"reads `{path.words}`, which shares memory with an array that it has written into")
             return tensor
         if path in self.varying and (is_float(value) or kind is int):
             number = self._tensors[path] = self.numbers.enter(value, path, path.name)
@@ -394,13 +455,13 @@ class Capture:
             return seen
         stored_into = path.name in self.stored.into
         if stored_into and not isinstance(value, (type, types.ModuleType)) and not is_storable(value):
-            self.fail(*self.stored.into[path.name][:2])
+            self.refuse(*self.stored.into[path.name][:2])
         if is_user_function(value):  # whose code may be the first to store them
             self.stored.names.update(*map(stored_attributes, all_code(value.__code__)))
         reason = why_not(value, path.name, self.stored.through_names)
         if reason is not None:
             note_held(value)
-            self.fail(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
+            self.refuse(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
             if is_user_class(type(value)) and not (self.changed or self.stored.found or self._in_backward):
                 raise GivenUp  # its methods are code that eager mode reaches
         elif path[0] != "attribute" or path[1] is not builtins:
@@ -417,9 +478,8 @@ class Capture:
             self.contexts.add(method.__func__.__code__)
         return made
 
-    def takes_the_place(self, found: tuple[Store, Any]) -> bool:
+    def _replaces(self, store: Store, value: Any) -> bool:
         """Whether a store puts something else in the place of an array that the code has read."""
-        store, value = found
         path = Path(("attribute", store.holder, store.key))
         return path in self.arrays and self._tensors.get(path) is not value
 
@@ -436,7 +496,7 @@ class Capture:
         """What stands for a generator of random numbers: an input."""
         known = None if path is None else self.arrays.get(path)
         if (known is None and self.generators.is_known(value)) or (known is not None and known[1] is not value):
-            self.fail("meets one generator of random numbers in two places")
+            self.refuse("meets one generator of random numbers in two places")
             return value
         ir = Value(GENERATOR, "" if path is None else path.name) if known is None else known[0]
         if known is None:
@@ -473,3 +533,31 @@ class Capture:
         self.messages.end()
         self.stored.settle()
         self._instances.settle()
+
+    def record(self) -> Record:
+        """Return what the capture has found, once it is settled."""
+        regions, (writes, news) = self.regions, self.written.final()
+        return Record(
+            graph=self.graph,
+            kept=self.kept,
+            unrolled=self.unrolled if regions is None else regions.unrolled(),
+            reordered=regions is not None and regions.reordered,
+            unsigned=regions is not None and regions.unsigned,
+            writes=writes,
+            news=news,
+            written=self.written.before,
+            stores=self.stored.places,
+            held=self.stored.before,
+            replaces=any(self._replaces(store, value) for store, value in self.stored.found),
+            reads=self.reads,
+            guarded=self.stored.guarded(self.reads),
+            arrays={path: value for path, (_, value) in self.arrays.items()},
+            before=self.before,
+            generators=self.generators.before,
+            twins=self.identities.twins if self.identities.compared else None,
+            codes=self.codes,
+            compared=tuple(self.compared),
+            guards_numbers=self.has_number_guards,
+            varied=self.numbers.outside or bool(self.numbers.places),
+            varied_outside=self.numbers.outside,
+        )

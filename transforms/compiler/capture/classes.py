@@ -169,7 +169,7 @@ class Classes:
         if isinstance(found, property) and is_user_function(found.fget):
             return types.MethodType(self.rebuilt(found.fget), obj)()
         if found is not ABSENT and is_user_class(cls) and not callable(found):
-            self.capture.fail(f"reads `{name}` of super(), which is no method")
+            self.capture.refuse(f"reads `{name}` of super(), which is no method")
         return getattr(super(after, obj), name)
 
     def is_below(self, kind: type, cls: type) -> bool:
@@ -231,7 +231,7 @@ def _metaclass(classes: Classes, cls: type) -> Any:
 
     def call(mirror: Any, *args: Any, **kwargs: Any) -> Any:
         if getattr(cls, "__abstractmethods__", ()):
-            capture.fail(f"makes an object of `{cls.__name__}`, which is abstract")
+            capture.refuse(f"makes an object of `{cls.__name__}`, which is abstract")
             return cls(*args, **kwargs)  # which raises
         obj = type.__call__(mirror, *args, **kwargs)
         if type(obj) is mirror:
@@ -245,20 +245,20 @@ def _metaclass(classes: Classes, cls: type) -> Any:
         kind = type(obj if real is ABSENT else real)
         capture.reads[Path(("id", Path(("attribute", kind, "__mro__")), ""))] = kind.__mro__
         if type(cls) is not type and cls not in kind.__mro__:
-            capture.fail(f"asks for an instance of `{cls.__name__}`, where others can register")
+            capture.refuse(f"asks for an instance of `{cls.__name__}`, where others can register")
         return classes.is_below(kind, cls)
 
     def below(mirror: Any, kind: Any) -> bool:
         if classes.asking:  # an abstract class asks all that are below it
             return bool(type.__subclasscheck__(mirror, kind))
         if type(cls) is not type:
-            capture.fail(f"asks for a subclass of `{cls.__name__}`, where others can register")
+            capture.refuse(f"asks for a subclass of `{cls.__name__}`, where others can register")
         (real,) = vars(kind).get("__gradscribe_mirror__", (kind,))
         return classes.is_below(real, cls)
 
     def read(mirror: Any, name: str) -> Any:
         if name in _OF_TREES and sys._getframe(1).f_code in capture.codes:
-            capture.fail(f"reads `{name}` of a class")
+            capture.refuse(f"reads `{name}` of a class")
             found = getattr(cls, name)
             if name != "__subclasses__":
                 return found
@@ -268,12 +268,12 @@ def _metaclass(classes: Classes, cls: type) -> Any:
     def store(mirror: Any, name: str, value: Any) -> None:
         if not classes.is_made(cls) or name in _LAZY:  # typing.Generic writes into what is below it, copyreg its cache
             return type.__setattr__(mirror, name, value)
-        capture.fail(f"stores the attribute `{name}`")
+        capture.refuse(f"stores the attribute `{name}`")
         setattr(cls, name, capture.plain(value))
         return type.__setattr__(mirror, name, value)
 
     def delete(mirror: Any, name: str) -> None:
-        capture.fail(f"deletes the attribute `{name}`")
+        capture.refuse(f"deletes the attribute `{name}`")
         delattr(cls, name)
 
     space = {

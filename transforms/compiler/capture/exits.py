@@ -47,10 +47,10 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
             ValueError,
             OverflowError,
         ):  # the exit itcapture is about to raise, which the code may catch
-            capture.fail(f"takes {how}() of a traced value that has none")
+            capture.refuse(f"takes {how}() of a traced value that has none")
             return
         if how in ("int", "index") and capture._catching and ir.type.dtype.kind == "f":
-            capture.fail(f"takes {how}() of a traced value, which can raise, beside code that catches errors")
+            capture.refuse(f"takes {how}() of a traced value, which can raise, beside code that catches errors")
             return
         if isinstance(expect, (float, complex)):
             capture.has_number_guards = True
@@ -64,13 +64,13 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
         capture.decided[site] = capture.decided.get(site, 0) + 1
         if capture.decided[site] > MANY_TRIPS:
             why = f" ({capture.unrolled[0]})" if capture.unrolled else ""
-            capture.fail(f"decides more than {MANY_TRIPS:,} times here, in a loop that could not be kept{why}", site)
+            capture.refuse(f"decides more than {MANY_TRIPS:,} times here, in a loop that could not be kept{why}", site)
         return
     capture.numbers.leave(ir, how)
     if how == "format":
         capture.messages.formatted(tensor, spec)
     elif how in _EXIT_WORDS:
-        capture.fail(_EXIT_WORDS[how])
+        capture.refuse(_EXIT_WORDS[how])
 
 
 def guard_sizes(capture: Capture, outs: tuple[Value, ...]) -> None:

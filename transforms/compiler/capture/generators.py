@@ -182,7 +182,7 @@ class Generators:
         if name in (_PYTHONS if type(real) is random.Random else _NUMPYS) and self.capture.failed is None:
             return self._drawing(ir, found)
         if name != "__class__" and not self.capture._instances.over:
-            self.capture.fail(f"uses `{name}` of a {type(real).__name__}")
+            self.capture.refuse(f"uses `{name}` of a {type(real).__name__}")
         return found
 
     def _drawing(self, ir: Value, found: Any) -> Callable[..., Any]:
@@ -199,7 +199,7 @@ class Generators:
         module = "random" if isinstance(owner, random.Random) else "np.random"
         name = found.__name__
         if owner is not _module(module) or name not in (_PYTHONS if module == "random" else _NUMPYS):
-            self.capture.fail(f"calls {type(owner).__name__}.{name}, whose result differs from call to call")
+            self.capture.refuse(f"calls {type(owner).__name__}.{name}, whose result differs from call to call")
         return self.draws(module, found, code, args, kwargs)
 
     def draws(
@@ -221,17 +221,17 @@ class Generators:
         elif any(isinstance(v, Operand) and (v._node is not None or levels_of(v)) for v in leaves):
             reason = f"draws with `{found.__name__}` by a value that is differentiated"
         if reason is not None:
-            capture.fail(reason)
+            capture.refuse(reason)
         if capture.failed is not None:
             return found(*args, **kwargs)
         if isinstance(ir, str) and ir not in self.before:
             self.before[ir] = copy.deepcopy(_module(ir), self._memo)
         result = found(*[unwrap(a) for a in args], **{k: unwrap(v) for k, v in kwargs.items()})
         if result is not None and type_of(result).dtype.kind not in "biufc":
-            capture.fail(f"draws something else than numbers with `{found.__name__}`")
+            capture.refuse(f"draws something else than numbers with `{found.__name__}`")
             return result
         if traced and _is_sized(result, leaves, kwargs):
-            capture.fail(f"draws as many numbers with `{found.__name__}` as a traced value says")
+            capture.refuse(f"draws as many numbers with `{found.__name__}` as a traced value says")
             return result
         made = None if result is None else wrap(result)
         out = Value(_NOTHING if result is None else type_of(result))
@@ -246,7 +246,7 @@ class Generators:
             return args[0]
         seeds = [*args, *kwargs.values()]
         if len(seeds) != 1 or type(seeds[0]) is not int:
-            self.capture.fail("calls np.random.default_rng by something else than one int")
+            self.capture.refuse("calls np.random.default_rng by something else than one int")
         real = np.random.default_rng(*args, **kwargs)
         if self.capture.failed is not None:
             return real

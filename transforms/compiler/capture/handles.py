@@ -36,7 +36,7 @@ def handle_of(instances: Instances, obj: Any) -> Any:
         found = member(cls, name)
         if instances.stores(obj, name, found, value):
             return None
-        instances.capture.fail(f"stores the attribute `{name}`")
+        instances.capture.refuse(f"stores the attribute `{name}`")
         if isinstance(found, property) and is_user_function(found.fset):
             instances.capture.scope.rebuild(found.fset)(self, value)
         elif type(member(cls, "__setattr__")) is types.FunctionType:
@@ -47,11 +47,11 @@ def handle_of(instances: Instances, obj: Any) -> Any:
         return None
 
     def delete(self: Any, name: str) -> None:
-        instances.capture.fail(f"deletes the attribute `{name}`")
+        instances.capture.refuse(f"deletes the attribute `{name}`")
         delattr(obj, name)
 
     def reduce(self: Any, protocol: Any) -> Any:
-        instances.capture.fail(f"copies or pickles a {cls.__name__}")
+        instances.capture.refuse(f"copies or pickles a {cls.__name__}")
         return obj.__reduce_ex__(protocol)
 
     def special(name: str) -> Callable[..., Any]:

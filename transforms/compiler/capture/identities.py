@@ -28,7 +28,7 @@ class Identities:
             callers = [id(t._caller) for t in self._tensors()]
             if len(set(callers)) < len(callers):
                 effects = any(call.op.effect for call in self.capture.graph.calls)
-                self.capture.fail("compares with `is`, and was given one array twice")
+                self.capture.refuse("compares with `is`, and was given one array twice")
                 if not effects:  # they are two Tensors already, and this run would find them different
                     self.capture.abandoned = True
                     raise NumberNeededError(self.capture.failed)

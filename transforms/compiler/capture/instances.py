@@ -209,7 +209,7 @@ class Instances:
             now = _contents(copy)
             if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
                 continue
-            self.capture.fail(f"changes `{path.words}`, a {type(container).__name__} that it did not make", path=path)
+            self.capture.refuse(f"changes `{path.words}`, a {type(container).__name__} that it did not make", path=path)
             note(container)
             if isinstance(container, dict):
                 plain = {k: self.plain(v) for k, v in copy.items()}
@@ -220,7 +220,7 @@ class Instances:
                 container.extend([self.plain(v) for v in copy])
         for names, elements, path in self._sets:
             if tuple(names) != elements:
-                self.capture.fail(f"changes `{path.words}`, a set that it did not make", path=path)
+                self.capture.refuse(f"changes `{path.words}`, a set that it did not make", path=path)
         for obj, name in self.stored:
             note(obj, name)
             if isinstance(member(type(obj), name), types.MemberDescriptorType):
@@ -229,7 +229,7 @@ class Instances:
             own = getattr(obj, "__dict__", {})
             for name, value in list(own.items()):
                 if had.get(name, ABSENT) is not value:
-                    self.capture.fail(f"stores the attribute `{name}`")
+                    self.capture.refuse(f"stores the attribute `{name}`")
                     note(obj, name)
                     if (plain := self.plain(value)) is not value:
                         own[name] = plain
@@ -285,7 +285,7 @@ class Instances:
                 return cls
             mirror = self.classes.mirror(cls)
             if mirror is None:
-                self.capture.fail(f"takes the class of a {cls.__name__}")
+                self.capture.refuse(f"takes the class of a {cls.__name__}")
             return mirror or cls
         if name in _OF_OBJECTS:
             return self._special(obj, name)
@@ -321,14 +321,14 @@ class Instances:
             return self._computed(obj, found, path, name)
         if type(found) is types.FunctionType:
             return self._bound(obj, found, path)
-        self.capture.fail(f"reads `{name}` of super(), which is no method")
+        self.capture.refuse(f"reads `{name}` of super(), which is no method")
         return getattr(builtins.super(after, obj), name)
 
     def super(self, *args: Any) -> Any:
         """`super()` as methods in the capture see it."""
         frame = sys._getframe(1)
         if args:
-            self.capture.fail("calls super() with arguments")
+            self.capture.refuse("calls super() with arguments")
             return builtins.super(*map(self.plain, args))
         first, cls = frame.f_locals[frame.f_code.co_varnames[0]], frame.f_locals["__class__"]
         obj = watched(first)
@@ -348,7 +348,7 @@ class Instances:
     def _followed(self, function: Any, path: Path) -> None:
         reason = why_not(function, path.name)
         if reason is not None:
-            self.capture.fail(reason)
+            self.capture.refuse(reason)
 
     def _computed(self, obj: Any, found: property, path: Path, name: str) -> Any:
         self.capture.reads[path] = found
@@ -376,7 +376,7 @@ class Instances:
     def _unfollowed(self, obj: Any, name: str, reason: str) -> Any:
         if self.over:
             return getattr(obj, name)
-        self.capture.fail(reason)  # first: what the code has stored until now is stored then
+        self.capture.refuse(reason)  # first: what the code has stored until now is stored then
         return self.capture.scope.stand_in(getattr(obj, name))
 
 

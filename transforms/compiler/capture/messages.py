@@ -47,7 +47,7 @@ class Messages:
         """A traced value becomes a part of an f-string."""
         ir = getattr(tensor, "_ir", None)
         if ir is None or levels_of(tensor):
-            return self.capture.fail("formats a traced value as text")
+            return self.capture.refuse("formats a traced value as text")
         value = tensor._value
         value = value[()] if isinstance(value, np.ndarray) and not value.shape and spec else value
         self.pending.append(_Formatted(ir, spec, format(value, spec), self.capture.site()))
@@ -66,7 +66,7 @@ class Messages:
             for k, a in enumerate(args):
                 written.append(self._part(a, nodes[k] if nodes is not None and len(nodes) == len(args) else None))
             if kwargs.keys() - {"sep", "end", "flush"} or not all(map(is_constant, kwargs.values())):
-                capture.fail("prints into a file, or with other than plain options")
+                capture.refuse("prints into a file, or with other than plain options")
             self.settle()
             if capture.failed is None:
                 op = require(print)
@@ -98,14 +98,14 @@ class Messages:
     def settle(self) -> None:
         """Texts that nobody printed where they were made may decide something later."""
         if self.pending:
-            self.capture.fail("formats a traced value as text", self.pending[0].site)
+            self.capture.refuse("formats a traced value as text", self.pending[0].site)
             self.pending.clear()
 
     def _part(self, a: Any, node: Any) -> Any:
         """An argument of `print` as it stands in the graph."""
         if isinstance(a, Operand):
             if getattr(a, "_ir", None) is None or levels_of(a):
-                self.capture.fail("prints a value that it does not trace")
+                self.capture.refuse("prints a value that it does not trace")
             return a
         if type(a) is str and self.pending and type(node).__name__ == "JoinedStr":
             inside = [f for f in self.pending if f.site is not None and _within(span_of(f.site), node)]
@@ -120,7 +120,7 @@ class Messages:
                     self.capture.regions.note(self.capture.graph.calls[-1], [a])
                 return out
         if not is_constant(a) and type(a) not in (Size, Shape):
-            self.capture.fail(f"prints a {type(a).__name__}, whose text it could not follow")
+            self.capture.refuse(f"prints a {type(a).__name__}, whose text it could not follow")
         return a
 
 

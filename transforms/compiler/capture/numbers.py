@@ -108,7 +108,7 @@ class Numbers:
             capture.generators.take_back()
             capture.abandoned = True
             raise NeededError(places)
-        capture.fail(reason)
+        capture.refuse(reason)
 
     def may_run_again(self) -> bool:
         """Whether the run has done nothing that can be seen from outside, or that could not be taken back."""

@@ -83,7 +83,7 @@ class Sink:
         capture = self._stored.capture
         known = kind == "item" if isinstance(self._holder, dict) else kind == "item" or hasattr(self._holder, kind)
         if not known or not is_constant(key):  # what raises, or depends on what is traced
-            capture.fail(f"stores into `{self._words}`, a {type(self._holder).__name__}")
+            capture.refuse(f"stores into `{self._words}`, a {type(self._holder).__name__}")
         self._stored.note(Store(kind, self._holder, key, f"`{self._words}`"), value)
 
 
@@ -186,7 +186,7 @@ class Stored:
         if path[0] in ("global", "cell", "attribute") and all(only_filled(code, path[2])[0] for code in self.codes):
             self.capture.reads[Path(("id", path, ""))] = value
             return sink
-        self.capture.fail(f"reads `{path.words}`, into which it stores", path=path)
+        self.capture.refuse(f"reads `{path.words}`, into which it stores", path=path)
         return None
 
     # functions
@@ -203,7 +203,7 @@ class Stored:
         if self.over or capture.failed is not None:
             return getattr(run, name)
         if name == "__dict__":
-            capture.fail(f"reads the attributes of `{words}`, which it stores")
+            capture.refuse(f"reads the attributes of `{words}`, which it stores")
             return vars(function)
         stored = self.value(function, name)
         if stored is not ABSENT or name not in self.names:
@@ -221,7 +221,7 @@ class Stored:
         path, now = Path(("attribute", function, name)), vars(function).get(name)
         number = type(now) is int or is_float(now)
         if path in self._read and not number and path not in capture.arrays:
-            capture.fail(f"stores the attribute `{name}`")
+            capture.refuse(f"stores the attribute `{name}`")
         if self.over:
             setattr(function, name, value)
         else:

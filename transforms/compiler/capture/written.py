@@ -76,7 +76,7 @@ class Written:
     def _leave(self, why: str) -> None:
         """Undo what the run drew, and leave it to the plain function; where it has printed, the capture fails, and goes on."""
         if any(call.op in PRINTS for call in self.capture.graph.calls):  # which is not to happen twice
-            self.capture.fail(why)
+            self.capture.refuse(why)
             return
         self.capture.generators.take_back()
         self.capture.abandoned = True

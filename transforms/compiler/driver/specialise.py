@@ -31,6 +31,7 @@ from ..capture.instructions import refused
 from ..capture.numbers import NeededError, NumberNeededError
 from ..capture.outside import is_constant, own_code
 from ..capture.reach import reaches_control_flow
+from ..capture.record import Record
 from ..capture.sizes import Shape, Size
 from ..capture.stored import Store, holds_otherwise, snapshots
 from ..capture.written import OverlapError, left_otherwise, reads_other_strides, returned, writes_unasked
@@ -279,7 +280,7 @@ def _captured(
         for cls in dataclasses_in(value):
             reason = own_code(cls)
             if reason is not None:
-                capture.fail(reason, definition(function))
+                capture.refuse(reason, definition(function))
             capture.of_class(cls)
     n = len(inputs.args)
     containers = Containers([*inputs.args, *inputs.kwargs.values()], values)
@@ -350,32 +351,33 @@ def _captured(
     if capture.postponed:
         return result, None
     try:
-        return result, _made(function, inputs, capture, outputs, (static, structure, raw), copies, optimised, families)
+        return result, _made(
+            function, inputs, capture.record(), outputs, (static, structure, raw), copies, optimised, families
+        )
     except Exception as error:  # of ours: the user's run is over
         return result, Unwritten(error, capture.kept)
 
 
 def _made(
-    function: Callable[..., Any], inputs: Inputs, capture: Capture, outputs: list[Any], trees: tuple[list[Any], Any, Any],
+    function: Callable[..., Any], inputs: Inputs, record: Record, outputs: list[Any], trees: tuple[list[Any], Any, Any],
     copies: Any, optimised: Callable[[Graph], Graph] | None, families: Families | None,
 ) -> Made | Failure:  # fmt: skip
     """The specialisation that a finished capture gives."""
     static, structure, raw = trees
     n = len(inputs.args)
-    writes, news = capture.written.final()
-    if reads_other_strides(capture.graph, writes, news):
+    writes, stores = record.writes, record.stores
+    if reads_other_strides(record.graph, writes, record.news):
         why = "writes into an array with gaps, and reads it again in another way than element by element"
         return Failure(why, definition(function))
-    others = [call for call in capture.graph.calls if not call.op.effect and call.op is not GUARD]
-    stores = capture.stored.places
-    if (writes or stores) and has_effects(capture.graph) and any(map(stays, others)):
+    others = [call for call in record.graph.calls if not call.op.effect and call.op is not GUARD]
+    if (writes or stores) and has_effects(record.graph) and any(map(stays, others)):
         what = "writes into an array" if writes else "stores the attributes of an object"
         return Failure(f"{what}, draws or prints, and calls what can raise", definition(function))
-    if writes and any(map(capture.takes_the_place, capture.stored.found)):
+    if writes and record.replaces:
         return Failure(
             "writes into an array, and stores another in the place of one that it reads", definition(function)
         )
-    graph = guards_first(Graph(capture.graph.inputs, capture.graph.calls, [*outputs, *news]))
+    graph = guards_first(Graph(record.graph.inputs, record.graph.calls, [*outputs, *record.news]))
     if isinstance(graph, Call):
         return Failure(
             "decides by a value that comes after an effect, a draw or a message, which cannot be taken back", graph.site
@@ -384,7 +386,7 @@ def _made(
     written = printable(literal)
     names = Names()
     arguments = [names.parameter(name) for name in inputs.names]
-    extras = [(names.new(path.name), path) for path in capture.arrays]
+    extras = [(names.new(path.name), path) for path in record.arrays]
     if arguments != inputs.names:
         return Failure(
             f"has parameters whose names its source needs for others: {', '.join(inputs.names)}", definition(function)
@@ -396,9 +398,8 @@ def _made(
     signature.writes = writes
     signature.stores = tuple([store.words for store in stores])
     name = function_name(function)
-    varied = capture.numbers.outside or bool(capture.numbers.places)
     recorded, final, rebuild = graph.copy(), None, None if written else structure
-    outline = None if families is None or capture.numbers.outside else outline_of(recorded, signature, name, rebuild)
+    outline = None if families is None or record.varied_outside else outline_of(recorded, signature, name, rebuild)
     specialisation = None if families is None else families.serving(outline)
     key, shared = None, specialisation is not None
     if specialisation is None:
@@ -411,39 +412,36 @@ def _made(
             show = getattr(optimised, "show_schedule", None)
             if show is not None:
                 show(final, signature, name)
-        digest = None if varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
+        digest = None if record.varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
         specialisation = Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised)
         specialisation.key = key
-    specialisation.unrolled = capture.unrolled if capture.regions is None else capture.regions.unrolled()
-    if capture.regions is not None and capture.regions.reordered:
+    specialisation.unrolled = record.unrolled
+    if record.reordered:
         specialisation.eps = coarsest(recorded)
-    elif capture.regions is not None and capture.regions.unsigned:
+    elif record.unsigned:
         specialisation.eps = NO_SIGNS
-    arrays = {path: ANY_INT if type(value) is int else value for path, (_, value) in capture.arrays.items()}
+    arrays = {path: ANY_INT if type(value) is int else value for path, value in record.arrays.items()}
     plan = Plan(
-        arguments, n, inputs.assumed(), capture.stored.guarded(capture.reads), arrays, capture.codes, definition(function),
-        capture.written.before, capture.identities.twins if capture.identities.compared else None,
+        arguments, n, inputs.assumed(), record.guarded, arrays, record.codes, definition(function),
+        record.written, record.twins,
     )  # fmt: skip
-    plan.compared = tuple(capture.compared)
+    plan.compared = record.compared
     plan.free = inputs.free
     entry = Entry(plan, specialisation, extras, stores=stores)
     site = next((c.site for c in recorded.calls if c.op is GUARD and c.args[1] != "bool"), None)
-    outside = _outside(capture, graph, extras)
+    outside = _outside(record, graph, extras)
     if not shared:
         specialisation.outside = bytes_of(outside)
     return Made(
-        entry, copies, capture.has_number_guards, site, capture.reads, key, outline, shared, varied, inputs, outside,
-        capture.kept, capture.stored.before, {name: capture.arrays[path][1] for name, path in extras},
+        entry, copies, record.guards_numbers, site, record.reads, key, outline, shared, record.varied, inputs, outside,
+        record.kept, record.held, {name: record.arrays[path] for name, path in extras},
     )  # fmt: skip
 
 
-def _outside(capture: Capture, graph: Graph, extras: list[tuple[str, Path]]) -> dict[str, Any]:
+def _outside(record: Record, graph: Graph, extras: list[tuple[str, Path]]) -> dict[str, Any]:
     """What stood where the function read before it ran: copies of arrays, of generators, and of those of modules."""
-    before: dict[Any, Any] = {**capture.generators.before}
-    stood = {
-        path: value for path, (_, value) in capture.arrays.items()
-    }  # where the run has stored something else since
-    now = {name: capture.before[path] if path in capture.before else stood[path] for name, path in extras}
+    before: dict[Any, Any] = {**record.generators}
+    now = {name: record.before.get(path, record.arrays[path]) for name, path in extras}
     return {k: before.get(id(v), v) for k, v in now.items()} | {name: before[name] for name in modules_of(graph)}
 
 
@@ -466,10 +464,10 @@ def _output(capture: Capture, leaf: Any, does: str) -> Any:
         if place is not None and capture.written.bases[place]._ir is getattr(leaf, "_ir", None):
             return capture.written.inputs[place]  # the array itself
         if place is not None or capture.written.shows(leaf):
-            capture.fail(f"{does} a view of an array that it writes into")
+            capture.refuse(f"{does} a view of an array that it writes into")
         return capture.operand(leaf)
     if not is_constant(leaf) and type(leaf) is not Size:
-        capture.fail(f"{does} a {type(leaf).__name__} that it did not compute from its arguments")
+        capture.refuse(f"{does} a {type(leaf).__name__} that it did not compute from its arguments")
         return None
     return capture.operand(leaf)
 

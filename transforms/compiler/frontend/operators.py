@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
 from ....tracer.core.losses import caught, telling
-from ....tracer.modes.thread_state import LOCAL
+from ....tracer.modes.listening import captured_scope, control_flow
 
 __all__ = ["CELL", "CONTROL", "Regions", "Undefined", "operators"]
 
@@ -23,7 +23,7 @@ Targets = Any  # the name that a `for` binds, or a tuple of such; None for what 
 
 
 class Regions(Protocol):
-    """Who may keep control flow while a function is captured: `LOCAL.recorder.regions`. All may give NotImplemented."""
+    """Who may keep control flow while a function is captured: `control_flow()` of the recorder. All may give NotImplemented."""
 
     def while_(self, test: Any, body: Step, state: State, names: tuple[str, ...], line: int, **notes: Any) -> Any: ...
     def for_(
@@ -64,10 +64,6 @@ class Undefined:
         return f"<{self.name} is not bound>"
 
 
-def _regions() -> Any:
-    return getattr(LOCAL.recorder, "regions", None)
-
-
 def while_(
     test: Callable[..., Any], body: Step, state: State, names: tuple[str, ...], line: int, **notes: Any
 ) -> State:
@@ -77,7 +73,7 @@ def while_(
     `impure`, lines and reasons for which no region may hold the body; `stores`, the names that it writes by
     subscript; and `flags`, which of `names` the conversion made for break, continue and return.
     """
-    if (regions := _regions()) is not None:
+    if (regions := control_flow()) is not None:
         kept = regions.while_(test, body, state, names, line, **notes)
         if kept is not NotImplemented:
             return kept  # type: ignore[no-any-return]
@@ -93,7 +89,7 @@ def for_(
     iterable: Any, body: Step, state: State, names: tuple[str, ...], target: Targets, test: Any, line: int, **notes: Any
 ) -> State:
     """`for target in iterable: body`, where `body` takes an item and the state; `test` is asked before each item is taken."""
-    if (regions := _regions()) is not None:
+    if (regions := control_flow()) is not None:
         kept = regions.for_(iterable, body, state, names, target, test, line, **notes)
         if kept is not NotImplemented:
             return kept  # type: ignore[no-any-return]
@@ -109,7 +105,7 @@ def for_(
 
 def if_(pred: Any, then: Step, orelse: Step, state: State, names: tuple[str, ...], line: int, **notes: Any) -> State:
     """`if pred: then` and `else: orelse`, both of which take the state and give it."""
-    if (regions := _regions()) is not None:
+    if (regions := control_flow()) is not None:
         kept = regions.if_(pred, then, orelse, state, names, line, **notes)
         if kept is not NotImplemented:
             return kept  # type: ignore[no-any-return]
@@ -118,14 +114,14 @@ def if_(pred: Any, then: Step, orelse: Step, state: State, names: tuple[str, ...
 
 def ifexp(pred: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
     """`then if pred else orelse`."""
-    if (regions := _regions()) is not None and (kept := regions.ifexp(pred, then, orelse)) is not NotImplemented:
+    if (regions := control_flow()) is not None and (kept := regions.ifexp(pred, then, orelse)) is not NotImplemented:
         return kept
     return then() if pred else orelse()
 
 
 def and_(x: Any, y: Callable[[], Any], test: bool = False) -> Any:
     """`x and y`; where it is only a `test`, whose truth is asked for, x is asked once as in Python."""
-    if (regions := _regions()) is not None and (kept := regions.and_(x, y)) is not NotImplemented:
+    if (regions := control_flow()) is not None and (kept := regions.and_(x, y)) is not NotImplemented:
         return kept
     if test:
         return y() if x else False
@@ -134,7 +130,7 @@ def and_(x: Any, y: Callable[[], Any], test: bool = False) -> Any:
 
 def or_(x: Any, y: Callable[[], Any], test: bool = False) -> Any:
     """`x or y`; where it is only a `test`, whose truth is asked for, x is asked once as in Python."""
-    if (regions := _regions()) is not None and (kept := regions.or_(x, y)) is not NotImplemented:
+    if (regions := control_flow()) is not None and (kept := regions.or_(x, y)) is not NotImplemented:
         return kept
     if test:
         return True if x else y()
@@ -143,7 +139,7 @@ def or_(x: Any, y: Callable[[], Any], test: bool = False) -> Any:
 
 def not_(x: Any) -> Any:
     """`not x`."""
-    if (regions := _regions()) is not None and (kept := regions.not_(x)) is not NotImplemented:
+    if (regions := control_flow()) is not None and (kept := regions.not_(x)) is not NotImplemented:
         return kept
     return not x
 
@@ -164,7 +160,7 @@ def chain(x: Any, sign: str, y: Any, *more: Any, test: bool = False) -> Any:
 
 def assert_(test: Any, message: Callable[[], Any] | None, line: int) -> None:
     """`assert test, message`."""
-    regions = _regions()
+    regions = control_flow()
     if regions is not None and regions.assert_(test, message, line) is not NotImplemented:  # noqa: PT009
         return
     if not test:
@@ -173,7 +169,7 @@ def assert_(test: Any, message: Callable[[], Any] | None, line: int) -> None:
 
 def listcomp(iterable: Any, element: Callable[[Any], Any], line: int) -> Any:
     """`[element(item) for item in iterable]`."""
-    if (regions := _regions()) is not None:
+    if (regions := control_flow()) is not None:
         kept = regions.listcomp(iterable, element, line)
         if kept is not NotImplemented:
             return kept
@@ -182,14 +178,16 @@ def listcomp(iterable: Any, element: Callable[[Any], Any], line: int) -> Any:
 
 def truth(value: Any, line: int, reason: str) -> Any:
     """The condition of an `if` or `while` that stayed Python's, for a `reason`; a recorder may count the trips."""
-    if (regions := _regions()) is not None and (seen := regions.truth(value, line, reason)) is not NotImplemented:
+    if (regions := control_flow()) is not None and (seen := regions.truth(value, line, reason)) is not NotImplemented:
         return seen
     return value
 
 
 def trips(iterable: Any, line: int, reason: str) -> Any:
     """What a `for` that stayed Python's runs over, for a `reason`; a recorder may count the trips."""
-    if (regions := _regions()) is not None and (seen := regions.trips(iterable, line, reason)) is not NotImplemented:
+    if (regions := control_flow()) is not None and (
+        seen := regions.trips(iterable, line, reason)
+    ) is not NotImplemented:
         return seen
     return iterable
 
@@ -201,7 +199,7 @@ def undef(name: str) -> Undefined:
 
 def name(value: Any, name: str, line: int, inner: bool = False) -> Any:
     """The value of a name that may be unbound: where it is, the error is Python's (`inner`: in a comprehension)."""
-    if (regions := _regions()) is not None:
+    if (regions := control_flow()) is not None:
         regions.name(value, name)
     return _unbound(name, inner) if type(value) is Undefined else value
 
@@ -228,7 +226,7 @@ def _unbound(name: str, inner: bool = False) -> NoReturn:
 
 def append(place: Any, value: Any) -> Any:
     """`place.append(value)`, and the list after it."""
-    if (regions := _regions()) is not None and (kept := regions.append(place, value)) is not NotImplemented:
+    if (regions := control_flow()) is not None and (kept := regions.append(place, value)) is not NotImplemented:
         return kept
     place.append(value)
     return place
@@ -236,7 +234,7 @@ def append(place: Any, value: Any) -> Any:
 
 def _in_place(op: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any], Any]:
     def update(x: Any, y: Any) -> Any:
-        if (regions := _regions()) is not None and (kept := regions.iadd(op, x, y)) is not NotImplemented:
+        if (regions := control_flow()) is not None and (kept := regions.iadd(op, x, y)) is not NotImplemented:
             return kept
         return op(x, y)
 
@@ -247,7 +245,7 @@ def _in_place(op: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any], 
 
 def call(f: Any) -> Any:
     """What a call of `f` runs: f, unless a region is being traced."""
-    regions = _regions()
+    regions = control_flow()
     if regions is None:
         return callee(f)
     seen = regions.call(f)
@@ -258,8 +256,8 @@ def call(f: Any) -> Any:
 
 def callee(f: Any) -> Any:
     """What a call of `f` runs in the scope that holds now."""
-    recorder = LOCAL.recorder
-    return f if recorder is None else recorder.scope.callee(f)
+    scope = captured_scope()
+    return f if scope is None else scope.callee(f)
 
 
 _BUILTINS = {

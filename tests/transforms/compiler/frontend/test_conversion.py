@@ -299,7 +299,12 @@ class Seen:
 class Recorder:
     def __init__(self) -> None:
         self.regions = Seen()
-        self.scope = types.SimpleNamespace(callee=lambda f: f)
+
+    def control_flow(self) -> Seen:
+        return self.regions
+
+    def code_scope(self) -> Any:
+        return types.SimpleNamespace(callee=lambda f: f)
 
 
 def asked(f: Any, *args: Any, **options: Any) -> list[tuple[Any, ...]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .....runtime.ir.graph import Value
 from .....tracer.core.tensor_base import wrap
-from .....tracer.modes.thread_state import LOCAL
+from .....tracer.modes.listening import control_flow
 from .....tracer.tensors.tensor import Tensor
 
 __all__ = ["META", "Stack", "stacked"]
@@ -35,8 +35,7 @@ class Stack(Tensor):
 
     def __add__(self, other: Any) -> Any:
         """The sum of two cotangents, item by item."""
-        recorder: Any = LOCAL.recorder
-        return recorder.regions.sum_of_stacks(self, other)
+        return control_flow().sum_of_stacks(self, other)
 
 
 def stacked(item: Any, ir: Value | None, node: Any = None) -> Stack:

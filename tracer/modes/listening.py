@@ -1,0 +1,196 @@
+"""The recorder: what listens while a function is captured, and how code asks for it where it may run under one."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Protocol
+
+from .thread_state import LOCAL
+
+__all__ = [
+    "Recorder", "behind_effects", "called", "captured_scope", "catches", "control_flow", "drew", "in_backward", "in_loop",
+    "in_user_code", "new_generator", "own_generator", "printed", "shape_of", "undecided",
+]  # fmt: skip
+
+
+class Recorder(Protocol):
+    """What is told of all that happens while a function is captured; the compiler implements it.
+
+    The first methods tell it something, and the others ask how the code is to go on. Tensors and nodes are the tracer's.
+    """
+
+    # what happens
+    def call(self, op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> Any:
+        """An op ran on `bound`; returns what the node of the call keeps (None: the capture is over)."""
+
+    def backward_begins(self) -> Any:
+        """Cotangents or tangents begin to flow; returns what `backward_ends` takes."""
+
+    def backward(self, node: Any, g: Any) -> None:
+        """The engine arrives at `node` with the cotangent `g`."""
+
+    def tangent(self, node: Any) -> None:
+        """The forward engine arrives at `node`."""
+
+    def backward_ends(self, before: Any) -> None:
+        """Cotangents or tangents have arrived."""
+
+    def user_code(self, runs: bool) -> bool:
+        """A derivative that the user wrote begins or is over; returns whether one ran before."""
+
+    def left(self, tensor: Any, how: str, spec: str = "") -> None:
+        """The value of `tensor` leaves it, by the exit `how` (`bool`, `float`, `array` ...)."""
+
+    def wrote(self, base: Any) -> None:
+        """`base` stands for an array of the caller, and is written into."""
+
+    def wrote_differentiated(self, base: Any) -> None:
+        """A value that requires grad is written into `base`; raises where that would lose the gradient."""
+
+    def became(self, tensor: Any, new: Any) -> None:
+        """A write gave `tensor`, or a view of what was written, the value of `new`."""
+
+    def printed(self, *values: Any, **options: Any) -> None:
+        """The user's code prints: print what is to be seen now."""
+
+    def cuts(self, what: str) -> None:
+        """The code changes what is differentiated, in a way that a kept loop would not repeat."""
+
+    def refuse(self, reason: str) -> None:
+        """The code does what generated source would not: the capture is over."""
+
+    # how the code goes on
+    def may_write(self, base: Any) -> None:
+        """Raise where a loop that is being kept cannot write into the memory of `base`."""
+
+    def shape(self, tensor: Any) -> tuple[int, ...]:
+        """Return the shape of `tensor`, of sizes that remember where they are from."""
+
+    def drew(
+        self, owner: Any, fn: Callable[..., Any], code: types.CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Draw by `fn`, a method of the generator `owner` behind a module, called by `code`; returns the numbers, traced."""
+
+    def new_generator(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a handle of what `np.random.default_rng` makes of these arguments."""
+
+    def own_generator(self, home: types.ModuleType) -> Any:
+        """Return a handle of gradscribe's own generator, the `default_generator` of the module `home`."""
+
+    def catches(self) -> bool:
+        """Return whether the code may go on after an error."""
+
+    def in_loop(self) -> bool:
+        """Return whether a loop that is being kept runs."""
+
+    def undecided(self, tensor: Any) -> bool:
+        """Return whether each trip of a kept loop changes `tensor`, so that nothing can be decided by it."""
+
+    def behind_effects(self, tensor: Any) -> bool:
+        """Return whether `tensor` rests on an effect, so that a decision by it would come too late."""
+
+    def is_abandoned(self) -> bool:
+        """Return whether the run is to be forgotten, with what it wrote."""
+
+    def code_scope(self) -> Any:
+        """Return the scope that captured code is rebuilt over (transforms/user_code/scope.py)."""
+
+    def control_flow(self) -> Any:
+        """Return what keeps loops and branches (transforms/compiler/frontend/operators.py), or None."""
+
+
+_NOTHING = nullcontext()
+
+
+def in_backward() -> AbstractContextManager[None]:
+    """Let the calls of a block belong to the backward section."""
+    return _NOTHING if LOCAL.recorder is None else _backward(LOCAL.recorder)
+
+
+@contextmanager
+def _backward(recorder: Recorder) -> Iterator[None]:
+    before = recorder.backward_begins()
+    try:
+        yield
+    finally:
+        recorder.backward_ends(before)
+
+
+def in_user_code() -> AbstractContextManager[None]:
+    """Let the lines and names of a block be those of a derivative that the user wrote."""
+    return _NOTHING if LOCAL.recorder is None else _user_code(LOCAL.recorder)
+
+
+@contextmanager
+def _user_code(recorder: Recorder) -> Iterator[None]:
+    before = recorder.user_code(True)
+    try:
+        yield
+    finally:
+        recorder.user_code(before)
+
+
+def called(op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> None:
+    """Tell the recorder, if there is one, of a call that `apply` did not make."""
+    if LOCAL.recorder is not None:
+        LOCAL.recorder.call(op, bound, results)
+
+
+def shape_of(tensor: Any) -> tuple[int, ...]:
+    """Return the shape of a Tensor as captured code sees it."""
+    assert LOCAL.recorder is not None
+    return LOCAL.recorder.shape(tensor)
+
+
+def printed(*values: Any, **options: Any) -> None:
+    """Print as the user's code does: a capture prints what stands in Tensors, and writes it down."""
+    (print if LOCAL.recorder is None else LOCAL.recorder.printed)(*values, **options)
+
+
+def drew(
+    owner: Any, fn: Callable[..., Any], code: types.CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Draw by `fn`, a method of the generator `owner` behind a module, called by `code`."""
+    return fn(*args, **kwargs) if LOCAL.recorder is None else LOCAL.recorder.drew(owner, fn, code, args, kwargs)
+
+
+def new_generator(make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return a generator that `make`, np.random.default_rng, gives."""
+    return (make if LOCAL.recorder is None else LOCAL.recorder.new_generator)(*args, **kwargs)
+
+
+def own_generator(current: Callable[[], Any], home: types.ModuleType) -> Any:
+    """Return gradscribe's own generator, which `current` gives and `home` calls `default_generator`."""
+    return current() if LOCAL.recorder is None else LOCAL.recorder.own_generator(home)
+
+
+def catches() -> bool:
+    """Return whether a capture runs, of code that may go on after an error."""
+    return LOCAL.recorder is not None and LOCAL.recorder.catches()
+
+
+def in_loop() -> bool:
+    """Return whether a capture runs, and in it a loop that is being kept."""
+    return LOCAL.recorder is not None and LOCAL.recorder.in_loop()
+
+
+def undecided(tensor: Any) -> bool:
+    """Return whether nothing can be decided by `tensor`, since each trip of a loop that is being kept changes it."""
+    return LOCAL.recorder is not None and LOCAL.recorder.undecided(tensor)
+
+
+def behind_effects(tensor: Any) -> bool:
+    """Return whether the captured code drew or printed before it came to `tensor`: a decision by that comes too late."""
+    return LOCAL.recorder is not None and LOCAL.recorder.behind_effects(tensor)
+
+
+def captured_scope() -> Any:
+    """Return the scope that captured code is rebuilt over, or None where no capture runs."""
+    return None if LOCAL.recorder is None else LOCAL.recorder.code_scope()
+
+
+def control_flow() -> Any:
+    """Return what keeps the loops and branches of captured code; None where Python runs them."""
+    return None if LOCAL.recorder is None else LOCAL.recorder.control_flow()

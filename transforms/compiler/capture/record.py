@@ -1,0 +1,43 @@
+"""The record: what a finished capture has found, as data that says nothing of how it was found."""
+
+from __future__ import annotations
+
+import types
+from typing import Any, NamedTuple
+
+from ....runtime.ir.graph import Graph, Value
+from ...user_code.scope import Path
+from .sizes import Compared
+from .stored import Store
+
+__all__ = ["Record"]
+
+
+class Record(NamedTuple):
+    """The calls of a function, and what they rest on."""
+
+    graph: Graph  # inputs and calls; the outputs are those of the function's result
+    kept: bool  # whether a loop or a branch was kept, so that the run gave no result
+    unrolled: tuple[str, ...]  # the loops that could not be kept, and why
+    reordered: bool  # whether cotangents add up in another order than in eager mode
+    unsigned: bool  # whether zeros may have another sign than in eager mode
+    # what it writes and stores
+    writes: list[Value]  # the inputs that are written into
+    news: list[Value]  # and what they hold in the end
+    written: dict[int, Any]  # copies of their arrays from before, by identity
+    stores: tuple[Store, ...]  # where values are stored
+    held: dict[int, Any]  # what the containers among those held before
+    replaces: bool  # whether a store puts something else in the place of an array that the code has read
+    # what it reads from outside
+    reads: dict[Path, Any]  # what must be found again
+    guarded: dict[Path, Any]  # and of that, what the code does not store itself
+    arrays: dict[Path, Any]  # the arrays and numbers that are inputs
+    before: dict[Path, Any]  # copies of the arrays, from before anything was written
+    generators: dict[int | str, Any]  # copies of generators by identity, and of those of modules by name
+    twins: dict[Path, Any] | None  # where an array was found that is an input already; None: nothing is compared
+    codes: set[types.CodeType]  # the code that ran
+    # by what it decided
+    compared: tuple[Compared, ...]  # the sizes
+    guards_numbers: bool  # whether by numbers
+    varied: bool  # whether numbers that change are inputs
+    varied_outside: bool  # whether some of them were read from outside
