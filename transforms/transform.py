@@ -8,10 +8,12 @@ import reprlib
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..runtime.ir.graph import Graph
 from ..tracer.core.site import prune
+
+if TYPE_CHECKING:
+    from ..runtime.ir.graph import Graph
 
 __all__ = ["Transform", "bind"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +13,8 @@ import pytest
 
 import gradscribe as gs
 from gradscribe.runtime import lookup
-from gradscribe.tracer.core import engine
+from gradscribe.runtime.ops import Op
+from gradscribe.tracer.core import dispatch, engine
 from gradscribe.tracer.core.tensor_base import wrap
 
 from samples import ROWS, Sample, Shapes, by_function
@@ -440,3 +442,21 @@ def fail_on(problems: list[tuple[Case, str, str | None]]) -> None:
 
 def dtypes_of(case: Case) -> list[Any]:
     return [np.float64, *([np.complex128] if case.sample.complex else [])]
+
+
+@contextlib.contextmanager
+def watching(told: Callable[[Op, tuple[Any, ...]], object]) -> Iterator[None]:
+    """A block in which `told` hears of each op that Tensors meet, rules among them, before it runs; warnings are off."""
+    plain = dispatch.run
+
+    def run(op: Op, bound: tuple[Any, ...]) -> Any:
+        told(op, tuple([dispatch.unwrap(b) for b in bound]))
+        return plain(op, bound)
+
+    dispatch.run = run
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        dispatch.run = plain

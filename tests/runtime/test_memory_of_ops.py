@@ -20,10 +20,9 @@ from gradscribe.runtime.ops import Op
 from gradscribe.runtime.registry import require
 from gradscribe.runtime.rules.control import SIZES, guard
 from gradscribe.scipy import linalg
-from gradscribe.tracer.core import dispatch
 from gradscribe.tracer.core.tensor_base import wrap
 
-from checks import TABLE, Case, cases, laid_out, name_of, spaced
+from checks import TABLE, Case, cases, laid_out, name_of, spaced, watching
 from samples import Sample
 
 pytestmark = pytest.mark.audit
@@ -106,23 +105,6 @@ class Audit:
         """Whether an op was called."""
         return f"{op.path} {op.fn}" in self.seen
 
-    @contextlib.contextmanager
-    def watching(self) -> Iterator[None]:
-        """Hold each op that Tensors meet against what it states, rules among them."""
-        plain = dispatch.run
-
-        def run(op: Op, bound: tuple[Any, ...]) -> Any:
-            self.call(op, tuple([dispatch.unwrap(b) for b in bound]))
-            return plain(op, bound)
-
-        dispatch.run = run
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                yield
-        finally:
-            dispatch.run = plain
-
 
 def inputs(case: Case) -> Iterator[list[Any]]:
     """Arrays for a case: each layout, each dtype, and no elements, one, or no axes at all."""
@@ -152,10 +134,10 @@ def audited(samples: Sequence[Sample]) -> Audit:
                 with contextlib.suppress(TypeError):
                     audit.call(op, op.bind(*xs, **case.options))
             if not case.sample.scoped and (k < 6 or case.sample.call is not None):
-                with audit.watching(), contextlib.suppress(Exception):
+                with watching(audit.call), contextlib.suppress(Exception):
                     case.sample.run(*[wrap(x) for x in xs], **case.options)
         usual = next(inputs(case))
-        with audit.watching(), contextlib.suppress(Exception):
+        with watching(audit.call), contextlib.suppress(Exception):
             value, back = gs.vjp(case.function(), *usual)
             if case.sample.differentiable:
                 back(np.ones_like(value))
@@ -281,7 +263,7 @@ def test_what_numpy_may_pass_on_lies_where_the_op_says(text: str, rng: np.random
     audit = Audit()
     for x in forms_of(rng):
         before = x.copy()
-        with audit.watching(), contextlib.suppress(Exception):
+        with watching(audit.call), contextlib.suppress(Exception):
             fn, args, kwargs = called(text, wrap(x))
             fn(*args, **kwargs)
         with contextlib.suppress(Exception):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import statistics
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,10 +21,9 @@ from gradscribe.runtime.result_types import BY_VALUE
 from gradscribe.runtime.rules.control import count_of, guard, size_of
 from gradscribe.runtime.rules.polynomials import complex_roots
 from gradscribe.runtime.rules.scipy_linalg import sqrtm
-from gradscribe.tracer.core import dispatch
 from gradscribe.tracer.core.tensor_base import wrap
 
-from checks import TABLE, cases, name_of
+from checks import TABLE, cases, name_of, watching
 from graphs import as_values, types_given
 from samples import Sample
 
@@ -95,26 +93,19 @@ def caught_in(op: Op, bound: tuple[Any, ...]) -> set[str]:
 def calls_of(fn: Any, op: Op, samples: list[Sample]) -> Iterator[tuple[Any, ...]]:
     """The arguments of the calls of an op that its samples make."""
     seen: list[tuple[Any, ...]] = []
-    plain = dispatch.run
 
-    def run(called: Op, bound: tuple[Any, ...]) -> Any:
+    def told(called: Op, bound: tuple[Any, ...]) -> None:
         if called is op:
-            seen.append(tuple([dispatch.unwrap(b) for b in bound]))
-        return plain(called, bound)
+            seen.append(bound)
 
     for case in cases(samples):
         xs = case.sample.draw(case.generator("planted"), case.shapes)
         if case.sample.call is None:
             with contextlib.suppress(TypeError):
                 seen.append(op.bind(*xs, **case.options))
-        dispatch.run = run
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.suppress(Exception):
-                warnings.simplefilter("ignore")
-                case.sample.run(*[wrap(x) for x in xs], **case.options)
-                gs.grad(lambda *a, case=case: np.sum(np.real(case.sample.run(*a, **case.options))))(*xs)
-        finally:
-            dispatch.run = plain
+        with watching(told), contextlib.suppress(Exception):
+            case.sample.run(*[wrap(x) for x in xs], **case.options)
+            gs.grad(lambda *a, case=case: np.sum(np.real(case.sample.run(*a, **case.options))))(*xs)
     if isinstance(op.fn, np.ufunc):
         square = np.full((3, 3), 0.5)
         seen += [op.bind(*[first, *[square] * (op.fn.nin - 1)]) for first in (square, 3)]

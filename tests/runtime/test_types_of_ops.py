@@ -21,10 +21,9 @@ from gradscribe.runtime.ops import Op
 from gradscribe.runtime.registry import require
 from gradscribe.runtime.result_types import BY_VALUE, UNKNOWN
 from gradscribe.runtime.rules.control import SIZES, guard
-from gradscribe.tracer.core import dispatch
 from gradscribe.tracer.core.tensor_base import wrap
 
-from checks import TABLE, Case, cases, laid_out, name_of
+from checks import TABLE, Case, cases, laid_out, name_of, watching
 from graphs import as_values, types_given
 from samples import Sample
 
@@ -68,23 +67,6 @@ class Audit:
         if problem is not None:
             self.problems[problem] = None
 
-    @contextlib.contextmanager
-    def watching(self) -> Iterator[None]:
-        """Hold each op that Tensors meet against what is inferred, rules among them."""
-        plain = dispatch.run
-
-        def run(op: Op, bound: tuple[Any, ...]) -> Any:
-            self.call(op, tuple([dispatch.unwrap(b) for b in bound]))
-            return plain(op, bound)
-
-        dispatch.run = run
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                yield
-        finally:
-            dispatch.run = plain
-
 
 def inputs(case: Case) -> Iterator[list[Any]]:
     """Arrays for a case: each layout, each dtype, Python's and NumPy's numbers, no elements, one, or no axes at all."""
@@ -117,10 +99,10 @@ def audited(samples: Sequence[Sample]) -> Audit:
                 with contextlib.suppress(TypeError):
                     audit.call(op, op.bind(*xs, **case.options))
             if not case.sample.scoped and (k < 8 or case.sample.call is not None):
-                with audit.watching(), contextlib.suppress(Exception):
+                with watching(audit.call), contextlib.suppress(Exception):
                     case.sample.run(*[wrap(x) for x in xs], **case.options)
         usual = next(inputs(case))
-        with audit.watching(), contextlib.suppress(Exception):
+        with watching(audit.call), contextlib.suppress(Exception):
             value, back = gs.vjp(case.function(), *usual)
             if case.sample.differentiable:
                 back(np.ones_like(value))

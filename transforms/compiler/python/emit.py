@@ -11,9 +11,9 @@ import numpy as np
 from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.opcodes import SCAN, is_region
 from ....runtime.rules.control import GUARD, SIZES
-from ..analysis.memory import makes_new_memory
 from ..frontend.user_names import Cotangents, Names, name_values
 from ..passes.dead_code import dead_code
+from ..schedule.buffers import is_consumed
 from ..schedule.schedule import Schedule
 from ..schedule.signature import Signature
 from ..schedule.stores import STORE, with_stores
@@ -348,17 +348,8 @@ class Emitter:
             self.add(self.inlined(statement, call, names), call)
 
     def owned(self, v: Value, call: Call) -> bool:
-        """Whether a value lies in a buffer that nobody else sees, and nobody reads behind `call`."""
-        maker = self.schedule.maker.get(v)
-        if v in self.schedule.outputs or v.type.kind != "array" or not isinstance(self.trees.get(v), gast.Name):
-            return False
-        if self.schedule.uses.get(v) != 1 and not self.is_last(v, call):
-            return False
-        if maker is None:
-            return v in self.schedule.own
-        if not maker.op.inline and call.outs[0].type != v.type:
-            return False  # a copy would lie in memory in another order
-        return makes_new_memory(maker)
+        """Whether a call may write into the variable of a value: a buffer that nobody else sees or reads behind it."""
+        return isinstance(self.trees.get(v), gast.Name) and is_consumed(self.schedule, v, self.is_last, call)
 
     def is_last(self, v: Value, call: Call) -> bool:
         """Whether a call is the last to read an array, in the graph and in the text, and nothing shares its memory."""

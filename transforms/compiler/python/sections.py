@@ -8,7 +8,7 @@ import gast
 
 from ....runtime.ir.graph import Call
 from ..frontend.user_names import line_text
-from ..schedule.stores import STORE
+from ..schedule.stores import section_of
 from .blocks import Block
 from .forks import Fork
 from .inlining import name_tree
@@ -129,9 +129,7 @@ def _origin(entry: tuple[Any, Call]) -> tuple[str, bool, Any, Any]:
     statement, call = entry
     site = _line(call)
     alone = id(statement) if isinstance(statement, (Loop, Fork, Block)) else None
-    part = call.backward if isinstance(call.backward, str) else "backward" if call.backward else "forward"
-    part = "writes" if call.op is STORE else part
-    return (part, call.quiet, site, alone)
+    return (section_of(call), call.quiet, site, alone)
 
 
 def _header(node: Any) -> str:

@@ -14,7 +14,7 @@ from ..passes.scans import Carry, Scan
 from .reuse import is_apart, last_writers
 from .schedule import Schedule
 
-__all__ = ["Last", "is_own", "own_carry"]
+__all__ = ["Last", "is_consumed", "is_own", "own_carry"]
 
 Last = Callable[[Value, Call], bool]  # whether a call is the last to read an array
 
@@ -43,6 +43,20 @@ def is_own(schedule: Schedule, v: Any, is_last: Last, reader: Call | None = None
     if not schedule.steady and _is_filled(maker):
         return True
     return _gives_own(maker, v, lambda u: is_own(schedule, u, is_last), schedule.steady)
+
+
+def is_consumed(schedule: Schedule, v: Value, is_last: Last, call: Call) -> bool:
+    """Whether a value lies in a buffer that nobody else sees, and nobody reads behind `call`, which may write into it."""
+    if v in schedule.outputs or v.type.kind != "array":
+        return False
+    if schedule.uses.get(v) != 1 and not is_last(v, call):
+        return False
+    maker = schedule.maker.get(v)
+    if maker is None:
+        return v in schedule.own
+    if not maker.op.inline and call.outs[0].type != v.type:
+        return False  # a copy would lie in memory in another order
+    return makes_new_memory(maker)
 
 
 def _is_filled(call: Call) -> bool:

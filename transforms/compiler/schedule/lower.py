@@ -12,7 +12,7 @@ from ..analysis.memory import makes_new_memory, shares_with
 from ..frontend.user_names import name_values
 from ..passes.dead_code import dead_code
 from ..passes.scans import Scan
-from .buffers import is_own, own_carry
+from .buffers import is_consumed, is_own, own_carry
 from .program import (
     Assign,
     Branch,
@@ -40,7 +40,7 @@ from .program import (
 )
 from .schedule import Schedule
 from .signature import Signature
-from .stores import STORE, with_stores
+from .stores import STORE, section_of, with_stores
 from .tiles import Tiles
 from .verify import verified
 
@@ -76,7 +76,7 @@ def lowered(program: Program, graph: Graph, signature: Signature) -> Program:
 
 def freed(program: Program, graph: Graph, signature: Signature) -> Program:
     """Free each array behind the last statement that reads it."""
-    return program._replace(body=_freed(program.body, set()))
+    return program._replace(body=_freed(program.body))
 
 
 STEPS = (lowered, freed)
@@ -122,7 +122,7 @@ class _Lowering:
             return [self.choice(call, note)]
         if call.op is STORE:
             base, index, value = self.now(call.args)
-            return [Store(base, index, value, note._replace(section="writes"))]
+            return [Store(base, index, value, note)]
         if call.op is GUARD:
             value, how, expected = self.now(call.args)
             return [Guard(value, how, expected, call.outs[0], note)]
@@ -134,25 +134,14 @@ class _Lowering:
     def slot(self, v: Value, call: Call) -> Slot:
         """Return where a result of a call goes."""
         over = self.schedule.over.get(call)
-        if over is None and self.is_consumed(call):
-            over = call.args[0]
+        first = call.args[0] if call.args else None
+        if over is None and call.op.consuming is not None and isinstance(first, Value):
+            over = first if is_consumed(self.schedule, first, self.schedule.is_last, call) else None
         if over is not None:
             return Slot(v, "over", (self.now(over),))
         if makes_new_memory(call):
             return Slot(v)
         return Slot(v, "view", tuple(values_in(self.now(tuple(shares_with(call))))))
-
-    def is_consumed(self, call: Call) -> bool:
-        """Whether an op of ours may write into its first argument: a buffer that nobody reads behind it."""
-        first, schedule = call.args[0] if call.args else None, self.schedule
-        if call.op.consuming is None or not isinstance(first, Value) or first.type.kind != "array":
-            return False
-        if first in schedule.outputs or (schedule.uses[first] != 1 and not schedule.is_last(first, call)):
-            return False
-        maker = schedule.maker.get(first)
-        if maker is None:
-            return first in schedule.own
-        return (maker.op.inline or call.outs[0].type == first.type) and makes_new_memory(maker)
 
     def tiled(self, tiles: Tiles) -> Statement:
         """Lower calls that run tile by tile."""
@@ -216,26 +205,23 @@ class _Lowering:
 
 
 def _note(call: Call) -> Note:
-    section = call.backward if isinstance(call.backward, str) else "backward" if call.backward else "forward"
-    return Note(section, call.quiet, call.site)
+    return Note(section_of(call), call.quiet, call.site)
 
 
-def _freed(body: list[Statement], kept: Collection[Value]) -> list[Statement]:
-    """Return statements with frees behind them; what is `kept` is read behind the block."""
+def _freed(body: list[Statement]) -> list[Statement]:
+    """Return statements with frees behind them."""
     held = {v for statement in body if not isinstance(statement, Unpack) for v in writes_of(statement)}
     assigned = [s for s in each_statement(body) if isinstance(s, Assign)]
     held -= {v for s in assigned for slot in s.slots if slot.memory == "over" for v in slot.of}  # their memory lives on
-    last: dict[Value, int] = {}
-    for k, statement in enumerate(body):
-        for v in _all_reads(statement):
-            last[v] = k
+    reads = list(map(_all_reads, body))
+    last = {v: k for k, values in enumerate(reads) for v in values}
     made: list[Statement] = []
     for k, statement in enumerate(body):
         made.append(statement)
         if isinstance(statement, Return):
             continue
-        dead = [v for v in dict.fromkeys([*_all_reads(statement), *writes_of(statement)]) if last.get(v, k) <= k]
-        dead = [v for v in dead if v in held and v not in kept and v.type.kind == "array"]
+        dead = [v for v in dict.fromkeys([*reads[k], *writes_of(statement)]) if last.get(v, k) <= k]
+        dead = [v for v in dead if v in held and v.type.kind == "array"]
         if dead:
             made.append(Free(tuple(dead), statement.note))
     return made

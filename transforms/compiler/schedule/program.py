@@ -1,6 +1,6 @@
 """The Program: a graph as statements, flat, in the order in which they run. Every target starts from it.
 
-Its variables are Values. A statement computes one call, or moves, stores, frees or chooses; a loop and a branch hold statements.
+Its variables are Values. A statement computes one call, or stores, frees or chooses; a loop and a branch hold statements.
 `run_program` (run.py) says what it means, `verified` (verify.py) what is well formed, `shown` (show.py) prints it for reading.
 """
 
@@ -14,7 +14,7 @@ from ....runtime.ir.graph import Call, Value, values_in
 from .signature import children
 
 __all__ = [
-    "Assign", "Branch", "Carry", "Effect", "Free", "Guard", "If", "List", "Loop", "Move", "Note", "Program", "Push", "Return",
+    "Assign", "Branch", "Carry", "Effect", "Free", "Guard", "If", "List", "Loop", "Note", "Program", "Push", "Return",
     "Reverse", "Slot", "Statement", "Store", "Tiled", "Unpack", "blocks_of", "each_statement", "leaves_of", "reads_of",
     "writes_of",
 ]  # fmt: skip
@@ -86,14 +86,6 @@ class Reverse:
     """A list the other way round."""
 
     target: Value
-    note: Note
-
-
-@dataclasses.dataclass(eq=False)
-class Move:
-    """Values under other names, all at once."""
-
-    pairs: tuple[tuple[Value, Any], ...]
     note: Note
 
 
@@ -188,7 +180,7 @@ class Return:
 
 
 Statement = (
-    Assign | Unpack | Store | List | Push | Reverse | Move | Loop | Tiled | If | Guard | Effect | Free | Return
+    Assign | Unpack | Store | List | Push | Reverse | Loop | Tiled | If | Guard | Effect | Free | Return
 )  # fmt: skip
 
 
@@ -229,8 +221,6 @@ def reads_of(statement: Statement) -> list[Value]:
             return [target, *values_in(value)]
         case Reverse(target=target):
             return [target]
-        case Move(pairs=pairs):
-            return list(values_in(tuple(value for _, value in pairs)))
         case Loop():
             lists = tuple(given for given, _ in statement.items)
             return list(values_in((statement.trips, lists, tuple(c.start for c in statement.carries))))
@@ -256,8 +246,6 @@ def writes_of(statement: Statement) -> list[Value]:
             return leaves_of(tree)
         case List(target=target):
             return [target]
-        case Move(pairs=pairs):
-            return [name for name, _ in pairs]
         case Loop():
             return [*[c.out for c in statement.carries], statement.count]
         case Tiled(whole=whole):

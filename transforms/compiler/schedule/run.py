@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Value, map_values
-from ....runtime.rules.control import observed
+from ....runtime.rules.control import GuardMissError, guard
 from .program import (
     Assign,
     Effect,
@@ -18,7 +18,6 @@ from .program import (
     If,
     List,
     Loop,
-    Move,
     Program,
     Push,
     Return,
@@ -28,6 +27,7 @@ from .program import (
     Tiled,
     Unpack,
 )
+from .reuse import ufunc_of
 from .signature import built, children
 
 __all__ = ["run_program"]
@@ -79,12 +79,10 @@ def _one(statement: Statement, space: Space, given: Mapping[str, Any]) -> tuple[
             space[target].append(now(value))
         case Reverse(target=target):
             space[target].reverse()
-        case Move(pairs=pairs):
-            space.update(zip([name for name, _ in pairs], [now(v) for _, v in pairs], strict=True))
         case Guard(value=value, how=how, expected=expected, out=out):
-            space[out] = now(value)
-            found = observed(space[out], how)
-            if found != expected and repr(found) != repr(expected):
+            try:
+                space[out] = guard(now(value), how, expected)
+            except GuardMissError:
                 return (NotImplemented,)
         case Free(values=values):
             for v in values:
@@ -112,7 +110,8 @@ def _called(call: Call, args: tuple[Any, ...], buffer: Any) -> Any:
         return call.op.fn(*positional, **named)
     if call.op.consuming is not None:
         return call.op.consuming(*args)
-    ufunc = call.op.fn if isinstance(call.op.fn, np.ufunc) else getattr(np, call.op.path.removeprefix("np."))
+    ufunc = ufunc_of(call.op)
+    assert ufunc is not None  # nothing else is written over an argument (reuse.py)
     return ufunc(*positional, **named, out=buffer)
 
 
@@ -140,9 +139,9 @@ def _loop(loop: Loop, space: Space, given: Mapping[str, Any]) -> tuple[Any] | No
     trips = now(loop.trips)
     if trips is None and loop.test is None:
         trips = len(inner[loop.items[0][0]])
-    places: Iterable[int] = itertools.count() if trips is None else range(trips)
+    places: Iterable[int] = itertools.count() if trips is None else range(trips)[:: -1 if loop.reverse else 1]
     count = 0
-    for place in reversed(range(trips)) if loop.reverse else places:
+    for place in places:
         trip = dict(inner)
         if loop.test is not None:
             asked = dict(trip)

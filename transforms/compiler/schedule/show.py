@@ -15,7 +15,6 @@ from .program import (
     If,
     List,
     Loop,
-    Move,
     Program,
     Push,
     Return,
@@ -135,9 +134,6 @@ class _Printer:
                 self.line(f"push {self.text(value)} on {self.names(target)}", site)
             case Reverse(target=target):
                 self.line(f"reverse {self.names(target)}", site)
-            case Move(pairs=pairs):
-                left, right = [name for name, _ in pairs], [value for _, value in pairs]
-                self.line(f"{', '.join(map(self.names, left))} = {', '.join(map(self.text, right))}", site)
             case Guard(value=value, how=how, expected=expected):
                 self.line(f"guard {how}({self.text(value)}) is {expected!r}", site)
             case Free(values=values):

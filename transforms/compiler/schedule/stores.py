@@ -21,7 +21,7 @@ from ..analysis.memory import shares_with
 from ..passes.rewrite import rewrite
 from .signature import Signature
 
-__all__ = ["STORE", "stored_late", "with_stores", "written_early"]
+__all__ = ["STORE", "section_of", "stored_late", "with_stores", "written_early"]
 
 INDEX_SET = require(index_set)
 
@@ -32,6 +32,13 @@ def _store_into(x: Any, index: Any, value: Any) -> None:
 
 
 STORE = Op(_store_into, "x, index, value", Kind.opaque, path="store", may_raise=True, effect=True, memory=NEW)
+
+
+def section_of(call: Call) -> str:
+    """Return the section that a call stands in: "forward", "backward", "tangents" or "writes"."""
+    if call.op is STORE:
+        return "writes"
+    return call.backward if isinstance(call.backward, str) else "backward" if call.backward else "forward"
 
 
 def with_stores(graph: Graph, signature: Signature, wishes: dict[Value, str]) -> Graph:
