@@ -681,6 +681,14 @@ log.append(w)
 log.append(w)
 ===
 (log, log[0] is log[1])
+## one dict in two places
+log, last = [], {}
+>>>
+w = {"v": v}
+log.append((w, 1))
+last["w"] = w
+===
+(log, last["w"] is log[0][0])
 ## written after it was stored
 log = []
 >>>

@@ -34,13 +34,10 @@ OPEN = {
     "cached property": "one that is traced is not kept: the next call would take it for a constant",
     "running array": "raises: NumPy's own array can hold no traced number, and later reads of it would lose the gradient",
 }
-OPEN_COMPILED = {
-    "one object twice": "each append makes a list of its own",
-}
 
 
 def _marks(name: str, mode: str) -> list[Any]:
-    reason = OPEN.get(name) or (OPEN_COMPILED.get(name) if "compiled" in mode else None)
+    reason = OPEN.get(name)
     slow = [] if mode in DEFAULT else [pytest.mark.slow]
     return slow + ([] if reason is None else [pytest.mark.xfail(reason=reason, strict=mode in DEFAULT)])
 

@@ -119,6 +119,7 @@ class Stored:
         self.raised = False  # whether the run has ended by an error
         self.codes: set[types.CodeType] = set()  # the user's
         self._sinks: dict[int, Sink] = {}  # what stands for containers, by their identity
+        self._held: dict[int, Any] = {}  # containers in what was stored: source makes each anew, and keeps no identity
         self._done = 0
         self.over = False
         self._attributed: dict[
@@ -131,6 +132,10 @@ class Stored:
         regions = self.capture.regions
         if regions is not None and self.capture.failed is None and len(regions.frames) != regions.level:
             raise LoopRejected(f"stores {store.words}", self.capture.site())
+        for one in _containers(value):
+            if id(one) in self._held:
+                self.capture.refuse(f"stores one {type(one).__name__} twice, the second time in {store.words}")
+            self._held[id(one)] = one
         self.found.append((store, value))
         if self.capture.failed is not None:
             self.do_now()
@@ -152,7 +157,9 @@ class Stored:
 
     def finish(self, values: Any) -> None:
         """The run has come to its end, and these are the values: what Python would have stored."""
-        for k, ((store, raw), value) in enumerate(zip(self.found, values, strict=True)):
+        met: dict[int, Any] = {}
+        for k, ((store, raw), new) in enumerate(zip(self.found, values, strict=True)):
+            value = _with_identities(raw, new, met)
             if k >= self._done:
                 store.do(value)
             elif store.kind == "attribute":
@@ -301,6 +308,27 @@ def _replace(container: Any, raw: Any, value: Any) -> None:
         for a, b in pairs:
             if one is a and a is not b:
                 container[k] = b
+
+
+def _with_identities(raw: Any, value: Any, met: dict[int, Any]) -> Any:
+    """Return a value in which what is one container in `raw` is one; `met` has the container for each, by identity."""
+    if type(raw) not in (list, dict, tuple):
+        return value
+    if id(raw) in met:
+        return met[id(raw)]
+    if type(raw) is tuple:
+        return tuple([_with_identities(a, b, met) for a, b in zip(raw, value, strict=True)])
+    met[id(raw)] = value
+    for key in range(len(raw)) if type(raw) is list else raw:
+        value[key] = _with_identities(raw[key], value[key], met)
+    return value
+
+
+def _containers(value: Any) -> list[Any]:
+    """Return the lists and dicts in a value, itself among them, that somebody may tell apart by identity."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    own = [value] if isinstance(value, (list, dict)) else []
+    return own + [one for part in inner for one in _containers(part)]
 
 
 def _plain(value: Any) -> Any:
