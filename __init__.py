@@ -192,4 +192,4 @@ def _elsewhere(name: str) -> str:
 
 def __dir__() -> list[str]:
     # not in __all__: SciPy is optional, and `numpy` a name of the user's
-    return sorted({*globals(), *__all__, *_MODULES, *_FUNCTIONS})
+    return sorted({*__all__, *_MODULES, *_FUNCTIONS, *(name for name in globals() if name.startswith("__"))})

@@ -46,23 +46,26 @@ def mixture_by_hand(alphas: Array, means: Array, factors: Array, x: Array) -> tu
     q[:, rows, columns] = factors[:, d:]
     centred = x - means[:, None]
     y = centred @ q.swapaxes(1, 2)
-    terms = alphas + np.sum(log_diagonal, axis=1) - 0.5 * np.sum(y * y, axis=2).T
+    terms = np.einsum("kni,kni->nk", y, y)
+    terms *= -0.5
+    terms += alphas + np.sum(log_diagonal, axis=1)
     top = np.max(terms, axis=1, keepdims=True)
-    e = np.exp(terms - top)
+    terms -= top
+    e = np.exp(terms, out=terms)
     s = np.sum(e, axis=1, keepdims=True)
     most = np.max(alphas)
     prior = np.exp(alphas - most)
     total = np.sum(prior)
     value = np.sum(np.log(s) + top) - n * (most + np.log(total))
     with np.errstate(all="ignore"):
-        weights = e / s
-        d_alphas = weights.sum(axis=0)
-        d_y = -weights.T[:, :, None] * y
-        d_q = d_y.swapaxes(1, 2) @ centred
+        e /= s
+        d_alphas = e.sum(axis=0)
+        y *= -e.T[:, :, None]
+        d_q = y.swapaxes(1, 2) @ centred
         d_factors = np.empty_like(factors)
         d_factors[:, :d] = d_alphas[:, None] + d_q[:, diagonal, diagonal] * scale
         d_factors[:, d:] = d_q[:, rows, columns]
-        return value, (d_alphas - n / total * prior, -(d_y @ q).sum(axis=1), d_factors)
+        return value, (d_alphas - n / total * prior, -(y.sum(axis=1)[:, None] @ q)[:, 0], d_factors)
 
 
 def logistic(w: Array, b: Array, x: Array, y: Array) -> Array:
@@ -72,12 +75,16 @@ def logistic(w: Array, b: Array, x: Array, y: Array) -> Array:
 
 
 def logistic_by_hand(w: Array, b: Array, x: Array, y: Array) -> tuple[Array, tuple[Array, Array]]:
-    """Value and gradient of `logistic`."""
+    """Value and gradient of `logistic`, which share one exponential."""
     z = x @ w + b
-    value = np.mean(np.logaddexp(0.0, z) - y * z)
-    with np.errstate(all="ignore"):
-        d_z = (1 / (1 + np.exp(-z)) - y) / len(y)
-        return value, (x.T @ d_z, d_z.sum())
+    e = np.exp(-np.abs(z))
+    value = (np.sum(np.log1p(e)) + np.sum(np.maximum(z, 0.0)) - np.dot(y, z)) / len(y)
+    d_z = np.where(z >= 0, 1.0, e)
+    e += 1.0
+    d_z /= e
+    d_z -= y
+    d_z /= len(y)
+    return value, (d_z @ x, d_z.sum())
 
 
 def layer(w: Array, b: Array, x: Array, y: Array) -> Array:
@@ -87,12 +94,12 @@ def layer(w: Array, b: Array, x: Array, y: Array) -> Array:
 
 
 def layer_by_hand(w: Array, b: Array, x: Array, y: Array) -> tuple[Array, tuple[Array, Array]]:
-    """Value and gradient of `layer`."""
+    """Value and gradient of `layer`, which share one exponential."""
     z = x @ w + b
-    value = np.mean(np.logaddexp(0.0, z) - y * z)
-    with np.errstate(all="ignore"):
-        d_z = (1 / (1 + np.exp(-z)) - y) / z.size
-        return value, (np.outer(x, d_z), d_z)
+    e = np.exp(-np.abs(z))
+    value = np.add.reduce(np.log1p(e) + np.maximum(z, 0.0) - y * z) / z.size
+    d_z = (np.where(z >= 0, 1.0, e) / (1.0 + e) - y) / z.size
+    return value, (x[:, None] * d_z, d_z)
 
 
 if __name__ == "__main__":

@@ -44,12 +44,21 @@ class EagerWarning(UserWarning):
     """A compiled function runs eagerly; the text names the line, the reason and what to change."""
 
 
+FROM_PYTHON = "np.frompyfunc"  # makes a ufunc of a Python function
+
+
 class NoRuleError(NotImplementedError, TypeError):
     """A NumPy function has no rule here."""
 
     @classmethod
     def unknown(cls, path: str) -> NoRuleError:
         """No op of that name is registered at all."""
+        if path.startswith(FROM_PYTHON):
+            called = path.removeprefix(FROM_PYTHON)[1:-1]
+            return cls(
+                f"{path} has no gradient rule in gradscribe: it calls `{called}` out of sight, element by element.\n"
+                f"Take np.vectorize, which is differentiated, or call `{called}` with the whole array."
+            )
         return cls(
             f"{path} has no gradient rule in gradscribe, and one of its arguments requires grad.\n"
             f"Compute it outside the differentiated part (x.detach()), or add it:\n"

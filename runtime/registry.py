@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import NoRuleError
+from .errors import FROM_PYTHON, NoRuleError
 from .memory import NEW, Fact
 from .ops import Kind, Op, Vjp
 from .result_types import TypesFact
@@ -26,11 +26,15 @@ _by_function: dict[Any, Op] = {}
 
 def path_of(fn: Any) -> str:
     """The name under which a person writes `fn`: `np.linalg.norm`, `scipy.special.expit`."""
+    name = fn.__name__
     if isinstance(fn, np.ufunc):
-        module = "np" if getattr(np, fn.__name__, None) is fn else "scipy.special"
-    else:
-        module = (getattr(fn, "__module__", None) or "np").replace("numpy", "np", 1)
-    return f"{module}.{fn.__name__}"
+        if name.endswith(" (vectorized)"):
+            return f"{FROM_PYTHON}({name.removesuffix(' (vectorized)')})"
+        special = sys.modules.get("scipy.special")
+        module = "np" if getattr(np, name, None) is fn else "scipy.special" if hasattr(special, name) else ""
+        return f"{module}.{name}" if module else name  # another library's, as of Numba's `vectorize`
+    module = (getattr(fn, "__module__", None) or "np").replace("numpy", "np", 1)
+    return f"{module}.{name}"
 
 
 def op(

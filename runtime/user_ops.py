@@ -49,6 +49,8 @@ def op(fn: Callable[..., Any], signature: str | None = None, kind: Kind | None =
     """
     if not callable(fn):
         raise TypeError(f"gs.op takes a function, not {type(fn).__name__}: {fn!r}")
+    if signature is not None and not isinstance(signature, str):
+        raise TypeError(f"gs.op takes the signature as text, such as {'x, y, axis=None'!r}, not {signature!r}")
     lookup(fn)  # what we have of it ourselves is registered before, and not after
     if isinstance(fn, np.ufunc):
         options.setdefault("n_out", fn.nout)
@@ -178,6 +180,8 @@ def rule(fn: Any = None, kind: Any = None, /, **vjps: Callable[..., Any] | None)
         fn, kind = None, fn
     if fn is None:
         return lambda function: rule(function, kind, **vjps)
+    if not callable(fn):
+        raise TypeError(f"gs.rule takes a function, not {type(fn).__name__}: {fn!r}")
     found = lookup(fn)
     if found is None:
         found = op(fn, None, kind)

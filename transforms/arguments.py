@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
+import reprlib
+import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..runtime.errors import DtypeError
+from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from ..runtime.registry import require
 from ..tracer.core.cotangents import outward
 from ..tracer.core.custom import CustomNode
@@ -19,9 +23,74 @@ from ..tracer.modes.thread_state import LOCAL, Era
 from ..tracer.random.randomness import read_by
 from .trees import flatten, paths, unflatten
 
-__all__ = ["Arguments", "Finisher", "is_given", "owner_of"]
+__all__ = [
+    "Arguments",
+    "Finisher",
+    "check_argnums",
+    "check_returned",
+    "is_given",
+    "owner_of",
+    "return_line",
+    "returned",
+]
 
 _NUMERIC = (Operand, np.ndarray, np.generic, float, complex)
+
+
+def check_argnums(argnums: Any, transform: str) -> None:
+    """Raise where `argnums` are no positions or names: often they are the arguments of the function itself."""
+    for n in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
+        if not isinstance(n, (int, str)) or isinstance(n, bool):
+            raise TypeError(
+                f"argnums takes positions or names of arguments, not {reprlib.repr(n)}.\n"
+                f"gs.{transform}(f) is a function of the arguments of f: call gs.{transform}(f)(x)."
+            )
+    if isinstance(argnums, (tuple, list)) and not argnums:
+        raise AutogradError("argnums is empty: name at least one argument to differentiate")
+
+
+def return_line(function: Any) -> str:
+    """Return where a function returns, as `model.py:12`: its first line, where it has several returns."""
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return "its return"
+    returns = {line for _, line in _return_lines(code)}
+    line = returns.pop() if len(returns) == 1 else code.co_firstlineno
+    return f"{code.co_filename.rpartition('/')[2]}:{line}"
+
+
+def _return_lines(code: types.CodeType) -> list[tuple[int, int]]:
+    return [
+        (i.offset, i.positions.lineno)
+        for i in dis.get_instructions(code)
+        if i.opname.startswith("RETURN_") and i.opname != "RETURN_GENERATOR" and i.positions and i.positions.lineno
+    ]
+
+
+_FORGOTTEN = {  # what a function gives that was not meant to be called so: its type, and what to do
+    type(None): ("None", "A `return` is missing; methods that write in place (`x.sort()`) return None, too."),
+    types.GeneratorType: ("a generator", "It has a `yield`: take a function that returns the value."),
+    types.CoroutineType: ("a coroutine", "It is an `async def`: take a plain function, and await what it needs before."),
+    types.AsyncGeneratorType: ("an async generator", "It is an `async def`: take a plain function that returns the value."),
+}  # fmt: skip
+
+
+def returned(function: Any, value: Any) -> tuple[str, str]:
+    """Return what a function returned and where, in words; and what to do about it, or nothing."""
+    kind = "one number or array" if isinstance(value, Operand) else type(value).__name__
+    named, what_to_do = _FORGOTTEN.get(type(value), (kind, ""))
+    if isinstance(value, types.CoroutineType):
+        value.close()  # or Python warns that nobody awaited it
+    name = getattr(function, "__name__", type(function).__name__)
+    return f"`{name}` returned {named} at {return_line(function)}", what_to_do
+
+
+def check_returned(function: Callable[..., Any], value: Any) -> None:
+    """Raise ShapeError where a function returned nothing that has numbers in it: None, a generator."""
+    if type(value) in _FORGOTTEN:
+        what, what_to_do = returned(function, value)
+        raise ShapeError(f"an output of arrays is needed, but {what}.\n{what_to_do}")
 
 
 class Arguments:
@@ -69,6 +138,7 @@ class Arguments:
             if -argnum <= len(passed):
                 found: int | str = passed[argnum]
                 return found
+            raise TypeError(f"argnums is {argnum}, but `{name}` was called with {len(passed)} arguments")
         if isinstance(argnum, str):
             if argnum not in names:
                 raise TypeError(f"argnums names `{argnum}`, but `{name}` takes ({', '.join(names)})")

@@ -25,6 +25,16 @@ def bind(**doors: Callable[..., Any]) -> None:
     _above.update(doors)
 
 
+def _note_container(error: TypeError, args: tuple[Any, ...]) -> None:
+    """Add to an error of Python's operators that an argument is a list, a tuple or a dict, where it names one."""
+    for k, value in enumerate(args):
+        kind = type(value).__name__
+        if type(value) in (list, tuple, dict) and (f"'{kind}'" in str(error) or "multiply sequence" in str(error)):
+            instead = "pass an array, np.array(...)" if type(value) is not dict else "compute with its values"
+            error.add_note(f"Argument {k} is a {kind}, which Python's operators do not take for numbers: {instead}.")
+            return
+
+
 class Transform:
     """A function made from the user's function; it is called like one, and knows more."""
 
@@ -35,6 +45,8 @@ class Transform:
         try:
             return self._run(args, kwargs)
         except Exception as error:
+            if type(error) is TypeError:
+                _note_container(error, args)
             raise prune(error) from error.__cause__
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

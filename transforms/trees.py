@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from ..tracer.core.tensor_base import Operand
 from ..tracer.modes.thread_state import refuse
 from .user_code.scope import ABSENT, watched
 
-__all__ = ["flatten", "flatten_row", "paths", "unflatten"]
+__all__ = ["flatten", "flatten_row", "in_words", "paths", "unflatten"]
 
 _SPACE = "gradscribe"
 _registered: set[type] = set()
@@ -38,6 +39,12 @@ class _Row(int):
 
     def __repr__(self) -> str:
         return f"({', '.join('*' * self)})"
+
+
+def in_words(structure: Any) -> str:
+    """Return a structure for an error: one array, or `(*, {'a': *})`, where each `*` is one."""
+    found = re.fullmatch(r"PyTreeSpec\((.*?)(, NoneIsLeaf)?(, namespace='\w*')?\)", str(structure))
+    return "one array" if structure is LEAF else found[1] if found else str(structure)
 
 
 def flatten_row(tree: Any) -> tuple[list[Any], Any]:

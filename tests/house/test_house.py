@@ -219,8 +219,25 @@ def test_a_module_states_its_job(module, path):
     assert ast.get_docstring(ast.parse(source)), f"{path} does not begin with a docstring"
 
 
+def test_completion_offers_public_names_alone():
+    offered = {name for name in dir(gradscribe) if not name.startswith("_")}
+    assert not offered & {
+        "Alias",
+        "Any",
+        "Callable",
+        "annotations",
+        "importlib",
+        "sys",
+        "bind",
+        "FUNCTIONS",
+        "TYPE_CHECKING",
+    }
+    assert {"grad", "compile", "nn", "optim", "numpy", "relu"} <= offered
+
+
 def test_the_version_is_the_same_everywhere():
     version = house.config()["metadata"]["version"]
+    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert gradscribe.__version__ == version
     assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
@@ -257,4 +274,5 @@ def test_the_wheel_holds_one_name_and_the_modules_alone(tmp_path):
     shipped = {name.removeprefix("gradscribe/") for name in names if name.endswith(".py")}
     assert shipped == {path.relative_to(ROOT).as_posix() for _, path in MODULES}
     assert "gradscribe/py.typed" in names
+    assert "gradscribe/docs/kinks.md" in names  # to which messages point
     assert any(name.endswith("/LICENSE") for name in names)

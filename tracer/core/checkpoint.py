@@ -46,6 +46,8 @@ def checkpoint(
     >>> x.grad.shape
     (2,)
     """
+    if not callable(function):
+        raise blame(TypeError(f"gs.checkpoint takes a function, not {type(function).__name__}: {function!r}"))
     if determinism_check not in ("default", "none"):
         raise blame(ValueError(f"determinism_check should be one of 'default' and 'none', not {determinism_check!r}"))
     if context_fn is not None:

@@ -21,12 +21,14 @@ __all__ = [
     "is_ours",
     "library_of",
     "prune",
+    "pruned",
     "saved_at",
     "user_asks",
     "user_site",
     "user_stack",
 ]
 
+F = typing.TypeVar("F", bound=typing.Callable[..., Any])
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _HOUSES = tuple(ROOT + part + os.sep for part in ("runtime", "tracer", "transforms", "explorer", "learn", "compat"))
 # Formulas, which stand in generated source line by line, as if the user had written them.
@@ -166,6 +168,19 @@ def prune(error: Exception) -> Exception:
     for tb in reversed(kept):
         chain = types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
     return error.with_traceback(chain) if chain is not None else blame(error.with_traceback(None))
+
+
+def pruned(function: F) -> F:
+    """Return a public function whose errors show no frame of ours after the user's, and name the user's line."""
+
+    @functools.wraps(function)
+    def door(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            raise prune(error) from error.__cause__
+
+    return typing.cast(F, door)
 
 
 def saved_at(node: Any) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from ...runtime.registry import require
 from ..core.count import size_of
 from ..core.dispatch import apply
+from ..core.site import pruned
 from ..core.tensor_base import Operand, made_in_inference, wrap
 from ..modes.thread_state import LOCAL
 from ..protocols.exchange import on_cpu
@@ -153,6 +154,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     return _made(np.eye, (n, m), dtype, device, requires_grad)
 
 
+@pruned
 def from_numpy(array: Any) -> Any:
     """A Tensor on the memory of an array: what is written to the one is seen in the other.
 
@@ -172,6 +174,7 @@ def from_numpy(array: Any) -> Any:
     return _wrapped(array)
 
 
+@pruned
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     """`data` as a Tensor: itself where it is one, on the same memory where it is an array, else a new one.
 

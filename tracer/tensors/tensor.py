@@ -18,6 +18,7 @@ from ..core.foreign import KNOWN
 from ..core.graph import AccumulateGrad, Pick, extra_of, install_call
 from ..core.hooks import RemovableHandle
 from ..core.losses import loss
+from ..core.site import pruned
 from ..core.tensor_base import Operand, is_inference, made_in_inference, wrap
 from ..core.versions import apart, own_array, version_of
 from ..core.views import DETACHED, detached, require_grad_too
@@ -33,6 +34,7 @@ from .printing import tensor_text
 __all__ = ["Tensor", "tensor"]
 
 
+@pruned
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, *, device: Any = None) -> Tensor:
     """A new leaf Tensor with a copy of `data` (default dtype: NumPy's, float64 for floats).
 

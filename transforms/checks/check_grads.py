@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import DtypeError
+from ...tracer.core.site import pruned
 from ..derivatives.forward import jvp
 from ..derivatives.vjp import vjp
 from ..trees import flatten, unflatten
@@ -20,6 +21,7 @@ __all__ = ["check_grads", "direction_like", "inexact", "moved_along", "paired", 
 _MODES = {"forward": "forward", "fwd": "forward", "reverse": "reverse", "rev": "reverse"}
 
 
+@pruned
 def check_grads(
     function: Callable[..., Any],
     *args: Any,

@@ -12,6 +12,7 @@ from ...runtime.errors import EagerWarning, NoRuleError, VerifyError
 from ...runtime.ops import MISSING, Kind, Op
 from ...runtime.registry import require
 from ...runtime.user_ops import takes_tensors, taking_tensors
+from ...tracer.core.site import pruned
 from ..compiler.compile import compile
 from ..derivatives.forward import jvp
 from ..derivatives.gradient import grad
@@ -25,6 +26,7 @@ from .rule_report import CONJUGATE, HOW, RuleReport, fault
 __all__ = ["RuleReport", "check_rule"]
 
 
+@pruned
 def check_rule(
     function: Callable[..., Any], samples: Iterable[Any], *, order: int = 2, compiled: bool = True
 ) -> RuleReport:

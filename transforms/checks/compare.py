@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import CompileError, DtypeError, VerifyError
+from ...tracer.core.site import pruned
 from ..arguments import Arguments
 from ..compiler.driver.compiled import Compiled
 from ..derivatives.gradient import GradFunction
@@ -151,6 +152,7 @@ def _seconds(t: float) -> str:
     return f"{t / size:.3g} {unit}"
 
 
+@pruned
 def compare(function: Any, *args: Any, **kwargs: Any) -> Comparison:
     """Eager, compiled and finite-difference gradients of `function` at these arguments, and the time of each.
 

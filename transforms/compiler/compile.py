@@ -6,11 +6,13 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from ...tracer.core.site import pruned
 from .driver.compiled import LIMIT, Compiled
 
 __all__ = ["compile"]
 
 
+@pruned
 def compile(
     function: Any = None, *, verify: bool | str = False, max_specialisations: int = LIMIT, passes: Sequence[str] | None = None,
     dump: bool | str = False, fastmath: bool = False, loop_memory: str | None = None,

@@ -7,7 +7,9 @@ import linecache
 import types
 from typing import TYPE_CHECKING, Any
 
+from ...tracer.core.site import pruned
 from .frontend.functions import conversion
+from .frontend.hooks import cached_by_code
 from .frontend.operators import CONTROL
 from .python.printer import note, section, to_source
 from .source import Source
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["converted"]
 
 
+@pruned
 def converted(function: Callable[..., Any]) -> Source:
     """The source of `function` with its control flow converted, as it runs while gradscribe captures it.
 
@@ -56,7 +59,7 @@ def _plain(function: Any) -> types.FunctionType:
     return found
 
 
-@functools.lru_cache(maxsize=64)
+@cached_by_code(64)
 def _shown(code: types.CodeType) -> Source:
     import gast  # loaded by the conversion
 

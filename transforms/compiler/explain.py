@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...runtime.ir.graph import Graph
 from ...runtime.rules.control import GUARD
-from ...tracer.core.site import Site
+from ...tracer.core.site import Site, pruned
 from .analysis.effects import effect_words
 from .capture.failure import instead
 from .driver.compiled import Compiled
@@ -117,6 +117,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
     )
 
 
+@pruned
 def explain(function: Any) -> Explanation:
     """What a compiled function did so far: print it, or look at its `specialisations`, `misses` and `eager`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...runtime.ir.graph import Graph
+from ...tracer.core.site import pruned
 from .driver.compiled import Compiled
 from .schedule.lower import program_of
 from .schedule.program import Program
@@ -42,6 +43,7 @@ class ShownProgram(Program):
     __repr__ = __str__
 
 
+@pruned
 def source(function: Any, *args: Any, **kwargs: Any) -> Source:
     """The source that `gs.compile(function)` runs for these arguments.
 
@@ -57,11 +59,13 @@ def source(function: Any, *args: Any, **kwargs: Any) -> Source:
     return Source(_compiled(function).specialisation(*args, **kwargs).text)
 
 
+@pruned
 def graph(function: Any, *args: Any, **kwargs: Any) -> Graph:
     """The graph that this source was written from, after the passes; raises CompileError as `gs.source` does."""
     return _compiled(function).specialisation(*args, **kwargs).graph
 
 
+@pruned
 def program(function: Any, *args: Any, **kwargs: Any) -> ShownProgram:
     """The Program that this source prints: its statements in order, with what each writes over; raises as `gs.source` does."""
     found = _compiled(function).specialisation(*args, **kwargs)

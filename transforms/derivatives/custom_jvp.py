@@ -13,12 +13,12 @@ from ...tracer.core.cotangents import outward
 from ...tracer.core.engine import run_backward
 from ...tracer.core.forward import variable
 from ...tracer.core.levels import under
-from ...tracer.core.site import blame
+from ...tracer.core.site import blame, pruned
 from ...tracer.core.tensor_base import Operand, plain_shape, wrap
 from ...tracer.core.versions import check_written
 from ...tracer.modes.listening import in_user_code
 from ...tracer.modes.thread_state import LOCAL, capturing, grad_mode
-from ..trees import flatten
+from ..trees import flatten, in_words
 from .custom import Call, Custom, CustomCallNode, stated
 
 __all__ = ["CustomJvp", "custom_jvp"]
@@ -163,7 +163,8 @@ class _JvpNode(CustomCallNode):
         if structure != self.structure:
             raise blame(
                 ShapeError(
-                    f"the tangent that jvp of `{name}` gave has the structure {structure}, its output {self.structure}"
+                    f"the tangent that jvp of `{name}` gave has the structure "
+                    f"{in_words(structure)}, its output {in_words(self.structure)}"
                 )
             )
         return [self._fits(t, meta, j, name) for j, (t, meta) in enumerate(zip(leaves, self.outputs, strict=True))]
@@ -201,6 +202,7 @@ def _zeros(x: Any) -> Any:
     return np.zeros_like(x, dtype=np.result_type(value, 0.0))
 
 
+@pruned
 def custom_jvp(function: Any = None, *, nondiff_argnums: tuple[int, ...] | int = ()) -> Any:
     """`function` with a derivative of one's own, told forward: a decorator, and `f.defjvp(jvp)` says how it moves.
 

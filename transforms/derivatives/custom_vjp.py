@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import ShapeError
-from ...tracer.core.site import blame
+from ...tracer.core.site import blame, pruned
 from ...tracer.core.tensor_base import Operand, plain_shape
 from ...tracer.core.versions import check_written
 from ...tracer.modes.thread_state import LOCAL
-from ..trees import flatten, unflatten
+from ..trees import flatten, in_words, unflatten
 from .custom import Call, Custom, CustomCallNode, stated
 
 __all__ = ["CustomVjp", "custom_vjp"]
@@ -100,7 +100,8 @@ class _VjpNode(CustomCallNode):
             if given != structure:
                 raise blame(
                     ShapeError(
-                        f"cotangent {k} that bwd of `{name}` gave has the structure {given}, but its argument {structure}"
+                        f"cotangent {k} that bwd of `{name}` gave has the structure "
+                        f"{in_words(given)}, but its argument {in_words(structure)}"
                     )
                 )
             for leaf, value in zip(leaves, self.values[len(made) : len(made) + n], strict=True):
@@ -121,6 +122,7 @@ class _VjpNode(CustomCallNode):
         return np.asarray(leaf)[()] if isinstance(leaf, (int, float, complex)) else leaf
 
 
+@pruned
 def custom_vjp(function: Any = None, *, nondiff_argnums: tuple[int, ...] | int = ()) -> Any:
     """`function` with a derivative of one's own: a decorator, and `f.defvjp(fwd, bwd)` says how it goes backward.
 

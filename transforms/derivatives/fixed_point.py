@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...runtime.errors import AutogradError, ConvergenceError, DtypeError, ShapeError
-from ...tracer.core.site import blame, prune
+from ...tracer.core.site import blame, prune, pruned
 from ...tracer.core.tensor_base import Operand, alias, cover
 from ...tracer.modes.thread_state import LOCAL, capturing
 from ..compiler.frontend.operators import and_, assert_, while_
-from ..trees import flatten, unflatten
+from ..trees import flatten, in_words, unflatten
 from ..user_code.scope import scope
 from .custom_vjp import custom_vjp
 from .vjp import vjp
@@ -55,7 +55,8 @@ class _Problem:
         if structure != self.x:
             raise blame(
                 ShapeError(
-                    f"gs.fixed_point of `{self.name}`: x has the structure {self.x}, but `{self.name}` gave {structure}. "
+                    f"gs.fixed_point of `{self.name}`: x has the structure {in_words(self.x)}, "
+                    f"but `{self.name}` gave {in_words(structure)}. "
                     "It must give what it takes."
                 )
             )
@@ -225,6 +226,7 @@ def _largest(x: Any) -> Any:
     return np.max(np.abs(x), initial=0.0)
 
 
+@pruned
 def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None = None, max_iter: int = 1000) -> Any:
     """The x at which `x = f(x, *params)`: iterates from `x0` until x no longer moves.
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from ...runtime.errors import DtypeError, ShapeError
 from ...tracer.core.forward import run_forward
-from ...tracer.core.site import prune
+from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, alias, levels_of, wrap
 from ...tracer.modes.thread_state import LOCAL, capturing, transforming
 from ...tracer.tensors.casts import as_scalar
-from ..arguments import Arguments, Finisher, is_given, owner_of
+from ..arguments import Arguments, Finisher, check_returned, is_given, owner_of
 from ..transform import Transform
-from ..trees import flatten, unflatten
+from ..trees import flatten, in_words, unflatten
 from ..user_code.scope import scope
 
 __all__ = ["VECTOR", "JvpFunction", "jvp", "pushed", "seed", "tangent_leaves"]
@@ -37,7 +37,9 @@ def pushed(
     tensors_given = frame.tensors_given or any(isinstance(t, Operand) and is_given(t) for _, _, t in given)
     recorded, reached = LOCAL.grad, None
     with transforming(frame.owned, gradient=True, era=frame.era):
-        leaves, structure = flatten(scope().rebuild(function)(*frame.args, **frame.kwargs))
+        result = scope().rebuild(function)(*frame.args, **frame.kwargs)
+        check_returned(function, result)
+        leaves, structure = flatten(result)
         if recorded and not outer and not tensors_given:
             reached = frame.reached(leaves)
             tensors_given = frame.tensors_given
@@ -58,8 +60,8 @@ def tangent_leaves(tree: Any, structure: Any, place: Any, frame: Arguments) -> l
     leaves, found = flatten(tree)
     if found != structure:
         raise ShapeError(
-            f"a tangent has the structure of its argument: argument {place!r} of `{frame.name}` has {structure}, "
-            f"but its tangent has {found}"
+            f"a tangent has the structure of its argument: argument {place!r} of `{frame.name}` has {in_words(structure)}, "
+            f"but its tangent has {in_words(found)}"
         )
     return leaves
 
@@ -85,6 +87,7 @@ def seed(t: Any, node: Any, leaf: Any, create_graph: bool, as_tensors: bool) -> 
     return t if as_tensors or LOCAL.levels else t._value
 
 
+@pruned
 def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
     """`(output, tangent)`: the value of `function(*primals)`, and how it moves as the arguments move along `tangents`.
 
@@ -103,10 +106,7 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any,
     if len(primals) != len(tangents):
         raise ShapeError(f"gs.jvp was given {len(primals)} primals, but {len(tangents)} tangents: one for each")
     places = tuple([k for k, t in enumerate(tangents) if t is not None])
-    try:
-        return pushed(function, places, tuple(primals), {}, [tangents[k] for k in places])
-    except Exception as error:
-        raise prune(error) from error.__cause__
+    return pushed(function, places, tuple(primals), {}, [tangents[k] for k in places])
 
 
 class JvpFunction(Transform):

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import dis
 import functools
-import inspect
-import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...runtime.errors import AutogradError, DtypeError, ShapeError
+from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.registry import require
 from ...tracer.core.dispatch import apply
 from ...tracer.core.engine import run_backward
+from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
 from ...tracer.modes.listening import in_backward
 from ...tracer.modes.thread_state import LOCAL, capturing, transforming
-from ..arguments import Arguments, Finisher
+from ..arguments import Arguments, Finisher, check_argnums, return_line, returned
 from ..transform import Transform
 from ..trees import flatten, unflatten
 from ..user_code.scope import scope
@@ -74,42 +72,33 @@ class GradFunction(Transform):
             return result, None
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(
-                f"has_aux=True needs a function that returns (output, aux), but `{self._name()}` returned "
-                f"{type(result).__name__} at {self._where()}"
+                f"has_aux=True needs a function that returns (output, aux), but {returned(self.function, result)[0]}"
             )
         return result
 
     def _name(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def _where(self) -> str:
-        function = inspect.unwrap(getattr(self.function, "__func__", self.function))
-        code = getattr(function, "__code__", None)
-        if code is None:
-            return "its return"
-        returns = {line for i, line in _return_lines(code)}
-        line = returns.pop() if len(returns) == 1 else code.co_firstlineno
-        return f"{code.co_filename.rpartition('/')[2]}:{line}"
-
     def _backward(
         self, value: Any, frame: Arguments, keep_graph: bool, reached: dict[Any, None] | None
     ) -> dict[Any, Any]:
         if not isinstance(value, (Operand, float, int, complex, np.ndarray, np.generic)):
+            what, what_to_do = returned(self.function, value)
             raise ShapeError(
-                f"grad needs a scalar output, but `{self._name()}` returned {type(value).__name__} at {self._where()}.\n"
-                "Return one number (has_aux=True for more beside it)."
+                f"{self.kind} needs a scalar output, but {what}.\n"
+                f"{what_to_do or 'Return one number (has_aux=True for more beside it).'}"
             )
         if np.shape(value):
             raise ShapeError(
                 f"grad needs a scalar output (grad can be implicitly created only for scalar outputs), but "
-                f"`{self._name()}` returned shape {tuple(np.shape(value))} at {self._where()}.\n"
+                f"`{self._name()}` returned shape {tuple(np.shape(value))} at {return_line(self.function)}.\n"
                 "Sum it (`.sum()`), pass a cotangent (gs.vjp), or ask for gs.jacobian."
             )
         if not isinstance(value, Operand) or value._node is None:
             return {}
         if value._node.dtype.kind == "c":
             raise DtypeError(
-                f"grad needs a real output, but `{self._name()}` returned a complex number at {self._where()}.\n"
+                f"grad needs a real output, but `{self._name()}` returned a complex number at {return_line(self.function)}.\n"
                 "Take np.real(z), np.abs(z) ..., or pass a cotangent (gs.vjp)."
             )
         seed: Any = value._node.dtype.type(1)
@@ -122,20 +111,8 @@ class GradFunction(Transform):
         return run_backward(roots, frame.wanted, retain_graph=keep_graph, create_graph=keep_graph, reached=reached)
 
 
-def _return_lines(code: types.CodeType) -> list[tuple[int, int]]:
-    return [
-        (i.offset, i.positions.lineno)
-        for i in dis.get_instructions(code)
-        if i.opname.startswith("RETURN_") and i.opname != "RETURN_GENERATOR" and i.positions and i.positions.lineno
-    ]
-
-
 def _decorator(function: Any, argnums: Any, has_aux: bool, with_value: bool, convention: str) -> Any:
-    for n in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
-        if not isinstance(n, (int, str)) or isinstance(n, bool):
-            raise TypeError(f"argnums takes positions or names of arguments, not {n!r}")
-    if isinstance(argnums, (tuple, list)) and not argnums:
-        raise AutogradError("argnums is empty: name at least one argument to differentiate")
+    check_argnums(argnums, "value_and_grad" if with_value else "grad")
     if convention not in ("torch", "jax"):
         raise ValueError(
             f"convention is 'torch' (dL/da + i dL/db, for z = a + ib) or 'jax' (its conjugate), not {convention!r}"
@@ -146,6 +123,7 @@ def _decorator(function: Any, argnums: Any, has_aux: bool, with_value: bool, con
     return GradFunction(function, options)
 
 
+@pruned
 def grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, convention: str = "torch") -> Any:
     """The gradient of `function` with respect to the arguments `argnums`, as a function of the same arguments.
 
@@ -166,6 +144,7 @@ def grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, conve
     return _decorator(function, argnums, has_aux, with_value=False, convention=convention)
 
 
+@pruned
 def value_and_grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, convention: str = "torch") -> Any:
     """Like `gs.grad`, but gives `(value, gradient)`; with `has_aux`, `((value, aux), gradient)`.
 

@@ -11,9 +11,11 @@ import numpy as np
 from ...runtime.errors import ShapeError
 from ...runtime.registry import require
 from ...tracer.core.dispatch import apply
+from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, wrap
 from ...tracer.modes.listening import in_backward
 from ...tracer.modes.thread_state import capturing
+from ..arguments import check_argnums
 from ..transform import Transform
 from ..trees import flatten, unflatten
 from .linearize import Pushforward
@@ -162,9 +164,7 @@ def _recorded_eye(count: Any, dtype: Any) -> Any:
 
 
 def _made(function: Any, argnums: Any, mode: str) -> Any:
-    for n in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
-        if not isinstance(n, (int, str)) or isinstance(n, bool):
-            raise TypeError(f"argnums takes positions or names of arguments, not {n!r}")
+    check_argnums(argnums, _KINDS[mode])
     options = {"argnums": argnums, "mode": mode}
     return (
         functools.partial(_made, argnums=argnums, mode=mode)
@@ -173,6 +173,7 @@ def _made(function: Any, argnums: Any, mode: str) -> Any:
     )
 
 
+@pruned
 def jacobian(function: Any = None, argnums: Any = 0) -> Any:
     """The Jacobian of `function` with respect to the argument `argnums`: of shape `output.shape + argument.shape`.
 
@@ -190,6 +191,7 @@ def jacobian(function: Any = None, argnums: Any = 0) -> Any:
     return _made(function, argnums, "cheaper")
 
 
+@pruned
 def jacrev(function: Any = None, argnums: Any = 0) -> Any:
     """`gs.jacobian` by reverse mode: all rows of an output go through one backward pass.
 
@@ -200,6 +202,7 @@ def jacrev(function: Any = None, argnums: Any = 0) -> Any:
     return _made(function, argnums, "reverse")
 
 
+@pruned
 def jacfwd(function: Any = None, argnums: Any = 0) -> Any:
     """`gs.jacobian` by forward mode: all columns of an argument go through one forward pass.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.errors import DtypeError, ShapeError
 from ...tracer.core.forward import run_forward
-from ...tracer.core.site import prune
+from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand
 from ...tracer.modes.thread_state import capturing
 from ..arguments import Finisher, owner_of
@@ -26,6 +26,7 @@ class Pushforward:
     def __init__(self, run: Traced, count: int) -> None:
         self.run, self.count = run, count
 
+    @pruned
     def __call__(self, *tangents: Any) -> Any:
         places = self.run.frame.places
         if len(tangents) != self.count:
@@ -37,10 +38,7 @@ class Pushforward:
                 raise DtypeError(
                     f"argument {k} of `{self.run.frame.name}` holds no floating point or complex numbers: its tangent is None"
                 )
-        try:
-            moved = self.push([tangents[k] for k in places if isinstance(k, int)])
-        except Exception as error:
-            raise prune(error) from error.__cause__
+        moved = self.push([tangents[k] for k in places if isinstance(k, int)])
         return unflatten(self.run.structure, moved)
 
     def push(self, tangents: list[Any]) -> list[Any]:
@@ -74,6 +72,7 @@ def _held(leaf: Any) -> Any:
     return leaf._value if isinstance(leaf, Operand) else leaf
 
 
+@pruned
 def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pushforward]:
     """`(output, push)`: the value at `primals`, and how it moves: `push(*tangents)` is the tangent of the output.
 
@@ -88,8 +87,5 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pushfor
     (array([ 2., 40.]), array([0., 4.]))
     """
     places = tuple([k for k, p in enumerate(primals) if _is_inexact(p)])
-    try:
-        value, run = traced(function, places, primals, {})
-    except Exception as error:
-        raise prune(error) from error.__cause__
+    value, run = traced(function, places, primals, {})
     return value, Pushforward(run, len(primals))

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import ShapeError
+from ...tracer.core.site import pruned
+from ..arguments import check_argnums
 from ..transform import Transform
-from ..trees import flatten, unflatten
+from ..trees import flatten, in_words, unflatten
 from .forward import VECTOR
 from .gradient import GradFunction
 from .jacobian import JacobianFunction
@@ -97,7 +99,8 @@ class HvpFunction(_SecondOrder):
         shapes = [tuple(np.shape(leaf)) for leaf in leaves], [tuple(np.shape(leaf)) for leaf in expected]
         if structure != wanted:
             raise ShapeError(
-                f"gs.hvp takes a vector with the structure of what is differentiated, {wanted}, but got {structure}"
+                f"gs.hvp takes a vector with the structure of what is differentiated, "
+                f"{in_words(wanted)}, but got {in_words(structure)}"
             )
         if shapes[0] != shapes[1]:
             listed = [", ".join(map(str, found)) for found in shapes]
@@ -106,6 +109,7 @@ class HvpFunction(_SecondOrder):
             )
 
 
+@pruned
 def hvp(function: Any = None, argnums: Any = 0) -> Any:
     """The product of the Hessian of `function` with a vector: `gs.hvp(f)(*args, v)`, without the Hessian itself.
 
@@ -117,11 +121,13 @@ def hvp(function: Any = None, argnums: Any = 0) -> Any:
     >>> gs.hvp(lambda x: np.sum(x ** 3))(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
     array([  6., 120.])
     """
+    check_argnums(argnums, "hvp")
     if function is None:
         return functools.partial(hvp, argnums=argnums)
     return HvpFunction(function, {"argnums": argnums})
 
 
+@pruned
 def hessian(function: Any = None, argnums: Any = 0) -> Any:
     """The second derivatives of `function` with respect to the argument `argnums`: of shape `x.shape + x.shape`.
 
@@ -133,6 +139,7 @@ def hessian(function: Any = None, argnums: Any = 0) -> Any:
     array([[10.,  6.],
            [ 6.,  0.]])
     """
+    check_argnums(argnums, "hessian")
     if function is None:
         return functools.partial(hessian, argnums=argnums)
     return HessianFunction(function, {"argnums": argnums})

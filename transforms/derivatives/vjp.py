@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from ...runtime.errors import ShapeError
 from ...tracer.core.backward import seed_of
 from ...tracer.core.engine import run_backward
-from ...tracer.core.site import prune
+from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand
 from ...tracer.modes.thread_state import LOCAL, capturing, transforming
-from ..arguments import Arguments, Finisher
-from ..trees import flatten, unflatten
+from ..arguments import Arguments, Finisher, check_returned
+from ..trees import flatten, in_words, unflatten
 from ..user_code.scope import scope
 
 __all__ = ["Pullback", "Traced", "forward", "pulled_back", "traced", "vjp"]
@@ -37,11 +37,13 @@ class Pullback:
     def __init__(self, run: Traced) -> None:
         self.run = run
 
+    @pruned
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         given, structure = flatten(cotangent)
         if structure != self.run.structure:
             raise ShapeError(
-                f"the cotangent of a pullback has the structure of the output, {self.run.structure}, but got {structure}"
+                f"the cotangent of a pullback has the structure of the output, "
+                f"{in_words(self.run.structure)}, but got {in_words(structure)}"
             )
         return self.back(list(enumerate(given)))
 
@@ -67,7 +69,9 @@ def traced(function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str,
     outer = LOCAL.differentiating > 0 and LOCAL.grad
     frame = Arguments(function, argnums, args, kwargs)
     with transforming(frame.owned, gradient=True, era=frame.era):
-        leaves, structure = flatten(scope().rebuild(function)(*frame.args, **frame.kwargs))
+        result = scope().rebuild(function)(*frame.args, **frame.kwargs)
+        check_returned(function, result)
+        leaves, structure = flatten(result)
     if LOCAL.grad and not outer and not frame.tensors_given:
         frame.reached(leaves)
     keep_graph = outer or (frame.tensors_given and LOCAL.grad)
@@ -83,6 +87,7 @@ def forward(function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str
     return value, Pullback(run)
 
 
+@pruned
 def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Pullback]:
     """`(output, pullback)`: the pullback takes a cotangent of the output and gives a tuple, one gradient an argument.
 
@@ -93,10 +98,7 @@ def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Pullback]:
     >>> pullback(np.array([1.0, 10.0]))
     (array([ 2., 40.]),)
     """
-    try:
-        return forward(function, tuple(range(len(args))), args, {})
-    except Exception as error:
-        raise prune(error) from error.__cause__
+    return forward(function, tuple(range(len(args))), args, {})
 
 
 def pulled_back(function: Any, argnum: int | str, args: tuple[Any, ...], kwargs: dict[str, Any], cotangent: Any) -> Any:

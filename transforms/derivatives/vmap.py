@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import reprlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.registry import require
 from ...tracer.core.dispatch import apply
+from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
 from ...tracer.modes.thread_state import LOCAL, transforming
 from ...tracer.tensors.batched import Level, hide, mapping, peel
-from ..arguments import owner_of
+from ..arguments import check_returned, owner_of
 from ..transform import Transform
 from ..trees import flatten, paths, unflatten
 from ..user_code.scope import scope
@@ -39,6 +41,8 @@ class Vmap(Transform):
         with transforming(frame.owned, gradient=None), mapping(frame.size) as level:
             values = frame.entered(level)
             result = scope().rebuild(self.function)(*values[: len(args)], **dict(zip(kwargs, values[len(args) :])))  # noqa: B905
+            if result is not None:  # a function may be mapped for its effects
+                check_returned(self.function, result)
             leaves, structure = flatten(result)
             axes = _per_leaf(self.out_axes, result, "out_axes")
             made = [frame.left(leaf, axis, level) for leaf, axis in zip(leaves, axes, strict=True)]
@@ -218,6 +222,7 @@ def _spelled(spec: Any, tree: Any, what: str) -> Any:
     )
 
 
+@pruned
 def vmap(function: Any = None, in_axes: Any = 0, out_axes: Any = 0) -> Any:
     """`function`, written for one example, as a function of many: each array argument has one more axis, and each result.
 
@@ -226,7 +231,7 @@ def vmap(function: Any = None, in_axes: Any = 0, out_axes: Any = 0) -> Any:
     mapped along axis 0. `out_axes` says where the axis of the examples stands in the results. The function runs once, on
     all examples at once: each of its operations is one NumPy call, and an operation without a batching rule a loop. Bare
     or with arguments it is a decorator. Raises ShapeError (a ValueError) where sizes differ, and AutogradError where the
-    function takes one value of a mapped array (`if x > 0`, `float(x)`).
+    function takes one value of a mapped array (`if x > 0`).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.vmap(np.dot, in_axes=(0, None))(np.ones((3, 2)), np.array([1.0, 2.0]))
@@ -236,6 +241,11 @@ def vmap(function: Any = None, in_axes: Any = 0, out_axes: Any = 0) -> Any:
     array([[2., 0.],
            [0., 4.]])
     """
+    if isinstance(in_axes, (np.ndarray, np.generic, float)):
+        raise TypeError(
+            f"in_axes takes numbers of axes, not {reprlib.repr(in_axes)}.\n"
+            "gs.vmap(f) is a function of the arguments of f: call gs.vmap(f)(x)."
+        )
     if function is None:
         return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes)
     return Vmap(function, {"in_axes": in_axes, "out_axes": out_axes})

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import inspect
 import os
+import reprlib
 import sys
 import tempfile
 import types
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import CompileError, ShapeError, VerifyError
-from ...tracer.core.site import prune
+from ...tracer.core.site import pruned
 from ..compiler.driver.compiled import Compiled
 from ..compiler.source import Source
 from ..derivatives.forward import VECTOR, JvpFunction
@@ -55,6 +56,7 @@ def differentiated(function: Any, argnums: Any) -> tuple[Any, Any]:
     return function, argnums
 
 
+@pruned
 def export(
     function: Any, *args: Any, path: str | os.PathLike[str] | None = None, argnums: Any = 0,
     hessian: bool = False, hvp: bool = False, jvp: bool = False, check: bool = True, **kwargs: Any,
@@ -78,12 +80,15 @@ def export(
     >>> "def f_value_and_grad(x: np.ndarray) -> tuple[np.float64, np.ndarray]:" in text
     True
     """
+    if not callable(function):
+        raise TypeError(f"gs.export takes a function, not {type(function).__name__}: {reprlib.repr(function)}")
+    if any(isinstance(a, (str, os.PathLike)) for a in args):
+        raise TypeError(
+            "gs.export takes the arguments of the function, and the file by name: gs.export(f, x, path=...)"
+        )
     plain, argnums = (uncompiled(function), None) if argnums is None else differentiated(function, argnums)
-    try:
-        job = _Export(plain, argnums, args, kwargs)
-        text = job.text([w for w, wanted in zip(_SECOND, (hessian, hvp, jvp), strict=True) if wanted], check)
-    except Exception as error:
-        raise prune(error) from error.__cause__
+    job = _Export(plain, argnums, args, kwargs)
+    text = job.text([w for w, wanted in zip(_SECOND, (hessian, hvp, jvp), strict=True) if wanted], check)
     if path is not None:
         _write(Path(path), text)
     return Source(text)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...runtime.errors import CompileError, VerifyError
 from ...tracer.core.exits import warn_at_user
-from ...tracer.core.site import prune
+from ...tracer.core.site import prune, pruned
 from ...tracer.core.tensor_base import Operand
 from ...tracer.modes.thread_state import capturing
 from ..checks.evaluation import Evaluation
@@ -305,6 +305,7 @@ def _apart(found: Any, expected: Any) -> str | None:
     return f"by {most:.1e}{relative}: {a.flat[worst]:.12g}{at} where eager has {b.flat[worst]:.12g}"
 
 
+@pruned
 def load(path: str | os.PathLike[str], function: Any, *args: Any, **kwargs: Any) -> Any:
     """`function` with the gradient of an exported file, which may have been edited; it is checked first.
 

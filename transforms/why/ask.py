@@ -6,6 +6,7 @@ import contextlib
 import weakref
 from typing import Any
 
+from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand
 from ...tracer.core.watching import Watch, watching
 from ...tracer.modes.thread_state import LOCAL
@@ -49,6 +50,7 @@ class Recording:
         return f"<gs.why: {len(self.watch.events)} operations recorded>"
 
 
+@pruned
 def why(function: Any = _NOTHING, /, *args: Any, argnums: Any = None, **kwargs: Any) -> Any:
     """Why a gradient is None, zero, NaN or infinite: the op, the variable and the line, as an object that prints itself.
 

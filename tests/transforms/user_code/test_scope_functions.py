@@ -379,3 +379,35 @@ def test_views_that_numpy_makes_read_only() -> None:
     for f in (diagonal, broadcast):
         with pytest.raises(ValueError, match="read-only"):
             gs.grad(f)(X)
+
+
+# Copies of a function ---------------------------------------------------------------------------------------------
+
+COPIED = """\
+import numpy as np
+def f(x):
+    t = np.sum(x * x)
+    r = type(1.0)(t)
+    if r > 0:
+        r = r * 2
+    return r
+"""
+
+
+@pytest.mark.parametrize("transform", [gs.grad, lambda f: gs.compile(gs.grad(f))], ids=["eager", "compiled"])
+def test_a_copy_of_a_function_in_another_file_is_read_by_its_own_source(transform: Any, tmp_path: Path) -> None:
+    """Python takes their code objects for equal; one of them has no source."""
+    without: dict[str, Any] = {}
+    exec(compile(COPIED, "<without a source>", "exec"), without)
+    with pytest.raises(gs.GradientLossError):
+        transform(without["f"])(np.ones(2))
+    for name in ("first_copy", "second_copy"):
+        file = tmp_path / f"{name}.py"
+        file.write_text(COPIED)
+        spec = importlib.util.spec_from_file_location(name, file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        np.testing.assert_array_equal(transform(module.f)(np.ones(2)), [4.0, 4.0])
+        assert f"{name}.py:4" in gs.source(gs.grad(module.f), np.ones(2))

@@ -80,7 +80,10 @@ class Compiled(Transform):
                 if result is not NotImplemented:
                     last.hits += 1
                     return result
-        return self._slow(args, kwargs)
+        try:
+            return self._slow(args, kwargs)
+        except Exception as error:
+            raise prune(error) from error.__cause__
 
     def _slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if LOCAL.depth or self._eager is not None or LOCAL.eagerly or eager_only():
@@ -202,8 +205,6 @@ class Compiled(Transform):
         except _machinery().OverlapError as overlap:
             self._say(Failure(str(overlap), definition(self.function)), stays=False)
             return self._run_eagerly(args, kwargs)
-        except Exception as error:
-            raise prune(error) from error.__cause__
         if isinstance(made, _machinery().NeededError):
             again = self._specialised_alone
             return self._varying.known(made.places, lambda: again(self._inputs(args, kwargs), args, kwargs))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dis
-import functools
 import inspect
 import types
 from typing import Any, NamedTuple
 
+from .hooks import cached_by_code
 from .operators import CELL, CONTROL
 
 __all__ = ["Conversion", "conversion", "convert_code", "converted", "has_control_flow", "is_converted", "is_helper"]
@@ -77,11 +77,11 @@ def conversion(code: types.CodeType, calls: bool = False) -> Conversion:
         return Conversion(None, "it is a generator or a coroutine")
     if not (has_control_flow(code) or calls):
         return Conversion(None, "it has no loops and no branches")
-    return _conversion(code, code.co_filename)
+    return _conversion(code)
 
 
-@functools.lru_cache(maxsize=1024)
-def _conversion(code: types.CodeType, _filename: str) -> Conversion:
+@cached_by_code(1024)
+def _conversion(code: types.CodeType) -> Conversion:
     from .convert import Fresh, Keep, convert_tree, lines_of_helpers  # gast is slow to load, and needed only here
     from .matches import ask_by_isinstance
     from .nodes import tell_of_caught

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 import types
 from typing import Any
 
-from .hooks import GLOBALS
+from .hooks import GLOBALS, cached_by_code
 
 __all__ = ["through_module"]
 
@@ -21,7 +20,7 @@ def through_module(function: types.FunctionType) -> types.CodeType | None:
     return _rewritten(function.__code__)
 
 
-@functools.lru_cache(maxsize=256)
+@cached_by_code(256)
 def _rewritten(code: types.CodeType) -> types.CodeType | None:
     import gast  # slow to load, and few functions store globals
 

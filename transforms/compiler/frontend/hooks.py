@@ -14,7 +14,7 @@ import operator
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from .operators import CONTROL
 
@@ -25,11 +25,14 @@ __all__ = [
     "OPERATORS",
     "SPECIAL",
     "all_code",
+    "cached_by_code",
     "catches",
     "needs_of",
     "renamed",
     "rewritten",
 ]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 CALLED = "()"  # behind a name: what a call of it runs
 GLOBALS = "__gradscribe_globals__"  # the name by which rewritten code reaches the module's real globals
@@ -82,6 +85,26 @@ class Needs(NamedTuple):
     calls: bool  # it calls what it computed, or a variable
     chains: frozenset[tuple[str, ...]]  # what it reads by names of its module: ("np", "pi")
     called: frozenset[tuple[str, ...]]  # those of them that it calls
+
+
+def cached_by_code(size: int) -> Callable[[F], F]:
+    """Return a decorator that caches what is computed of a code object and of the file that it names.
+
+    Python takes code objects for equal that differ in their files alone: a copy of a function, with or without source.
+    """
+
+    def decorate(compute: F) -> F:
+        @functools.lru_cache(maxsize=size)
+        def cached(code: types.CodeType, _filename: str, *rest: Any) -> Any:
+            return compute(code, *rest)
+
+        @functools.wraps(compute)
+        def of_code(code: types.CodeType, *rest: Any) -> Any:
+            return cached(code, code.co_filename, *rest)
+
+        return cast(F, of_code)
+
+    return decorate
 
 
 def all_code(code: types.CodeType) -> list[types.CodeType]:
@@ -165,7 +188,7 @@ def needs_of(code: types.CodeType) -> Needs:
 # --- names that are called -------------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=4096)
+@cached_by_code(4096)
 def renamed(code: types.CodeType, chains: frozenset[tuple[str, ...]]) -> types.CodeType:
     """Return code in which calls of these names, and of these members of modules, ask for `name()`."""
     consts = tuple([renamed(c, chains) if isinstance(c, types.CodeType) else c for c in code.co_consts])
@@ -188,7 +211,7 @@ def renamed(code: types.CodeType, chains: frozenset[tuple[str, ...]]) -> types.C
 # --- the tree --------------------------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=4096)
+@cached_by_code(4096)
 def rewritten(
     code: types.CodeType, modules: frozenset[tuple[str, ...]], operators: bool = False
 ) -> types.CodeType | None:

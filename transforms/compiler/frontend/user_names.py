@@ -20,6 +20,7 @@ from ....runtime.registry import ops_of
 from ....runtime.rules.indexing import index_add_at, index_set
 from ....runtime.user_ops import USERS, text_name
 from ....tracer.core.site import Site
+from .hooks import cached_by_code
 
 __all__ = ["Cotangents", "Names", "function_name", "line_text", "name_values", "parse_code", "span_of"]
 
@@ -209,7 +210,7 @@ def _positions(code: types.CodeType) -> list[Span]:
     return list(code.co_positions())
 
 
-@functools.lru_cache(maxsize=512)
+@cached_by_code(512)
 def _places(code: types.CodeType) -> _Places:
     """The expressions of a code object that are assigned, unpacked or returned."""
     import gast  # slow to load, needed only to compile
