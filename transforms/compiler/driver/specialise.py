@@ -18,7 +18,7 @@ from ....tracer.core.run import reached_from
 from ....tracer.core.site import Site
 from ....tracer.core.tensor_base import Operand
 from ....tracer.modes.thread_state import recording, transforming
-from ...difference import NO_SIGNS, difference
+from ...difference import LOOSE_COMPLEX, NO_SIGNS, difference
 from ...trees import flatten_row, unflatten
 from ...user_code.scope import Path, all_code
 from ..analysis.effects import guards_first, stays
@@ -42,7 +42,7 @@ from ..schedule.signature import Signature, dataclasses_in, printable
 from . import cache
 from .cache_key import cache_key
 from .free_sizes import Families, Outline, outline_of
-from .generated import Specialisation, coarsest, optimise
+from .generated import Specialisation, coarsest, computes_complex, optimise
 from .guards.guards import ANY_INT, Plan
 from .guards.inputs import Inputs, untransformed
 
@@ -416,7 +416,7 @@ def _made(
         specialisation = Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised)
         specialisation.key = key
     specialisation.unrolled = record.unrolled
-    if record.reordered:
+    if record.reordered or (LOOSE_COMPLEX and computes_complex(recorded)):
         specialisation.eps = coarsest(recorded)
     elif record.unsigned:
         specialisation.eps = NO_SIGNS
