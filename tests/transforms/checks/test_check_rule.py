@@ -207,7 +207,7 @@ def test_what_a_rule_gives_back_takes_tensors_bare_and_in_functions() -> None:
     np.testing.assert_array_equal(t.grad.numpy(), np.cos(Y))
     np.testing.assert_array_equal(gs.grad(lambda x: np.sum(sine(x)))(Y), np.cos(Y))
     np.testing.assert_array_equal(gs.vmap(sine)(X), np.sin(X))
-    gs.check_grads(sine, Y, order=3)
+    gs.check_grads(sine, (Y,), order=3)
 
 
 def test_functions_of_several_arrays_and_results() -> None:

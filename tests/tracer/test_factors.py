@@ -1,0 +1,51 @@
+"""A constant meets the constant of the rule behind it, and whoever looks on in between sees the product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradscribe as gs
+
+X = np.random.default_rng(0).normal(size=(3, 4))
+
+FUNCTIONS: list[Callable[[Any], Any]] = [
+    lambda x: np.sum(np.exp(-0.5 * x**2)),
+    lambda x: np.sum(np.sin(0.5 * np.square(x) + x)),
+    lambda x: np.sum(np.cos(3 * np.sqrt(x * x + 1.0))),
+    lambda x: (lambda y: np.sum(np.sin(0.5 * y) * y))(x**2),
+    lambda x: (lambda y: np.sum(np.sin(y) * (0.5 * y)))(x**2),
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("x", [X, X.T, X[0].astype(np.float32), np.float64(0.7)], ids=["c", "f", "f4", "0d"])
+def test_compiled_is_eager_in_both_orders(function: Callable[[Any], Any], x: Any) -> None:
+    for t in (gs.grad(function), gs.grad(lambda x: np.sum(gs.grad(function)(x) ** 2))):
+        compiled = gs.compile(t)
+        for scale in (1, 2):
+            np.testing.assert_array_equal(compiled(x * scale), t(x * scale))
+    if np.asarray(x).dtype == np.float64:
+        gs.check_grads(function, (x,))
+
+
+def test_source_has_no_pair_of_constants() -> None:
+    text = str(gs.grad(FUNCTIONS[0]).source(X))
+    assert "d_x = -t * x" in text
+
+
+def test_hooks_and_wanted_values_see_the_product() -> None:
+    seen: list[Any] = []
+    t = gs.tensor([1.0, 2.0], requires_grad=True)
+    y = t**2
+    y.register_hook(lambda g: seen.append(g.numpy().copy()))
+    np.sum(0.5 * y).backward()
+    np.testing.assert_array_equal(seen[0], [0.5, 0.5])
+    np.testing.assert_array_equal(t.grad.numpy(), [1.0, 2.0])
+    y = t**2
+    np.testing.assert_array_equal(gs.autograd.grad(np.sum(0.5 * y), y)[0].numpy(), [0.5, 0.5])
+    with gs.autograd.set_detect_anomaly(True):
+        np.testing.assert_array_equal(gs.autograd.grad(np.sum(0.5 * t**2), t)[0].numpy(), [1.0, 2.0])
