@@ -9,12 +9,12 @@ import numpy as np
 from ..runtime.rules.support import NUMPY
 from .trees import flatten_row
 
-__all__ = ["NO_SIGNS", "difference", "is_near"]
+__all__ = ["LOOSE_COMPLEX", "NO_SIGNS", "difference", "is_near"]
 
 NO_SIGNS = 1e-300  # an `eps` by which nothing differs but the signs of zeros
 
 # NumPy 2.0 rounds a complex product by where it lies in memory, so that no two runs need agree on the last bit.
-_LOOSE_COMPLEX = NUMPY < (2, 1)
+LOOSE_COMPLEX = NUMPY < (2, 1)
 
 
 def difference(found: Any, expected: Any, eps: float = 0.0) -> str | None:
@@ -54,7 +54,7 @@ def _same_bits(x: Any, y: Any) -> bool:
     x, y = np.asarray(x), np.asarray(y)
     if x.dtype.kind not in "fc":
         return False
-    if x.dtype.kind == "c" and _LOOSE_COMPLEX:
+    if x.dtype.kind == "c" and LOOSE_COMPLEX:
         return is_near(x, y, float(np.finfo(x.dtype).eps))
     # not by bytes: those that pad a long double are anything
     signs = (np.signbit(x.real) == np.signbit(y.real)) & (np.signbit(x.imag) == np.signbit(y.imag))

@@ -256,3 +256,13 @@ def test_empty_and_zero_dimensional_arrays() -> None:
             value, slope = compiled(x)
             assert value == plain(x)[0]
             np.testing.assert_array_equal(slope, plain(x)[1], strict=True)
+
+
+def test_what_numpy_rounds_by_its_place_in_memory_is_no_other_result() -> None:
+    """NumPy 2.0 gives a complex product other last bits where its result lies right behind an argument."""
+    x = np.array([0.1 + 0.7j, 0.3 - 0.2j, 1.1 + 0.9j])
+    compiled = gs.compile(lambda z: np.real((z * z * w).sum()), verify="first calls")
+    w = x[::-1].copy()
+    compiled(x)
+    loose = np.lib.NumpyVersion(np.__version__) < "2.1.0"
+    assert (compiled.specialisation(x).eps > 0) is loose

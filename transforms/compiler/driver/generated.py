@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..python.emit import Emitter
     from ..schedule.program import Program
 
-__all__ = ["Specialisation", "coarsest", "optimise"]
+__all__ = ["Specialisation", "coarsest", "computes_complex", "optimise"]
 
 _serial = itertools.count(1).__next__
 
@@ -124,8 +124,16 @@ class Specialisation:
 
 def coarsest(graph: Graph) -> float:
     """The spacing of floats at one in the coarsest dtype of a graph."""
-    values = [*graph.inputs, *(v for call in all_calls(graph) for v in call.outs)]
-    return max([float(np.finfo(v.type.dtype).eps) for v in values if v.type.dtype.kind in "fc"], default=2.0**-52)
+    return max([float(np.finfo(dtype).eps) for dtype in _dtypes(graph) if dtype.kind in "fc"], default=2.0**-52)
+
+
+def computes_complex(graph: Graph) -> bool:
+    """Whether a graph has a complex value, be its result a real one."""
+    return any(dtype.kind == "c" for dtype in _dtypes(graph))
+
+
+def _dtypes(graph: Graph) -> list[np.dtype[Any]]:
+    return [v.type.dtype for v in [*graph.inputs, *(v for call in all_calls(graph) for v in call.outs)]]
 
 
 def _forget(module: str, filename: str) -> None:

@@ -17,7 +17,7 @@ from ....tracer.core.graph import AccumulateGrad, reached_from
 from ....tracer.core.site import Site
 from ....tracer.core.tensor_base import Operand
 from ....tracer.modes.thread_state import recording, transforming
-from ...difference import NO_SIGNS, difference
+from ...difference import LOOSE_COMPLEX, NO_SIGNS, difference
 from ...trees import flatten_row, unflatten
 from ...user_code.scope import Path, all_code
 from ..analysis.effects import guards_first, stays
@@ -42,7 +42,7 @@ from ..schedule.signature import Signature, dataclasses_in, printable, with_inst
 from . import cache
 from .cache_key import cache_key
 from .free_sizes import Families, Outline, outline_of
-from .generated import Specialisation, coarsest, optimise
+from .generated import Specialisation, coarsest, computes_complex, optimise
 from .guards.guards import ANY_INT, GuardPlan
 from .guards.inputs import Inputs, untransformed
 
@@ -422,7 +422,7 @@ def _made(
         digest = None if record.varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
         specialisation = Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised, key)
     specialisation.unrolled = record.unrolled
-    if record.reordered:
+    if record.reordered or (LOOSE_COMPLEX and computes_complex(recorded)):
         specialisation.eps = coarsest(recorded)
     elif record.unsigned:
         specialisation.eps = NO_SIGNS
