@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.infer import fits, infer
 from ....runtime.ir.known_ops import (
     ADD,
     BROADCAST_TO,
@@ -72,6 +73,8 @@ def scaling(graph: Graph) -> Graph:
 
     def step(call: Call) -> Any:
         found = _taken_in(call, maker, once) or _rewritten(call, once)
+        if isinstance(found, list) and not all(map(_lies_as_before, found)):
+            found = None  # without its own memory a sign of what is one number everywhere leaves the order to other operands
         for made in found if isinstance(found, list) else [call]:
             for out in made.outs:
                 maker[out] = made
@@ -79,6 +82,12 @@ def scaling(graph: Graph) -> Graph:
         return found
 
     return rewrite(graph, step)
+
+
+def _lies_as_before(call: Call) -> bool:
+    """Whether a call still gives results of the type and layout that its outputs have."""
+    inferred = infer(call.op, call.args)
+    return inferred is None or all(map(fits, [v.type for v in call.outs], inferred))
 
 
 def _taken_in(call: Call, maker: dict[Value, Call], once: Callable[[Any, Op], Call | None]) -> Any:

@@ -16,7 +16,10 @@ from .....tracer.core.tensor_base import Operand
 from ...frontend.attempts import LoopRejected
 from .examples import covered, hidden_by, joined, over
 
-__all__ = ["Either", "apart", "as_kind", "begun_anew", "called", "differs", "empty_sum", "of_numpy", "owned", "zeros"]
+__all__ = [
+    "Either", "apart", "as_kind", "begun_anew", "called", "differs", "empty_sum", "is_spread", "laid_out", "of_numpy", "owned",
+    "zeros",
+]  # fmt: skip
 
 
 def begun_anew(sample: Any, hid: tuple[Any, ...], hides: tuple[Any, ...]) -> Any:
@@ -88,6 +91,25 @@ def as_kind(value: Any, sample: Any) -> Any:
     if type(sample) is np.ndarray:
         return apply(require(np.full), ((), value, sample.dtype), {})
     return value[()]
+
+
+def is_spread(value: Any) -> bool:
+    """Whether an array is one number, seen at every place."""
+    return type(value) is np.ndarray and value.size > 1 and not any(value.strides)
+
+
+def laid_out(start: Any, sample: Any, like: Any) -> Any:
+    """A cotangent that enters a loop as one number at every place, as an array that lies as each trip leaves it.
+
+    `like` is the Tensor that it belongs to.
+    """
+    held = getattr(start, "_value", start)
+    if not is_spread(held) or is_spread(sample):
+        return start
+    flags, base = sample.flags, like._value
+    if not flags.c_contiguous and not flags.f_contiguous and np.empty_like(base).strides == sample.strides:
+        return apply(require(np.full_like), (like, start[(0,) * held.ndim]), {})
+    return apply(require(np.copy), (start,), {"order": "F"} if flags.f_contiguous and not flags.c_contiguous else {})
 
 
 def owned(start: Any, others: Sequence[Any], node: Any, k: int, after: Any, calls: Sequence[Call]) -> Any:
