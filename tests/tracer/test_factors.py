@@ -81,7 +81,9 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("function", FACTORS_AND_SIGNS)
-def test_a_cotangent_that_is_one_number_everywhere_becomes_an_array_as_in_eager_mode(function: Any, layout: str) -> None:
+def test_a_cotangent_that_is_one_number_everywhere_becomes_an_array_as_in_eager_mode(
+    function: Any, layout: str
+) -> None:
     x = LAYOUTS[layout]
     compiled = gs.compile(gs.grad(function), verify="first calls")
     for scale in (1.0, 1.0, 1.1):

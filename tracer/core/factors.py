@@ -25,7 +25,7 @@ def _takes(edge: Any, g: Any, totals: dict[Any, Any], wanted: Any) -> bool:
     if type(edge) is not Node or edge.extra is not None or edge in totals or (wanted is not None and edge in wanted):
         return False
     saved, plan = edge.saved, edge.plan
-    if saved is None or edge.shape != g.shape or edge.dtype != g.dtype:
+    if saved is None or not hasattr(g, "dtype") or edge.shape != g.shape or edge.dtype != g.dtype:
         return False
     if plan.exponent < 0:
         return bool(plan.exponent == -1)

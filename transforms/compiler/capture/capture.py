@@ -293,7 +293,8 @@ class Capture:
             if regions.frames and not self._in_backward:
                 self.name(call)
             regions.note(call, [r._value for r in results])
-        if sized_by_value(op, args) and not (op.base is REPEAT and args[1] in self.counted.values):
+        by_length = op.base is REPEAT and isinstance(args[1], Value) and args[1] in self.counted.values
+        if sized_by_value(op, args) and not by_length:
             guard_sizes(self, outs)
         return outs, site
 

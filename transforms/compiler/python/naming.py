@@ -156,6 +156,8 @@ def with_named_lists(body: list[Any], stem: str, names: Names) -> list[Any]:
         method = node.func if isinstance(node, gast.Call) else None
         if not isinstance(method, gast.Attribute) or method.attr != "append" or not isinstance(method.value, gast.Name):
             continue
+        if len(node.args) != 1:
+            continue  # np.append
         name, (item,) = method.value.id, node.args
         wish = item.id if isinstance(item, gast.Name) else described(item)
         if name in renamed or wish is None or not re.fullmatch(rf"{plural(stem)}(_\d+)?", name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import random
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -343,9 +344,9 @@ def test_nothing_is_computed_for_a_shape() -> None:
     text = str(gs.grad(loss, argnums=(0, 1)).source(x, w))
     assert "np.broadcast_to(1.0, (x.shape[0], w.shape[1]))" in text
     assert [line.count(" @ ") for line in text.splitlines() if "#" not in line and "@" in line] == [1, 1]
-    assert "np.broadcast_to(1.0, t_2.shape)" in str(gs.value_and_grad(loss, argnums=(0, 1)).source(x, w))
+    assert re.search(r"np.broadcast_to\(1.0, \w+\.shape\)", str(gs.value_and_grad(loss, argnums=(0, 1)).source(x, w)))
     running = str(gs.jacobian(lambda x: np.cumsum(np.sin(x))).source(x[0]))
-    assert sum("cumsum" in line for line in running.splitlines() if "#" not in line) == 1
+    assert sum("np.cumsum(" in line for line in running.splitlines() if "#" not in line) == 1
     compiled = gs.compile(gs.grad(loss, argnums=(0, 1)))
     for n in (4, 1, 0, 7):
         args = rng.normal(size=(n, 3)), w
