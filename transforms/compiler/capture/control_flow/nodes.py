@@ -22,7 +22,18 @@ from .residuals import keep, recall
 from .reverse import active_values, differentiable, needed_calls, outside_of, transposed
 from .stacks import META, stacked
 from .starts import (
-    Either, apart, as_kind, begun_anew, called, differs, empty_sum, is_spread, laid_out, of_numpy, owned, zeros,
+    Either,
+    apart,
+    as_kind,
+    begun_anew,
+    called,
+    differs,
+    empty_sum,
+    is_spread,
+    laid_out,
+    of_numpy,
+    owned,
+    zeros,
 )  # fmt: skip
 from .state import plain_sample
 
