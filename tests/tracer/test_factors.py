@@ -63,8 +63,15 @@ def _halved_squares(b: Any) -> Any:
     return np.mean(b)
 
 
+def _through_arms(b: Any) -> Any:
+    for _ in range(3):
+        b = 0.5 * b**2
+        b = 2.0 * b if np.sum(b) > 8.0 else 3.0 * np.tanh(b)
+    return np.sum(2.0 * b)
+
+
 FACTORS_AND_SIGNS = [
-    _grown, _halved_squares,
+    _grown, _halved_squares, _through_arms,
     lambda x: np.sum(0.5 * np.sin(x) ** 2 - x),
     lambda x: np.sum(-x + 0.5 * x**2),
     lambda x: np.mean(-2.0 * x + 0.5 * np.sin(x) ** 2),

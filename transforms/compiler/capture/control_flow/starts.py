@@ -98,16 +98,17 @@ def is_spread(value: Any) -> bool:
     return type(value) is np.ndarray and value.size > 1 and not any(value.strides)
 
 
-def laid_out(start: Any, sample: Any, like: Any) -> Any:
-    """A cotangent that enters a loop as one number at every place, as an array that lies as each trip leaves it.
+def laid_out(start: Any, sample: Any, like: Any = None) -> Any:
+    """A cotangent that is one number at every place, as an array that lies as `sample`: other trips or arms leave one.
 
-    `like` is the Tensor that it belongs to.
+    `like` is the Tensor that it belongs to, where there is one.
     """
     held = getattr(start, "_value", start)
     if not is_spread(held) or is_spread(sample):
         return start
-    flags, base = sample.flags, like._value
-    if not flags.c_contiguous and not flags.f_contiguous and np.empty_like(base).strides == sample.strides:
+    flags = sample.flags
+    in_order = flags.c_contiguous or flags.f_contiguous
+    if like is not None and not in_order and np.empty_like(like._value).strides == sample.strides:
         return apply(require(np.full_like), (like, start[(0,) * held.ndim]), {})
     return apply(require(np.copy), (start,), {"order": "F"} if flags.f_contiguous and not flags.c_contiguous else {})
 
@@ -153,13 +154,14 @@ class Either:
         self.given = given
         self.base = base
         self.hides = joined(*map(hidden_by, given))
-        self.sample = next(t._value for t in given if t is not None)
+        samples = [t._value for t in given if t is not None]
+        self.sample = next((value for value in samples if not is_spread(value)), samples[0])
 
     def of(self, arm: int) -> Any:
         """What an arm gives, as the others do: recorded in a region."""
         found = self.given[arm]
         if not self.hides:
-            return as_kind(zeros(self.sample) if found is None else found, self.sample)
+            return as_kind(zeros(self.sample) if found is None else laid_out(found, self.sample), self.sample)
         made = over(zeros(self.base) if found is None else found, self.hides)
         self.sample = made._value
         return made
