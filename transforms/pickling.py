@@ -66,8 +66,8 @@ def _travels(module: str) -> bool:
     """Whether the functions of a module are not to be imported where they arrive."""
     if module == "__main__":
         return True
-    homes = [sys.modules[home] for home in _HOMES if home in sys.modules]
-    told = {name for home in homes for name in home.list_registry_pickle_by_value()}
+    homes = [sys.modules.get(home) for home in _HOMES]
+    told = {name for home in homes if home is not None for name in home.list_registry_pickle_by_value()}
     return any(module == name or module.startswith(f"{name}.") for name in told)
 
 
@@ -89,28 +89,32 @@ def _problem(parts: Any, pickler: type[pickle.Pickler]) -> Exception | None:
     return None
 
 
-@functools.cache
 def _carrier() -> Any:
-    """The Pickler of cloudpickle, which also notes in which files the functions stand that it takes along."""
+    """The Pickler of cloudpickle, or None; one that is installed while Python runs is found."""
     for home in _HOMES:
         try:
-            module = importlib.import_module(home)
+            return _carrier_of(importlib.import_module(home))
         except ImportError:
             continue
-
-        class Carrier(module.Pickler):  # type: ignore[name-defined]
-            def __init__(self, file: Any) -> None:
-                super().__init__(file)
-                self.files: set[str] = set()
-
-            def reducer_override(self, obj: Any) -> Any:
-                made = super().reducer_override(obj)
-                if type(obj) is types.FunctionType and made is not NotImplemented:
-                    self.files.add(obj.__code__.co_filename)
-                return made
-
-        return Carrier
     return None
+
+
+@functools.cache
+def _carrier_of(module: types.ModuleType) -> Any:
+    """A Pickler of cloudpickle that also notes in which files the functions stand that it takes along."""
+
+    class Carrier(module.Pickler):  # type: ignore[name-defined]
+        def __init__(self, file: Any) -> None:
+            super().__init__(file)
+            self.files: set[str] = set()
+
+        def reducer_override(self, obj: Any) -> Any:
+            made = super().reducer_override(obj)
+            if type(obj) is types.FunctionType and made is not NotImplemented:
+                self.files.add(obj.__code__.co_filename)
+            return made
+
+    return Carrier
 
 
 def _packed(transform: Any) -> tuple[bytes, dict[str, str]]:

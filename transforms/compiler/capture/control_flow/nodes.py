@@ -229,7 +229,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
         start = None if g[k] is None else over(g[k], hides[k])
         if start is None:
             start = called(zeros(samples[k], node.out(k), hides[k]), body.inputs[1 + k])
-        start = laid_out(start, samples[k], node.out(k))
+        start = laid_out(start, samples[k], frame.calls, node.out(k))
         if k in node.slots:
             start = owned(start, starts, node, k, outs[len(starts)], calls)
         starts.append(as_kind(start, samples[k]))
@@ -350,7 +350,8 @@ def _branch_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> di
     used = [k for k in node.slots if any(k in found for _, found in arms)]
     params = [t._ir for t in (*cotangents.values(), *totals.values())]
     bodies: list[tuple[list[Call], list[Any], Any]] = []
-    both = {k: Either([found.get(k) for _, found in arms], of_numpy(inputs[k])) for k in used}
+    parts = [call for frame, _ in arms for call in frame.calls]
+    both = {k: Either([found.get(k) for _, found in arms], of_numpy(inputs[k]), parts) for k in used}
     for at, (graph, (frame, _)) in enumerate(zip(graphs, arms, strict=True)):
         with regions.frame() as extra:
             given = [one.of(at) for one in both.values()]
