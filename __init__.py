@@ -35,6 +35,7 @@ from .transforms.user_code import WHOLE_MODULES
 from .transforms.user_code.finder import DropIn
 
 if TYPE_CHECKING:
+    from .compat.frameworks import to_jax, to_torch
     from .runtime.user_ops import op, rule
     from .tracer import autograd
     from .tracer.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -58,11 +59,12 @@ if TYPE_CHECKING:
         zeros_like,
     )
     from .tracer.tensors.samplers import normal, rand, rand_like, randint, randn, randn_like, randperm
+    from .transforms import tree
     from .transforms.checks import testing
     from .transforms.checks.check_grads import check_grads
     from .transforms.checks.check_rule import check_rule
     from .transforms.checks.compare import compare
-    from .transforms.compiler.compile import compile
+    from .transforms.compiler.compile import compile, jit
     from .transforms.compiler.converted import converted
     from .transforms.compiler.explain import explain
     from .transforms.compiler.source import source
@@ -78,7 +80,7 @@ if TYPE_CHECKING:
     from .transforms.derivatives.vjp import vjp
     from .transforms.derivatives.vmap import vmap
     from .transforms.exports.export import export
-    from .transforms.exports.load import load
+    from .transforms.exports.load import load_exported
     from .transforms.why import why
 
 __version__ = "0.1.0"
@@ -87,16 +89,17 @@ __all__ = [
     "AutogradError", "CompileError", "ConvergenceError", "DtypeError", "EagerWarning", "GradientLossError", "Kind",
     "NoRuleError", "ShapeError", "SingularPointError", "Tensor", "VerifyError", "arange", "as_tensor", "autograd",
     "bernoulli", "check_grads", "check_rule", "checkpoint", "compare", "compile", "converted", "custom_jvp",
-    "custom_vjp", "default_generator", "empty", "empty_like", "enable_grad", "explain", "export", "eye", "fixed_point",
-    "from_dlpack", "from_numpy", "full", "full_like", "grad", "hessian", "hvp", "inference_mode",
+    "custom_vjp", "default_generator", "empty", "empty_like", "enable_grad", "explain", "export", "eye",
+    "fixed_point", "from_dlpack", "from_numpy", "full", "full_like", "grad", "hessian", "hvp", "inference_mode",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "jacfwd",
-    "jacobian", "jacrev", "jvp", "linearize", "linspace", "load", "logspace", "manual_seed", "multinomial", "no_grad",
-    "normal", "ones", "ones_like", "op", "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "rule",
-    "set_checkpoint_early_stop", "set_grad_enabled", "singular", "source", "stop_gradient", "tensor", "testing",
-    "value_and_grad", "vjp", "vmap", "why", "zeros", "zeros_like",
+    "jacobian", "jacrev", "jit", "jvp", "linearize", "linspace", "load_exported", "logspace", "manual_seed",
+    "multinomial", "no_grad", "normal", "ones", "ones_like", "op", "rand", "rand_like", "randint", "randn",
+    "randn_like", "randperm", "rule", "set_checkpoint_early_stop", "set_grad_enabled", "singular", "source",
+    "stop_gradient", "tensor", "testing", "to_jax", "to_torch", "tree", "value_and_grad", "vjp", "vmap", "why",
+    "zeros", "zeros_like",
 ]  # fmt: skip
 
-_PLACES = {"autograd": "tracer.autograd", "utils": "compat.utils"}
+_PLACES = {"autograd": "tracer.autograd", "tree": "transforms.tree", "utils": "compat.utils"}
 _PLACES |= {name: f"learn.{name}" for name in ("functional", "nn", "optim")}
 sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.{place}") for name, place in _PLACES.items()]
 _PYTORCHS = {  # PyTorch's places of them
@@ -110,6 +113,7 @@ sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "s
 
 # Loaded on first use, so that importing gradscribe stays quick.
 _PLACES_OF = {
+    "compat.frameworks": "to_jax to_torch",
     "runtime.user_ops": "op rule",
     "tracer.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "tracer.autograd.legacy.stochastic": "bernoulli multinomial",
@@ -123,7 +127,7 @@ _PLACES_OF = {
     "transforms.checks.check_rule": "check_rule",
     "transforms.checks.compare": "compare",
     "transforms.checks.testing": "testing",
-    "transforms.compiler.compile": "compile",
+    "transforms.compiler.compile": "compile jit",
     "transforms.compiler.converted": "converted",
     "transforms.compiler.explain": "explain",
     "transforms.compiler.source": "source",
@@ -139,7 +143,7 @@ _PLACES_OF = {
     "transforms.derivatives.vjp": "vjp",
     "transforms.derivatives.vmap": "vmap",
     "transforms.exports.export": "export",
-    "transforms.exports.load": "load",
+    "transforms.exports.load": "load load_exported",
     "transforms.why": "why",
 }
 _LATER = {name: place for place, names in _PLACES_OF.items() for name in names.split()}

@@ -1,4 +1,4 @@
-"""`python -m gradscribe`: hands over to the command line in explorer/."""
+"""`python -m gradscribe`, and the command `gradscribe`: hands over to the command line in explorer/."""
 
 from __future__ import annotations
 
@@ -7,5 +7,13 @@ import sys
 from . import __version__
 from .explorer.cli import main
 
+__all__ = ["run"]
+
+
+def run() -> int:
+    """What the command `gradscribe` runs; its exit status."""
+    return main(__version__)
+
+
 if __name__ == "__main__":
-    sys.exit(main(__version__))
+    sys.exit(run())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib
 import inspect
 import warnings
@@ -21,7 +22,7 @@ from ..tracer.tensors.tensor import Tensor
 from ..transforms.user_code.namespaces import replacement
 from .coverage_reasons import ABOUT, PASSING, REASONS
 
-__all__ = ["KINDS", "MODULES", "Entry", "coverage", "markdown", "text"]
+__all__ = ["KINDS", "MODULES", "Row", "chosen", "coverage", "markdown", "text"]
 
 MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.ndarray", "scipy.special")
 RULE, NATURE, REFUSED, ASIDE = "rule", "no gradient by nature", "not supported", "not a computation"
@@ -30,7 +31,7 @@ PARTS, WRITES = "by its parts", "writes in place"
 _OBJECTS = (np.r_, np.c_)  # indexed, where others are called
 
 
-class Entry(NamedTuple):
+class Row(NamedTuple):
     """One function: its module and name, of which kind it is, how it is reached, and what else is to say."""
 
     module: str
@@ -58,7 +59,7 @@ def public(module: str) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def coverage() -> list[Entry]:
+def coverage() -> list[Row]:
     """Every public function of `MODULES`, in order."""
     return [
         of_method(name) if module == "numpy.ndarray" else of_function(module, name, value)
@@ -67,27 +68,27 @@ def coverage() -> list[Entry]:
     ]
 
 
-def of_function(module: str, name: str, value: Any) -> Entry:
+def of_function(module: str, name: str, value: Any) -> Row:
     """What there is to say of one function."""
     found = lookup(value)
     if found is not None:
         kind, note = of_op(found)
-        return Entry(module, name, kind, reached(value), note)
+        return Row(module, name, kind, reached(value), note)
     if composition(value) is not None:
-        return Entry(module, name, RULE, reached(value), PARTS)
+        return Row(module, name, RULE, reached(value), PARTS)
     if value in writers.WRITERS:
-        return Entry(module, name, RULE, reached(value), WRITES)
+        return Row(module, name, RULE, reached(value), WRITES)
     if value in answered():
-        return Entry(module, name, NATURE, reached(value), "tells shapes, dtypes or truth")
+        return Row(module, name, NATURE, reached(value), "tells shapes, dtypes or truth")
     if name in PASSING:
-        return Entry(module, name, RULE, "protocol", PASSING[name])
+        return Row(module, name, RULE, "protocol", PASSING[name])
     aside = about(name, value)
     if aside is not None:
-        return Entry(module, name, ASIDE, "", aside)
+        return Row(module, name, ASIDE, "", aside)
     ours = replacement(value)
     if ours is not None and not hasattr(ours, WATCHING):
-        return Entry(module, name, RULE, reached(value), PARTS)
-    return Entry(module, name, REFUSED, "", REASONS.get(name, ""))
+        return Row(module, name, RULE, reached(value), PARTS)
+    return Row(module, name, REFUSED, "", REASONS.get(name, ""))
 
 
 def of_op(op: Op) -> tuple[str, str]:
@@ -121,23 +122,21 @@ def about(name: str, value: Any) -> str | None:
     return ABOUT.get(name) or ABOUT.get(home)
 
 
-def of_method(name: str) -> Entry:
+def of_method(name: str) -> Row:
     """What there is to say of a method or attribute of ndarray: by the function of that name, or by trying it."""
     where = "numpy.ndarray"
     function = getattr(np, name, None)
     if name in ABOUT:
-        return Entry(where, name, ASIDE, "", ABOUT[name])
+        return Row(where, name, ASIDE, "", ABOUT[name])
     if not hasattr(Tensor, name):
-        return Entry(where, name, REFUSED, "", REASONS.get(name, ""))
-    named = (
-        [op for op in ops() if op.name == name and op.infix is None] if lookup(function) is None else [lookup(function)]
-    )
-    if named and named[0] is not None:
-        return Entry(where, name, of_op(named[0])[0], "protocol", "")
+        return Row(where, name, REFUSED, "", REASONS.get(name, ""))
+    op = lookup(function) or {op.name: op for op in reversed(ops()) if op.infix is None}.get(name)
+    if op is not None:
+        return Row(where, name, of_op(op)[0], "protocol", "")
     if composition(function) is not None or function in writers.WRITERS:
-        return Entry(where, name, RULE, "protocol", PARTS if composition(function) else WRITES)
+        return Row(where, name, RULE, "protocol", PARTS if composition(function) else WRITES)
     kind, note = _tried(name)
-    return Entry(where, name, kind, "protocol" if kind != ASIDE else "", note)
+    return Row(where, name, kind, "protocol" if kind != ASIDE else "", note)
 
 
 def _tried(name: str) -> tuple[str, str]:
@@ -158,24 +157,48 @@ def _tried(name: str) -> tuple[str, str]:
     return ASIDE, "tells what the array is, or gives plain numbers"
 
 
-def summary(entries: list[Entry]) -> list[tuple[str, Counter[str]]]:
+def summary(entries: list[Row]) -> list[tuple[str, Counter[str]]]:
     """For each module how many functions are of each kind, and for all."""
     rows = [(m, Counter(e.kind for e in entries if e.module == m)) for m in MODULES]
     return [*rows, ("all", Counter(e.kind for e in entries))]
 
 
-def text(entries: list[Entry]) -> str:
-    """The table as plain text: one line a function, the counts at the end."""
-    width = max(len(f"{e.module}.{e.name}") for e in entries)
-    lines = [
-        f"{e.module + '.' + e.name:<{width}}  {e.kind:<21}  {e.reached:<8}  {e.note}".rstrip() for e in entries
+_WORDS = {"rule": RULE, "nature": NATURE, "refused": REFUSED, "aside": ASIDE}
+
+
+def chosen(entries: list[Row], name: str | None, module: str | None, kind: str | None) -> list[Row]:
+    """The entries of a name (a part of it, or a pattern), of a module and of a kind."""
+    return [
+        e for e in entries
+        if (name is None or _is_named(e, name)) and module in (None, e.module) and (kind is None or e.kind == _WORDS[kind])
     ]  # fmt: skip
+
+
+def _is_named(entry: Row, name: str) -> bool:
+    name = name.removeprefix("np.") if not name.startswith("np.linalg") else f"numpy{name[2:]}"
+    whole = f"{entry.module}.{entry.name}"
+    if any(c in name for c in "*?"):
+        return fnmatch.fnmatch(entry.name, name) or fnmatch.fnmatch(whole, name)
+    return name in whole if "." in name else name in entry.name
+
+
+def text(entries: list[Row], listed: list[Row] | None = None) -> str:
+    """The counts of all as plain text, and behind them the listed ones, one line a function."""
+    width = max(len(module) for module in MODULES)
     head = f"{'':<{width}}" + "".join(f"  {kind:>21}" for kind in KINDS)
     counts = [f"{m:<{width}}" + "".join(f"  {found[kind]:>21}" for kind in KINDS) for m, found in summary(entries)]
-    return "\n".join([*lines, "", head, *counts])
+    if listed is None:
+        return "\n".join([head, *counts, "", "`coverage NAME` tells of one function, `coverage --all` of each."])
+    if not listed:
+        return "\n".join([head, *counts, "", "No function of these modules is meant by that."])
+    width = max(len(f"{e.module}.{e.name}") for e in listed)
+    lines = [
+        f"{e.module + '.' + e.name:<{width}}  {e.kind:<21}  {e.reached:<8}  {e.note}".rstrip() for e in listed
+    ]  # fmt: skip
+    return "\n".join([head, *counts, "", *lines])
 
 
-def markdown(entries: list[Entry]) -> str:
+def markdown(entries: list[Row]) -> str:
     """The table as the page docs/coverage.md."""
     parts = [_HEAD.format(numpy=np.__version__, scipy=importlib.import_module("scipy").__version__)]
     parts.append(_table(("", *KINDS), [(m, *[str(found[k]) for k in KINDS]) for m, found in summary(entries)]))
@@ -189,7 +212,7 @@ def markdown(entries: list[Entry]) -> str:
     return "\n".join(parts)
 
 
-def _names(entries: list[Entry]) -> str:
+def _names(entries: list[Row]) -> str:
     """Names with the same to say of them together."""
     groups: dict[tuple[str, str], list[str]] = {}
     for e in entries:
@@ -210,7 +233,7 @@ _HEAD = """\
 # What of NumPy has a gradient
 
 Written by `python -m gradscribe coverage --markdown` (NumPy {numpy}, SciPy {scipy}), from the registry of rules and the modules
-themselves; `python -m gradscribe coverage` prints it, one function a line.
+themselves; `python -m gradscribe coverage --all` prints it, one function a line.
 
 - **rule**: it has a gradient, by a rule of its own or by the functions that it is made of. *not in x*: the argument `x` has none,
   and an error says so where one is asked for.

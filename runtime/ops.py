@@ -89,15 +89,19 @@ class Plan(NamedTuple):
     takes_sum: tuple[bool, ...]
     any_sum: bool
     frees: bool
+    scales: bool = False  # whether it is a product with what it has saved alone
+    exponent: int = (
+        -2
+    )  # where the exponent of a power is saved; -1: the formula multiplies by a constant first, -2: it does not
 
 
 class Op:
     """A NumPy function that gradscribe knows: how to call it, print it and differentiate it."""
 
     __slots__ = (
-        "__weakref__", "_params", "base", "batching", "bind", "bounds", "consuming", "derived", "effect", "fn", "forms",
-        "hermitian", "infix", "inline", "kind", "may_raise", "memory", "n_out", "name", "out_place", "path", "plans", "signature",
-        "stores", "title", "types", "vjps", "with_out",
+        "__weakref__", "_params", "base", "batching", "bind", "bounds", "call_form", "consuming", "derived", "effect",
+        "fn", "forms", "hermitian", "infix", "inline", "kind", "may_raise", "memory", "n_out", "name", "out_place",
+        "path", "plans", "signature", "stores", "title", "types", "vjps", "with_out",
     )  # fmt: skip
 
     def __init__(
@@ -134,6 +138,7 @@ class Op:
         self._params: tuple[Param, ...] | None = None
         self.out_place = -1  # which of its parameters is NumPy's `out`, into which the result is written
         self.bind: Callable[..., tuple[Any, ...]] = self._first_bind
+        self.call_form: Callable[[tuple[Any, ...]], tuple[tuple[Any, ...], dict[str, Any]]] = self._first_call_form
         self.plans: dict[Any, Plan] = {}
         self.derived: dict[str, Op] = {}  # the same op under a ufunc's dtype=, or its where= and out=, made when met
 
@@ -189,18 +194,10 @@ class Op:
             found = self.plans[key] = compile_plan(self, key)
         return found
 
-    def call_form(self, bound: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Bound values as a person would write the call: required ones by position, the others by name."""
-        args: list[Any] = []
-        kwargs: dict[str, Any] = {}
-        for param, value in zip(self.params, bound, strict=True):
-            if param.variadic:
-                args.extend(value)
-            elif param.default is MISSING and not kwargs:
-                args.append(value)
-            elif value is not param.default:
-                kwargs[param.name] = value
-        return tuple(args), kwargs
+    def _first_call_form(self, bound: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Compile `call_form` into straight Python at the first use, then write the call with it."""
+        self.call_form = compile_call_form(self.params, self.path)
+        return self.call_form(bound)
 
 
 def parse_signature(text: str) -> tuple[Param, ...]:
@@ -248,6 +245,29 @@ def compile_bind(params: tuple[Param, ...], path: str) -> Callable[..., tuple[An
     return bind
 
 
+def compile_call_form(params: tuple[Param, ...], path: str) -> Callable[[Any], tuple[tuple[Any, ...], dict[str, Any]]]:
+    """A function that writes bound values as a person would write the call: required ones by position, the others by name."""
+    space: dict[str, Any] = {}
+    by_place: list[str] = []
+    lines = [f"{''.join(f'{p.name}, ' for p in params)} = bound"] if params else []
+    lines.append("_named = {}")
+    for k, p in enumerate(params):
+        if p.variadic:
+            by_place.append(f"*{p.name}, ")
+        elif p.default is not MISSING:
+            space[f"_default_{k}"] = p.default
+            lines += [f"if {p.name} is not _default_{k}:", f"    _named[{p.name!r}] = {p.name}"]
+        elif p.by_name:
+            lines.append(f"_named[{p.name!r}] = {p.name}")
+        else:
+            by_place.append(f"{p.name}, ")
+    body = "".join(f"    {line}\n" for line in lines)
+    text = f"def call_form(bound):\n{body}    return ({''.join(by_place)}), _named"
+    exec(compile(text, f"<plan of {path}>", "exec"), space)
+    call_form: Callable[[Any], tuple[tuple[Any, ...], dict[str, Any]]] = space["call_form"]
+    return call_form
+
+
 def shape_of(x: Any) -> tuple[int, ...]:
     """The shape of an array, a Tensor or a Python number."""
     try:
@@ -275,7 +295,7 @@ def compile_plan(op: Op, key: Any) -> Plan:
     saved: dict[str, Saved] = {}
     calls: list[str] = []
     takes_sum: list[bool] = []
-    space: dict[str, Any] = {"shape_of": shape_of, "dtype_of": dtype_of}
+    space: dict[str, Any] = {"_ndarray": np.ndarray, "shape_of": shape_of, "dtype_of": dtype_of}
     for j, (k, i) in enumerate(slots):
         vjp = op.vjps[op.params[k].name]
         assert vjp is not None
@@ -304,7 +324,26 @@ def compile_plan(op: Op, key: Any) -> Plan:
     )
     exec(compile(text, f"<plan of {op.path}>", "exec"), space)
     frees = any(s.what == "out" or (s.what == "value" and op.params[s.param].name in op.vjps) for s in saved.values())
-    return Plan(slots, tuple(saved.values()), space["save"], space["backward"], tuple(takes_sum), any(takes_sum), frees)
+    return Plan(
+        slots,
+        tuple(saved.values()),
+        space["save"],
+        space["backward"],
+        tuple(takes_sum),
+        any(takes_sum),
+        frees,
+        *_factors_of(op, slots, saved),
+    )
+
+
+def _factors_of(op: Op, slots: tuple[tuple[int, int], ...], saved: dict[str, Saved]) -> tuple[bool, int]:
+    """Whether an op with one slot is a product, and where its exponent is saved if it is a power (see Plan)."""
+    if len(slots) != 1:
+        return False, -2
+    fn = op.base.fn
+    if fn is np.power and slots[0][0] == 0:
+        return False, list(saved).index("y")
+    return fn is np.multiply and len(saved) == 1, -1 if fn in (np.square, np.sqrt) else -2
 
 
 def _saved(op: Op, name: str, positions: dict[str, int]) -> Saved:
@@ -325,4 +364,4 @@ def _save_text(op: Op, saved: Saved) -> str:
     base = op.params[saved.param]
     if base.sequence or base.variadic:
         return f"tuple([{saved.what}_of(a) for a in {base.name}])"
-    return f"{saved.what}_of({base.name})"
+    return f"{base.name}.{saved.what} if type({base.name}) is _ndarray else {saved.what}_of({base.name})"

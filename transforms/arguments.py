@@ -13,15 +13,14 @@ import numpy as np
 
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from ..runtime.registry import require
-from ..tracer.core.cotangents import outward
 from ..tracer.core.custom import CustomNode
 from ..tracer.core.dispatch import apply
-from ..tracer.core.graph import AccumulateGrad, Node, next_sequence
-from ..tracer.core.run import reached_from
+from ..tracer.core.foreign import conversion, is_masked
+from ..tracer.core.graph import AccumulateGrad, Node, next_sequence, reached_from
 from ..tracer.core.tensor_base import Operand, alias, levels_of, wrap
 from ..tracer.modes.thread_state import LOCAL, Era
 from ..tracer.random.randomness import read_by
-from .trees import flatten, paths, unflatten
+from .trees import LEAF, flatten, flatten_present, paths, unflatten
 
 __all__ = [
     "Arguments",
@@ -30,11 +29,13 @@ __all__ = [
     "check_returned",
     "is_given",
     "owner_of",
+    "parted",
     "return_line",
     "returned",
 ]
 
 _NUMERIC = (Operand, np.ndarray, np.generic, float, complex)
+_ALONE = frozenset([np.ndarray, np.float64, float])  # arguments that are no trees, as most are
 
 
 def check_argnums(argnums: Any, transform: str) -> None:
@@ -153,7 +154,8 @@ class Arguments:
         )
 
     def _differentiated(self, value: Any, place: Any) -> Any:
-        leaves, structure = flatten(value)
+        # None stays what it is
+        leaves, structure = ([value], LEAF) if type(value) in _ALONE else flatten_present(value)
         made: list[Any] = []
         group: list[tuple[Any, Any]] = []
         for leaf in leaves:
@@ -166,7 +168,7 @@ class Arguments:
             made.append(tensor)
             group.append((tensor._node, leaf))
         self._groups.append((structure, group))
-        return unflatten(structure, made)
+        return made[0] if structure is LEAF else unflatten(structure, made)
 
     def _leaf(self, leaf: Any, place: Any, tree: Any, k: int) -> Any:
         if isinstance(leaf, Operand):
@@ -184,17 +186,20 @@ class Arguments:
             if isinstance(leaf, np.ndarray):
                 tensor._caller = leaf
                 self.owned.append(tensor)
-        if dtype.kind not in "fc":
+        if dtype.kind not in "fc" or (type(leaf) not in _ALONE and is_masked(leaf)):
             label = f"argument {place}" if isinstance(place, int) else f"argument `{place}`"
-            keys = "".join([f"[{key!r}]" for key in paths(tree)[k]])
+            places = list(zip(paths(tree), flatten(tree)[0], strict=True))
+            present = [keys for keys, value in places if value is not None] or [keys for keys, _ in places]
+            keys = "".join([f"[{key!r}]" for key in present[k]])
             at = f" at {keys}" if keys else ""
             cls = type(leaf)
             named = cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
             of_numpy = dtype.kind in "biu" or isinstance(leaf, (np.ndarray, np.generic))
+            of_numpy = of_numpy and not is_masked(leaf)  # whose mask would be lost
             what = f"dtype {dtype}" if of_numpy else f"a value of type {named}"
             raise DtypeError(
                 f"grad differentiates floating point and complex arguments, but {label} of `{self.name}` "
-                f"holds {what}{at}.\nConvert it (x.astype(float), 3.0 in place of 3), or leave it out of argnums."
+                f"holds {what}{at}.\n{self._advice(leaf, place)}"
             )
         if isinstance(leaf, Operand) and leaf._node is not None and LOCAL.grad:
             tensor._node = _linked(leaf, dtype)
@@ -207,6 +212,17 @@ class Arguments:
         self.sources.append(leaf)
         self.wanted[tensor._node] = None
         return tensor
+
+    def _advice(self, leaf: Any, place: Any) -> str:
+        """What to do with an argument that cannot be differentiated."""
+        names = _parameters(self.function)
+        name = names[place] if isinstance(place, int) and place < len(names) else str(place)
+        form = conversion(leaf, "x" if isinstance(place, int) and place >= len(names) else name)
+        if form is not None:
+            return f"Convert it ({form}), or leave it out of argnums."
+        if name == "self" and place == 0:
+            return "It is the object of a method: write argnums=1, or the name of what is differentiated."
+        return "Convert it (x.astype(float), 3.0 in place of 3), or leave it out of argnums."
 
     def _constant(self, value: Any) -> Any:
         if type(value) is np.ndarray:
@@ -245,9 +261,12 @@ class Arguments:
         """For each differentiated argument its structure and (node, what the caller passed) for each leaf."""
         return self._groups
 
-    def grouped(self, grads: dict[Any, Any]) -> list[tuple[Any, list[tuple[Any, Any]]]]:
-        """For each differentiated argument its structure and (cotangent or None, what the caller passed)."""
-        return [(s, [(grads.get(node), leaf) for node, leaf in group]) for s, group in self._groups]
+
+def _parameters(function: Any) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
 
 
 def is_given(tensor: Any) -> bool:
@@ -286,10 +305,18 @@ class Finisher:
         self.outermost = LOCAL.differentiating == 0
         self.used = {owner_of(s) for s in frame.sources}
 
-    def gradient(self, g: Any, source: Any) -> Any:
+    def gradients(self, frame: Arguments, grads: dict[Any, Any]) -> list[Any]:
+        """Return for each differentiated argument the tree of its gradients, of the cotangents of the leaves' nodes."""
+        trees = []
+        for structure, group in frame.given:
+            found = [self._gradient(grads.get(node), leaf) for node, leaf in group]
+            trees.append(found[0] if structure is LEAF else unflatten(structure, found))
+        return trees
+
+    def _gradient(self, g: Any, source: Any) -> Any:
         """A gradient in the type of what it belongs to."""
         g = self._zeros(source) if g is None else g
-        return self._left(outward(g) if self.conjugates else g, source)
+        return self._left(np.conj(g) if self.conjugates and g.dtype.kind == "c" else g, source)
 
     def tangent(self, t: Any, leaf: Any) -> Any:
         """A tangent in the type of the result that it belongs to."""
@@ -299,7 +326,9 @@ class Finisher:
 
     def _zeros(self, source: Any) -> Any:
         value = source._value if isinstance(source, Operand) else source
-        shape, dtype = np.shape(value), value.dtype if type(value) is np.ndarray else np.result_type(value)
+        followed = self.as_tensors and isinstance(source, Operand) and not levels_of(source)
+        shape = source.shape if followed else np.shape(value)  # whose lengths a capture follows
+        dtype = value.dtype if type(value) is np.ndarray else np.result_type(value)
         return apply(require(np.zeros), (shape, dtype), {}) if self.as_tensors else np.zeros(shape, dtype)
 
     def _left(self, g: Any, source: Any) -> Any:
@@ -334,3 +363,14 @@ def owner_of(value: Any) -> int:
     while isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray):
         value = value.base
     return id(value)
+
+
+def parted(function: Any, result: Any, has_aux: bool) -> tuple[Any, Any]:
+    """Return the output of a function, and what it returns beside it: None without has_aux."""
+    if not has_aux:
+        return result, None
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError(
+            f"has_aux=True needs a function that returns (output, aux), but {returned(function, result)[0]}"
+        )
+    return result

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import functools
-import pickle
 import reprlib
-import sys
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..tracer.core.site import prune
+from .pickling import reduced
 
 if TYPE_CHECKING:
     from ..runtime.ir.graph import Graph
@@ -85,29 +85,15 @@ class Transform:
         return _above["compile"](self, **options)
 
     def __reduce__(self) -> Any:
-        """By name where that name is bound to this object (the decorator form), else by what it was made from."""
-        name = getattr(self, "__qualname__", "")  # a partial has none
-        if name and _found(self.__module__, name) is self:
-            return name
-        try:
-            pickle.dumps(self.function)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise pickle.PicklingError(
-                f"gs.{self.kind} of {name or self.function!r} cannot be pickled, because the function cannot: {error}. "
-                "Define the function at the top level of a module."
-            ) from None
-        return (_remade, (type(self), self.function, self.options))
+        return reduced(self)
+
+    def __copy__(self) -> Transform:
+        return self  # as Python's functions
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Transform:
+        function, options = copy.deepcopy((self.function, self.options), memo)
+        same = function is self.function and all(options[name] is value for name, value in self.options.items())
+        return self if same else type(self)(function, options)
 
     def __repr__(self) -> str:
         return f"<gs.{self.kind} of {getattr(self.function, '__qualname__', self.function)!s}>"
-
-
-def _found(module: str, qualname: str) -> Any:
-    found: Any = sys.modules.get(module)
-    for part in qualname.split("."):
-        found = getattr(found, part, None)
-    return found
-
-
-def _remade(cls: type[Transform], function: Any, options: dict[str, Any]) -> Transform:
-    return cls(function, options)

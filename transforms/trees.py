@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,9 +11,11 @@ from ..tracer.core.tensor_base import Operand
 from ..tracer.modes.thread_state import refuse
 from .user_code.scope import ABSENT, watched
 
-__all__ = ["flatten", "flatten_row", "in_words", "paths", "unflatten"]
+__all__ = [
+    "SPACE", "flatten", "flatten_present", "flatten_row", "in_words", "paths", "register_dataclasses", "unflatten",
+]  # fmt: skip
 
-_SPACE = "gradscribe"
+SPACE = "gradscribe"  # where optree knows the dataclasses
 _registered: set[type] = set()
 _LEAVES = (np.ndarray, float, int, complex, str, bytes, type(None), np.generic)
 
@@ -61,12 +63,41 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
     import optree  # slow to load, and most functions take plain arrays
 
     while True:
-        leaves, structure = optree.tree_flatten(tree, none_is_leaf=True, namespace=_SPACE)
+        leaves, structure = optree.tree_flatten(tree, none_is_leaf=True, namespace=SPACE)
         new = {type(leaf) for leaf in leaves if _is_dataclass(leaf)} - _registered
         if not new:
             return leaves, structure
         for cls in new:
             _register(cls)
+
+
+class _Present(NamedTuple):
+    """The structure of a tree of which None is no leaf."""
+
+    whole: Any
+    size: int
+    absent: tuple[int, ...]  # where None stands among all leaves
+
+    def __repr__(self) -> str:
+        return repr(self.whole)
+
+    def accessors(self) -> list[Any]:
+        """For each leaf how it is reached, as optree says it of a structure."""
+        return [a for k, a in enumerate(self.whole.accessors()) if k not in self.absent]
+
+
+def flatten_present(tree: Any) -> tuple[list[Any], Any]:
+    """As `flatten`, without the leaves that are None: `unflatten` puts them back."""
+    leaves, structure = flatten(tree)
+    absent = () if structure is LEAF else tuple([k for k, leaf in enumerate(leaves) if leaf is None])
+    if len(absent) in (0, len(leaves)):  # with nothing else in it, it is no tree of numbers
+        return leaves, structure
+    return [leaf for leaf in leaves if leaf is not None], _Present(structure, len(leaves), absent)
+
+
+def register_dataclasses(tree: Any) -> None:
+    """Make the dataclasses in a tree known to optree; such a tree need not be flattened here for that."""
+    flatten(tree)
 
 
 def unflatten(structure: Any, leaves: Any) -> Any:
@@ -76,6 +107,10 @@ def unflatten(structure: Any, leaves: Any) -> Any:
         return leaf
     if type(structure) is _Row:
         return tuple(leaves)
+    if type(structure) is _Present:
+        present = iter(leaves)
+        whole = [None if k in structure.absent else next(present) for k in range(structure.size)]
+        return unflatten(structure.whole, whole)
     import optree
 
     return optree.tree_unflatten(structure, leaves)
@@ -88,7 +123,7 @@ def paths(tree: Any) -> list[tuple[Any, ...]]:
     import optree
 
     flatten(tree)
-    return list(optree.tree_paths(tree, none_is_leaf=True, namespace=_SPACE))
+    return list(optree.tree_paths(tree, none_is_leaf=True, namespace=SPACE))
 
 
 def _is_dataclass(value: Any) -> bool:
@@ -114,5 +149,5 @@ def _register(cls: type) -> None:
             object.__setattr__(made, name, child)
         return made
 
-    optree.register_pytree_node(cls, take_apart, put_together, namespace=_SPACE)
+    optree.register_pytree_node(cls, take_apart, put_together, namespace=SPACE)
     _registered.add(cls)

@@ -48,19 +48,19 @@ def check_grads(
             moved = dict(zip(places, xs, strict=True))
             return as_it_runs(f)(*[moved.get(k, a) for k, a in enumerate(args)], **kwargs)
 
-        checking.check_grads(of, *[args[k] for k in places], order=order, modes=tuple(modes))
+        checking.check_grads(of, tuple([args[k] for k in places]), order=order, modes=tuple(modes))
 
     return check
 
 
 def check_vjp(f: Callable[..., Any], x: Any) -> None:
     """AssertionError unless the VJP of `f` at `x` is what differences give."""
-    checking.check_grads(f, x, order=1, modes=("reverse",))
+    checking.check_grads(f, (x,), order=1, modes=("reverse",))
 
 
 def check_jvp(f: Callable[..., Any], x: Any) -> None:
     """AssertionError unless the JVP of `f` at `x` is what differences give."""
-    checking.check_grads(f, x, order=1, modes=("forward",))
+    checking.check_grads(f, (x,), order=1, modes=("forward",))
 
 
 def check_equivalent(x: Any, y: Any) -> None:

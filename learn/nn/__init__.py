@@ -1,4 +1,15 @@
-"""The losses, and the activations without parameters, as objects by the names of torch.nn."""
+"""The losses and activations of torch.nn by name, as classes; as functions they are in `gs.functional`.
+
+There are no modules: parameters are pytrees (a dict of arrays), a model is a function of them, and
+`gs.functional.linear`, `conv2d`, `layer_norm` and the others are its layers.
+
+>>> import numpy as np, gradscribe as gs
+>>> criterion = gs.nn.CrossEntropyLoss(label_smoothing=0.1)
+>>> loss = lambda p, x, y: criterion(gs.functional.linear(gs.nn.ReLU()(x), p["weight"], p["bias"]), y)
+>>> slopes = gs.grad(loss)({"weight": np.zeros((3, 2)), "bias": np.zeros(3)}, np.ones((4, 2)), np.array([0, 1, 2, 0]))
+>>> slopes["weight"].shape, slopes["bias"].shape
+((3, 2), (3,))
+"""
 
 from __future__ import annotations
 
@@ -115,11 +126,30 @@ __all__ = [
 ]
 
 
+_FUNCTIONS = {  # of modules that do not bear the name of their function
+    "LPPool": "lp_pool1d", "MultiheadAttention": "scaled_dot_product_attention", "PReLU": "prelu", "SyncBatchNorm": "batch_norm",
+    "CircularPad": "pad", "ConstantPad": "pad", "ReflectionPad": "pad", "ReplicationPad": "pad", "ZeroPad": "pad",
+    "UpsamplingBilinear": "upsample", "UpsamplingNearest": "upsample",
+}  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
     told = ""
     if not name.startswith("_"):
-        told = "; here are losses and activations, no modules: parameters are arrays or tensors of your own"
-        sought = (name.lower(), name.lower().rstrip("123d"))
-        same = [one for one in functional.__all__ if one.replace("_", "") in sought]
-        told += f", and the layer is a function, gs.functional.{same[0]}" if same else ""
+        function = _function_for(name)
+        told = "; gs.nn has losses and activations, no modules: parameters are pytrees here (a dict of arrays), and "
+        told += (
+            f"gs.functional.{function} is the function"
+            if function
+            else "a model is a function, as gs.functional.linear is"
+        )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{told}")
+
+
+def _function_for(name: str) -> str | None:
+    """The function that does what one of torch.nn's modules does."""
+    stem = name.removeprefix("Lazy").rstrip("123d")
+    sought = (name.removeprefix("Lazy").lower(), stem.lower())
+    same = [one for one in functional.__all__ if one.replace("_", "") in sought]
+    found = same[0] if same else _FUNCTIONS.get(stem)
+    return found if found in functional.__all__ else None

@@ -9,11 +9,23 @@ import numpy as np
 
 from ..ops import Op, Param
 
-__all__ = ["Call", "Graph", "Type", "Value", "interpret", "map_values", "type_of", "values_in"]
+__all__ = [
+    "Call",
+    "Graph",
+    "Type",
+    "Value",
+    "again",
+    "interpret",
+    "map_values",
+    "prefix_of",
+    "primal_of",
+    "type_of",
+    "values_in",
+]  # fmt: skip
 
 
 class Type(NamedTuple):
-    """What is known of a value: an array, a NumPy scalar or a Python number (weak), its dtype, shape and strides."""
+    """The type of a value: an array, a NumPy scalar or a Python number (weak), with dtype, shape and strides."""
 
     kind: str  # "array", "scalar" or "python"; "stack" of a list with one item for each trip of a loop
     dtype: Any
@@ -51,6 +63,27 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<{self.name or 'value'}: {self.type}>"
+
+
+AGAIN = "differentiated again"  # the name of a value that stands for another in cotangents of the second order: no identifier
+
+
+def again(v: Value) -> Value:
+    """What stands for `v` where a backward pass over backward passes gives the cotangent of it: `dd_x`, and not `d_x`."""
+    marker = Value(v.type, AGAIN)
+    marker.cotangent_of = v
+    return marker
+
+
+def primal_of(v: Value) -> Value | None:
+    """The value that `v` is the cotangent of, of any order."""
+    found = v.cotangent_of
+    return found.cotangent_of if found is not None and found.name == AGAIN else found
+
+
+def prefix_of(v: Value) -> str:
+    """What the name of a cotangent has before that of the value it belongs to."""
+    return "dd_" if v.cotangent_of is not None and v.cotangent_of.name == AGAIN else "d_"
 
 
 class Call:

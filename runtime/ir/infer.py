@@ -27,7 +27,7 @@ _KINDS = ("array", "scalar", "python")
 
 
 class Inferred(NamedTuple):
-    """What is known of the type of a result: a Type, but for lengths and strides that the arguments do not tell."""
+    """The inferred type of a result: a Type, but for lengths and strides that do not follow from the arguments."""
 
     kind: str
     dtype: Any

@@ -11,15 +11,17 @@ from ..registry import ops_of, require
 
 __all__ = [
     "ADD", "BROADCAST_TO", "COMPARISONS", "COPY", "DIVIDE", "EXPAND_DIMS", "FLOAT", "GETITEM", "MATMUL", "MAXIMUM", "MEAN",
-    "MINIMUM", "MULTIPLY", "NEGATIVE", "POWER", "SIZED_BY_VALUE", "SQUARE", "SUBTRACT", "SUM", "SWAPAXES", "TRANSPOSE", "WHERE",
+    "MINIMUM", "MULTIPLY", "NEGATIVE", "POWER", "REPEAT", "SIZED_BY_VALUE", "SQRT", "SQUARE",
+    "SQUEEZE", "SUBTRACT", "SUM", "SWAPAXES", "TRANSPOSE", "WHERE",
 ]  # fmt: skip
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE = map(require, (np.add, np.subtract, np.multiply, np.divide))
-NEGATIVE, POWER, SQUARE = map(require, (np.negative, np.power, np.square))
+NEGATIVE, POWER, SQUARE, SQRT = map(require, (np.negative, np.power, np.square, np.sqrt))
 MAXIMUM, MINIMUM, WHERE, FLOAT = map(require, (np.maximum, np.minimum, np.where, float))
 SUM, MEAN, MATMUL = map(require, (np.sum, np.mean, np.matmul))
 GETITEM, TRANSPOSE, SWAPAXES = map(require, (operator.getitem, np.transpose, np.swapaxes))
-EXPAND_DIMS, BROADCAST_TO, COPY = map(require, (np.expand_dims, np.broadcast_to, np.copy))
+EXPAND_DIMS, SQUEEZE, BROADCAST_TO, COPY = map(require, (np.expand_dims, np.squeeze, np.broadcast_to, np.copy))
+REPEAT = require(np.repeat)
 
 COMPARISONS = ops_of(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 

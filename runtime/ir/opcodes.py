@@ -21,7 +21,7 @@ __all__ = [
 
 
 class Loop(NamedTuple):
-    """What a `scan` repeats. Its graphs are closed: they read their own inputs alone.
+    """The body and the test of a `scan`: closed graphs, which read their own inputs alone.
 
     `body` takes (i, *carry, *x_i, *inv) and gives (*carry, *y_i); `test`, asked before each trip, takes (*carry, *inv) and
     gives one truth value. Where `reverse` holds, i goes from n - 1 down to 0, and x_i and y_i are still those of place i.
@@ -43,7 +43,7 @@ class Loop(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """What a `cond` chooses from: two closed graphs of the same inputs, with as many outputs; None where one gives nothing."""
+    """The arms of a `cond`: two closed graphs of the same inputs, with as many outputs; None where one gives nothing."""
 
     then: Graph
     orelse: Graph

@@ -109,7 +109,7 @@ def _broadcast_problem(call: Call) -> str | None:
 
 
 def _region_problem(call: Call) -> str | None:
-    """What is wrong with a call that holds regions; None where all is well."""
+    """Return the problem of a call that holds regions, or None."""
     for region in regions_of(call):
         for inner in region.calls:
             if inner.op is GUARD:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..registry import composed
+from ..ops import Kind
+from ..registry import composed, primitive, rule
 from .elementwise import astype
 from .support import happens, literal
 
@@ -30,10 +31,20 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
             weights = _along(weights, np.shape(a), axis)
         exact = np.result_type(_dtype(a), _dtype(weights), *(["f8"] if _dtype(a).kind in "biu" else []))
         total = np.sum(weights, axis=axis, dtype=exact, **_kept(keepdims))
-        if happens(total == 0.0):
-            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-        mean = np.sum(np.multiply(a, weights, dtype=exact), axis=axis, **_kept(keepdims)) / total
+        mean = over_weights(np.sum(np.multiply(a, weights, dtype=exact), axis=axis, **_kept(keepdims)), total)
     return (mean, np.broadcast_to(total, np.shape(mean))) if returned else mean
+
+
+@primitive("x, total", Kind.elementwise, may_raise=True)
+def over_weights(x: Any, total: Any) -> Any:
+    """A weighted sum over the sum of the weights, which may not be zero."""
+    if np.any(total == 0.0):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    out = x / total
+    return out
+
+
+rule(over_weights, x=lambda g, total: g / total, total=lambda g, total, out: -(g * out) / total)
 
 
 def _dtype(x: Any) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+from ..memory import NEW
 from ..ops import Kind, shape_of
 from ..registry import undifferentiable
+from ..result_types import UNKNOWN
 
 SHAPE = undifferentiable(shape_of, "x", Kind.creation, path="shape", types=lambda x: x.shape)
 
@@ -25,6 +28,16 @@ def count_of(x: Any) -> int:
 
 
 COUNT = undifferentiable(count_of, "x", Kind.creation, path="count", types=lambda: 0)
+
+# Python's functions of numbers that a compiler calls with sizes; of Tensors they are other ops.
+for _fn, _signature, _types in (
+    (int, "x", lambda: 0), (round, "x, ndigits=None", UNKNOWN), (min, "*xs", UNKNOWN), (max, "*xs", UNKNOWN),
+    (sum, "xs, start=0", UNKNOWN), (math.ceil, "x", lambda: 0), (math.floor, "x", lambda: 0), (math.trunc, "x", lambda: 0),
+    (math.isqrt, "n", lambda: 0), (math.factorial, "n", lambda: 0), (math.comb, "n, k", lambda: 0),
+    (math.perm, "*xs", lambda: 0), (math.gcd, "*xs", lambda: 0), (math.lcm, "*xs", lambda: 0),
+):  # fmt: skip
+    _path = _fn.__name__ if _fn.__module__ == "builtins" else f"math.{_fn.__name__}"
+    undifferentiable(_fn, _signature, Kind.opaque, path=_path, memory=NEW, types=_types)
 
 SIZES = frozenset([SHAPE, SIZE, COUNT])  # these read no element, so that an array that is written over will do
 
@@ -52,4 +65,6 @@ def guard(value: Any, how: str, expect: Any) -> Any:
     return value
 
 
-GUARD = undifferentiable(guard, "value, how, expect", Kind.opaque, path="guard", may_raise=True, types=lambda value: value)
+GUARD = undifferentiable(
+    guard, "value, how, expect", Kind.opaque, path="guard", may_raise=True, types=lambda value: value
+)

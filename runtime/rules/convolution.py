@@ -9,6 +9,7 @@ import numpy as np
 from ..ops import Kind
 from ..registry import op, rule
 from ..result_types import RUN
+from .contraction import conj
 
 
 def widened(g: Any, few: Any, mode: str, back_to_front: bool) -> Any:
@@ -24,14 +25,14 @@ def length(shape: Any) -> Any:
     return shape[0] if shape else 1
 
 
-def other(x: Any) -> Any:
-    """A vector as the transposes convolve with it."""
-    return np.flip(np.atleast_1d(x))
+def vector(x: Any) -> Any:
+    """A number as a vector."""
+    return x if np.ndim(x) else np.atleast_1d(x)
 
 
-def turned(y: Any) -> Any:
-    """What a correlation convolves with: the second vector reversed and conjugated."""
-    return np.conj(other(y)) if y.dtype.kind == "c" else other(y)
+def in_shape(g: Any, shape: Any) -> Any:
+    """The cotangent of a vector, which may have been a number."""
+    return g if shape else np.reshape(g, shape)
 
 
 def full_g(g: Any, x_shape: Any, y_shape: Any, mode: str, correlated: bool = False) -> Any:
@@ -43,11 +44,11 @@ def full_g(g: Any, x_shape: Any, y_shape: Any, mode: str, correlated: bool = Fal
 op(np.convolve, "x, y, mode='full'", Kind.bilinear, types=RUN)
 rule(
     np.convolve,
-    x=lambda g, y, mode, x_shape, y_shape: np.reshape(
-        np.convolve(full_g(g, x_shape, y_shape, mode), other(y), "valid"), x_shape
+    x=lambda g, y, mode, x_shape, y_shape: in_shape(
+        np.convolve(full_g(g, x_shape, y_shape, mode), np.flip(vector(y)), "valid"), x_shape
     ),
-    y=lambda g, x, mode, x_shape, y_shape: np.reshape(
-        np.convolve(full_g(g, x_shape, y_shape, mode), other(x), "valid"), y_shape
+    y=lambda g, x, mode, x_shape, y_shape: in_shape(
+        np.convolve(full_g(g, x_shape, y_shape, mode), np.flip(vector(x)), "valid"), y_shape
     ),
 )
 
@@ -55,9 +56,9 @@ op(np.correlate, "x, y, mode='valid'", Kind.bilinear, types=RUN)
 rule(
     np.correlate,
     x=lambda g, y, mode, x_shape, y_shape: np.convolve(
-        full_g(g, x_shape, y_shape, mode, correlated=True), other(turned(y)), "valid"
+        full_g(g, x_shape, y_shape, mode, correlated=True), conj(vector(y)), "valid"
     ),
-    y=lambda g, x, mode, x_shape, y_shape: turned(
-        np.convolve(full_g(g, x_shape, y_shape, mode, correlated=True), other(x), "valid")
+    y=lambda g, x, mode, x_shape, y_shape: np.flip(
+        conj(np.convolve(full_g(g, x_shape, y_shape, mode, correlated=True), np.flip(vector(x)), "valid"))
     ),
 )

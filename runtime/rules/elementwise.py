@@ -26,7 +26,9 @@ from .support import (
     phase,
     power_x,
     power_y,
+    scaled,
     sign_back,
+    summed,
 )
 
 elementwise, bilinear, linear = Kind.elementwise, Kind.bilinear, Kind.linear
@@ -41,7 +43,7 @@ rule(np.add, x=lambda g: g, y=lambda g: g)
 
 op(np.subtract, "x, y", linear)
 infix(np.subtract, operator.sub, "-")
-rule(np.subtract, x=lambda g: g, y=lambda g: -g)
+rule(np.subtract, x=lambda g: g, y=lambda g, y_shape: -summed(g, y_shape))
 
 op(np.multiply, "x, y", bilinear)
 infix(np.multiply, operator.mul, "*")
@@ -49,7 +51,7 @@ rule(np.multiply, x=lambda g, y: g * y, y=lambda g, x: g * x)
 
 op(np.true_divide, "x, y", elementwise)
 infix(np.true_divide, operator.truediv, "/")
-rule(np.true_divide, x=lambda g, y: g / y, y=lambda g, y, out: -g * out / y)
+rule(np.true_divide, x=lambda g, y: g / y, y=lambda g, y, y_shape, out: -summed(g * out, y_shape) / y)
 singular_at(np.true_divide, x=lambda y: y == 0, y=lambda y: y == 0)
 
 def _is_weak(x: Any) -> bool:
@@ -121,11 +123,11 @@ rule(np.copysign, x=lambda g, x, y: g * np.sign(x) * np.copysign(1.0, y), y=lamb
 singular_at(np.copysign, x=lambda x: x == 0, y=lambda y: y == 0)
 
 op(np.square, "x", elementwise)
-rule(np.square, x=lambda g, x: g * (2 * x))
+rule(np.square, x=lambda g, x: scaled(2, g) * x)
 bounded(np.square, 0, np.inf)
 
 op(np.sqrt, "x", elementwise)
-rule(np.sqrt, x=lambda g, out: g / (2 * out))
+rule(np.sqrt, x=lambda g, out: scaled(0.5, g) / out)
 singular_at(np.sqrt, x=lambda x: x == 0)
 bounded(np.sqrt, 0, np.inf)
 

@@ -141,9 +141,26 @@ def read_last(x: Any, index: Any) -> Any:
     return out
 
 
+def new_axes(index: Any) -> tuple[int, ...] | None:
+    """The axes of length 1 that an index adds, where it does no more than that: it reads all, in the order in which it lies."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if not all(p is None or p is Ellipsis or _is_whole(p) for p in parts):
+        return None
+    before = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
+    return tuple([k if k < before else k - len(parts) for k, p in enumerate(parts) if p is None])
+
+
+def _is_whole(part: Any) -> bool:
+    return type(part) is slice and part.start is part.stop is part.step is None
+
+
 def read_back(g: Any, acc: Any, index: Any, x_shape: Any, x_dtype: Any) -> Any:
     """The running sum of the cotangent of `x`, with that of `x[index]` added in."""
     if names_once(index):
+        new = new_axes(index)
+        if new is not None and (acc is None or new):
+            whole = np.squeeze(g, new[0] if len(new) == 1 else new) if new else g
+            return whole if acc is None else acc + whole
         if acc is not None:
             return index_add(acc, index, g)
         first = add_place if _has_place(index) else place

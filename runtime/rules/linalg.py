@@ -483,17 +483,50 @@ rule(np.linalg.det, x=lambda g, x, out: det_back(g, x, out))
 
 def det_back(g: Any, x: Any, out: Any) -> Any:
     """The cotangent under a determinant: times the cofactors, which a singular matrix has, too."""
-    if happens(out == 0):
-        return np.expand_dims(g, (-2, -1)) * cofactors(x)
-    return np.expand_dims(g * out, (-2, -1)) * flip(np.linalg.inv(x))
+    return np.expand_dims(g, (-2, -1)) * flip(adjugate(x, out))
 
 
-def cofactors(x: Any) -> Any:
-    """The determinants of what is left of a matrix without a row and a column, by row and column."""
+@primitive("x, det", opaque, may_raise=True, types=lambda x: np.empty(x.shape, x.dtype))
+def adjugate(x: Any, det: Any) -> Any:
+    """The determinant times the inverse, which a singular matrix has, too: its cofactors, transposed."""
+    if np.all(det != 0):
+        out = np.expand_dims(det, (-2, -1)) * np.linalg.inv(x)
+    else:
+        u, s, vh = np.linalg.svd(x)
+        rest = np.stack([np.prod(np.delete(s, k, -1), -1) for k in range(s.shape[-1])], -1)
+        v = np.conj(np.swapaxes(vh, -1, -2)) * np.expand_dims(rest, -2)
+        signs = np.linalg.det(u) * np.linalg.det(vh)
+        out = np.expand_dims(signs, (-2, -1)) * (v @ np.conj(np.swapaxes(u, -1, -2)))
+    return out
+
+
+rule(adjugate, x=lambda g, x, det, out: adjugate_back(g, x, det, out), det=None)
+
+
+@batching(adjugate)
+def batched_adjugate(call: BatchedCall) -> Any:
+    """Of stacks of matrices."""
+    return call.run(x=call.spread("x"), det=call.spread("det"))
+
+
+def adjugate_back(g: Any, x: Any, det: Any, out: Any) -> Any:
+    """The cotangent under the adjugate, of which a singular matrix needs each cofactor by itself."""
+    if happens(det == 0):
+        return cofactors_back(g, x)
+    inverse = flip(np.linalg.inv(x))
+    return np.sum(g * out, axis=(-2, -1), keepdims=True) * inverse - inverse @ g @ flip(out)
+
+
+def cofactors_back(g: Any, x: Any) -> Any:
+    """The cotangent under the adjugate, from the determinants that its elements are."""
     n = range(x.shape[-1])
-    rows = [np.delete(x, i, -2) for i in n]
-    found = [[(-1) ** (i + j) * np.linalg.det(np.delete(rows[i], j, -1)) for j in n] for i in n]
-    return np.stack([np.stack(row, axis=-1) for row in found], axis=-2)
+    total: Any = 0.0
+    for i in n:
+        for j in n:
+            minor = np.delete(np.delete(x, i, -2), j, -1)
+            d_minor = flip(adjugate(minor, np.linalg.det(minor))) * np.expand_dims((-1) ** (i + j) * g[..., j, i], (-2, -1))
+            total = total + np.insert(np.insert(d_minor, j, 0.0, -1), i, 0.0, -2)
+    return total
 
 
 op(np.linalg.slogdet, "x", opaque, n_out=2, memory=NEW, types=LENGTHS)

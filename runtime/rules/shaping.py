@@ -729,7 +729,9 @@ def batched_pad(call: BatchedCall) -> Any:
 def one_number(value: Any) -> Any:
     """The shape of an array of one number; several, one for each side, have no rule."""
     if np.size(value) != 1:
-        raise NotImplementedError("np.pad with several constant_values has no gradient rule; pad side by side, with one each")
+        raise NotImplementedError(
+            "np.pad with several constant_values has no gradient rule; pad side by side, with one each"
+        )
     return np.shape(value)
 
 
@@ -738,6 +740,13 @@ def widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     if isinstance(pad_width, dict):
         at = {axis % ndim: w for axis, w in pad_width.items()}
         return [widths(at.get(axis, 0), 1)[0] for axis in range(ndim)]
+    if isinstance(pad_width, int):
+        return [(pad_width, pad_width)] * ndim
+    if isinstance(pad_width, (tuple, list)):  # whose numbers may be sizes
+        rows = [pad_width] if all(isinstance(w, int) for w in pad_width) else pad_width
+        if all(isinstance(w, int) for row in rows if isinstance(row, (tuple, list)) for w in row):
+            pairs = [(row[0], row[-1]) if isinstance(row, (tuple, list)) else (row, row) for row in rows]
+            return pairs * ndim if len(pairs) == 1 else pairs
     return [(int(a), int(b)) for a, b in np.broadcast_to(np.array(pad_width), (ndim, 2))]
 
 

@@ -117,6 +117,59 @@ def happens(condition: Any) -> bool:
 # Elementwise rules.
 
 
+def summed(g: Any, shape: tuple[int, ...] | None) -> Any:
+    """A cotangent summed over the axes that broadcasting gave an operand: what is linear in it then has less to do.
+
+    In forward mode, which has no such axes to sum over, `shape` is None.
+    """
+    if shape is None or np.shape(g) == shape:
+        return g
+    extra = np.ndim(g) - len(shape)
+    if extra > 0:
+        g = np.sum(g, axis=0 if extra == 1 else tuple(range(extra)))
+    stretched = tuple([k for k, n in enumerate(shape) if n == 1 and np.shape(g)[k] != 1])
+    if stretched:
+        g = np.sum(g, axis=stretched if len(stretched) > 1 else stretched[0], keepdims=True)
+    return g
+
+
+class Factored:
+    """A cotangent that is yet to be multiplied by a constant, on its way to a formula that has another constant."""
+
+    __slots__ = ("cotangent", "factor")
+
+    def __init__(self, factor: Any, cotangent: Any) -> None:
+        self.factor = factor
+        self.cotangent = cotangent
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.cotangent.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        return self.cotangent.dtype
+
+    def product(self) -> Any:
+        """The cotangent itself."""
+        return self.cotangent * self.factor
+
+    def __add__(self, other: Any) -> Any:
+        return self.product() + other
+
+
+def scaled(c: Any, g: Any) -> Any:
+    """`c * g`; of one number that was spread, the number times `c`, spread: a product lies in memory as its other factor."""
+    if type(g) is Factored:
+        c, g = c * g.factor, g.cotangent
+        if type(c) is float and c == 1.0:
+            return g
+    value = getattr(g, "_value", g)
+    if type(value) is np.ndarray and value.ndim and value.size and not any(value.strides) and not hasattr(type(g), "_whole"):
+        return np.broadcast_to(c * g[(0,) * value.ndim], g.shape)
+    return c * g
+
+
 def widened(x: Any, out: Any) -> Any:
     """An operand in the dtype of the result, which a ufunc computes in: a small integer has half a float's digits."""
     return x if not hasattr(x, "dtype") or x.dtype == out.dtype else x * out.dtype.type(1)
@@ -132,7 +185,7 @@ def power_x(g: Any, x: Any, y: Any) -> Any:
     if type(y) is int and y in (0, 1):
         return g if y else np.zeros_like(g)
     if type(y) in (int, float) and y:
-        return g * (y * (x if y == 2 else x ** (y - 1)))
+        return scaled(y, g) * (x if y == 2 else x ** (y - 1))
     return g * (y * (x - ((x == 0) & (y == 0))) ** (y - 1.0))
 
 
@@ -247,7 +300,8 @@ def shared_back(
     chosen = x == keep_axes(out, x_shape, axis, keepdims)
     if is_given(where):
         chosen = chosen & where
-    count = np.sum(chosen, axis=axis, dtype=x_dtype.newbyteorder("="), keepdims=keepdims)
+    exact = {} if x_dtype == np.float64 else {"dtype": x_dtype.newbyteorder("=")}  # lest float32 become float64
+    count = np.sum(chosen, axis=axis, keepdims=keepdims, **exact)
     if is_given(initial):  # which may be the only one
         count = not_zero(count)
     return chosen * keep_axes(g / count, x_shape, axis, keepdims)
@@ -278,13 +332,16 @@ def deviation(
     if lost != 0:
         count = max(count - lost, 0) if where is None else np.maximum(count - lost, 0)
     if not is_given(mean):
-        mean = np.mean(x, axis=axis, keepdims=True, **({} if where is None else {"where": where}))
+        along = {} if axis is None else {"axis": axis, "keepdims": True}
+        mean = np.mean(x, **along, **({} if where is None else {"where": where}))
     off = np.conjugate(x - mean) if x_dtype.kind == "c" else x - mean
     return masked(keep_axes(g / count, x_shape, axis, keepdims) * off, where)
 
 
 def cumsum_back(g: Any, x_shape: tuple[int, ...], axis: Any) -> Any:
     """The cotangent under a running sum: the running sum from the other end."""
+    if len(x_shape) == 1:
+        return np.flip(np.cumsum(np.flip(g)))
     if axis is None or not x_shape:
         return np.reshape(np.flip(np.cumsum(np.flip(g))), x_shape)
     return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)

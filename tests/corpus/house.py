@@ -12,17 +12,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 FACE = "gradscribe"  # the root's own __init__.py and __main__.py
 
-# What each layer may import of the project, besides itself; the face may import everything and nobody the face.
-LAYERS: dict[str, set[str]] = {
-    "runtime": set(),
-    "tracer": {"runtime"},
-    "transforms": {"runtime", "tracer"},
-    "explorer": {"runtime", "tracer", "transforms"},
-    "compat": {"runtime", "tracer", "transforms"},
-    "learn": {"runtime", "tracer", "transforms"},
-}
-LAYERS[FACE] = set(LAYERS)
-
 # The folders from the bottom up: across folders an import, also a lazy one or one for types alone, only ever points down
 # this list. An `__init__` may name what lies in its folder.
 ORDER = (
@@ -37,6 +26,13 @@ ORDER = (
     "explorer", "learn.functional", "learn.nn", "learn.optim", "learn", "compat.utils", "compat.autograd",
     "compat.autograd.misc", "compat", "",
 )  # fmt: skip
+
+# What each layer may import of the project, besides itself: those below it, of which the upper ones stand beside each other.
+# The face may import everything and nobody the face.
+BESIDE = {"explorer", "learn", "compat"}
+_layers = tuple(dict.fromkeys(folder.partition(".")[0] for folder in ORDER if folder))
+LAYERS: dict[str, set[str]] = {layer: set(_layers[:k]) - BESIDE for k, layer in enumerate(_layers)}
+LAYERS[FACE] = set(LAYERS)
 
 # Who knows that a recorder listens while a function is captured; the compiler's capture is one, and other folders ask
 # functions (tracer/modes/listening.py).

@@ -259,7 +259,7 @@ MISTAKES: dict[str, list[tuple[str, str, str]]] = {
         ("gs.optim.SGD([gs.tensor(1.0, requires_grad=True)], lr=-1.0)", "ValueError", "Invalid learning rate: -1.0"),
         ("gs.optim.Adam([gs.tensor(1.0, requires_grad=True)], nosuch=1)",
          "TypeError", "unexpected keyword argument 'nosuch'"),
-        ("gs.nn.Linear(3, 4)", "AttributeError", "the layer is a function, gs.functional.linear"),
+        ("gs.nn.Linear(3, 4)", "AttributeError", "gs.functional.linear is the function"),
         ("gs.functional.mse_loss(X)", "TypeError", ""),
         ('gs.functional.cross_entropy(X, "a")', "RuntimeError", "a target of class indices is of integers"),
         ("gs.functional.nosuch", "AttributeError", "has no attribute 'nosuch'"),

@@ -14,10 +14,10 @@ from gradscribe.runtime.ir.opcodes import COND, SCAN, Branch, Loop, stack_value
 from gradscribe.runtime.ops import Op
 from gradscribe.runtime.registry import require
 from gradscribe.transforms.compiler.python.emit import emit
-from gradscribe.transforms.compiler.schedule.lower import program_of
 from gradscribe.transforms.compiler.schedule.run import run_program
 from gradscribe.transforms.compiler.schedule.show import shown
 from gradscribe.transforms.compiler.schedule.signature import Signature
+from gradscribe.transforms.compiler.schedule.steps import program_of
 from gradscribe.transforms.difference import difference
 
 

@@ -413,11 +413,23 @@ CASTS = [
     Sample(np.complex128, (((),),), call=lambda x: np.complex128(complex(x) * (1 + 2j)), scoped=True),
 ]
 
+
+
+def of_counts(fn: Any) -> Any:
+    """A product with what a function of numbers gives of a length: of one, of a list, or of it and another."""
+    two = fn in (min, max, math.comb, math.perm, math.gcd, math.lcm)
+    rest = (2,) if two else ()
+    return lambda x: x * fn([np.shape(x)[0], 2] if fn is sum else np.shape(x)[0], *rest)
+
+
 CONTROL = [
     Sample(float, (((),),), call=dispatched(float), finite=True),
     unary(shape_of, call=lambda x: np.zeros(np.shape(x)) + x),
     Sample(size_of, (((3, 4),), ((2,),)), call=lambda x: x * np.shape(x)[0]),
     Sample(count_of, (((3, 4),), ((2,),)), call=lambda x: x / np.size(x)),
+    *[Sample(fn, (((3, 4),), ((2,),)), call=of_counts(fn)) for fn in (int, round, min, max, sum)],
+    *[Sample(fn, (((3, 4),), ((2,),)), call=of_counts(fn)) for fn in (
+        math.ceil, math.floor, math.trunc, math.isqrt, math.factorial, math.comb, math.perm, math.gcd, math.lcm)],
     Sample(guard, (((3, 4),), ((),)), call=lambda x: x * 2 if np.sum(x) < 1e3 else x * 3),
 ]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradscribe.runtime.rules import eigen, least_squares
+from gradscribe.runtime.rules import compositions, eigen, least_squares, linalg
 
 from samples import Sample
 from samples_arrays import MASK, SS, M, S, T, V, phases, spd, wide
@@ -106,6 +106,9 @@ NORMS = [
 
 POWERS = [
     Sample(np.linalg.det, (((1, 1),), ((2, 1, 1),))),
+    Sample(linalg.adjugate, ((S,), (SS,)), call=lambda x: linalg.adjugate(wide(x), np.linalg.det(wide(x))), complex=True,
+           finite=True, empty=False),
+    Sample(compositions.over_weights, ((V, V), (M, M)), domain=((-2.0, 2.0), (0.5, 2.0))),
     *[Sample(np.linalg.matrix_power, ((S,), (SS,)), call=lambda x, n=n: np.linalg.matrix_power(wide(x), n), complex=True)
       for n in (-3, -1, 1, 2, 5)],
     Sample(np.linalg.multi_dot, ((V, (4, 2), (2, 3), (3,)),), call=lambda *xs: np.linalg.multi_dot(xs), complex=True),

@@ -75,7 +75,7 @@ def test_the_version(tmp_path):
 def test_no_command_shows_what_there_is(capsys):
     assert cli.main("1.2.3", []) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("usage: python -m gradscribe")
+    assert shown.startswith("usage: gradscribe")
     assert "demo" in shown
 
 
@@ -86,7 +86,7 @@ def test_an_unknown_command_is_an_error(arguments, capsys):
     assert raised.value.code == 2
     shown = capsys.readouterr().err
     assert arguments[-1] in shown
-    assert "usage: python -m gradscribe" in shown
+    assert "usage: gradscribe" in shown
 
 
 # --- the data -------------------------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+import house
+
 PROGRAMS = {
     "the import loads no transform, no engine and no seldom used rules": """
 import sys, gradscribe
@@ -95,3 +97,12 @@ assert (x * 3).grad_fn(gs.tensor(1.0))[0].item() == 3.0
 def test_first_use(what: str) -> None:
     done = subprocess.run([sys.executable, "-P", "-c", PROGRAMS[what]], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_call_enters_few_modules() -> None:
+    """On the way to a fault one reads the modules of which a function runs; the script says how they are counted."""
+    script = house.ROOT / "benchmarks" / "modules_entered.py"
+    printed = subprocess.run([sys.executable, "-P", str(script)], check=True, capture_output=True, text=True).stdout
+    counts = {line.partition(":")[0]: int(line.split(": ")[1].split()[0]) for line in printed.splitlines()}
+    assert counts["a warm gradient"] <= 15, printed
+    assert counts["a first compile"] <= 102, printed

@@ -33,7 +33,7 @@ def test_who_looks_for_an_operation_in_the_face_is_told_where_it_is(name: str, w
         ("Linear", r"gs\.functional\.linear"),
         ("BatchNorm2d", r"gs\.functional\.batch_norm"),
         ("Conv2d", r"gs\.functional\.conv2d"),
-        ("Sequential", r"parameters are arrays or tensors of your own"),
+        ("Sequential", r"parameters are pytrees here"),
         ("_private", r"has no attribute '_private'$"),
     ],
 )

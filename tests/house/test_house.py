@@ -25,6 +25,8 @@ from house import FACE, LAYERS, ROOT
 pytestmark = pytest.mark.house
 
 MODULES = list(house.modules())
+KNOWN = {name: path.name == "__init__.py" for name, path in MODULES}
+SOURCES = {name: path.read_text(encoding="utf-8") for name, path in MODULES}
 INSTALLED = Path(gradscribe.__file__).resolve().parent
 
 
@@ -66,18 +68,15 @@ def test_what_is_installed_is_what_stands_here():
 # --- layers ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("module", "path"), MODULES, ids=[name or FACE for name, _ in MODULES])
-def test_imports_point_down(module, path):
-    source = path.read_text(encoding="utf-8")
-    assert not house.violations(source, module, path.name == "__init__.py", sys.stdlib_module_names)
+def test_imports_point_down():
+    found = [
+        line for name in SOURCES for line in house.violations(SOURCES[name], name, KNOWN[name], sys.stdlib_module_names)
+    ]
+    assert not found
 
 
-KNOWN = {name: path.name == "__init__.py" for name, path in MODULES}
-
-
-@pytest.mark.parametrize(("module", "path"), MODULES, ids=[name or FACE for name, _ in MODULES])
-def test_imports_point_down_across_folders(module, path):
-    assert not house.upward(path.read_text(encoding="utf-8"), module, KNOWN[module], KNOWN)
+def test_imports_point_down_across_folders():
+    assert not [line for name, source in SOURCES.items() for line in house.upward(source, name, KNOWN[name], KNOWN)]
 
 
 def test_every_folder_has_its_place_in_the_order():
@@ -103,10 +102,9 @@ def test_a_planted_import_upwards_across_folders_is_found(module, source):
     assert "stands above" in found
 
 
-@pytest.mark.parametrize(("module", "path"), MODULES, ids=[name or FACE for name, _ in MODULES])
-def test_the_recorder_is_named_in_few_folders(module, path):
-    if house.folder_of(module, KNOWN[module]) not in house.LISTENED:
-        assert not house.names_recorder(path.read_text(encoding="utf-8"))
+def test_the_recorder_is_named_in_few_folders():
+    others = [name for name in SOURCES if house.folder_of(name, KNOWN[name]) not in house.LISTENED]
+    assert not [f"{name}:{line}" for name in others for line in house.names_recorder(SOURCES[name])]
 
 
 def test_a_planted_name_of_the_recorder_is_found():
@@ -213,10 +211,8 @@ def test_no_folder_shadows_an_importable_package():
         assert found is None or found.origin is None, f"the folder {name} shadows {found.origin}"
 
 
-@pytest.mark.parametrize(("module", "path"), MODULES, ids=[name or FACE for name, _ in MODULES])
-def test_a_module_states_its_job(module, path):
-    source = path.read_text(encoding="utf-8")
-    assert ast.get_docstring(ast.parse(source)), f"{path} does not begin with a docstring"
+def test_a_module_states_its_job():
+    assert not [name for name, source in SOURCES.items() if not ast.get_docstring(ast.parse(source))]
 
 
 def test_completion_offers_public_names_alone():

@@ -71,7 +71,7 @@ def test_float32_stays_float32(case: Case) -> None:
 
 @named([case for case in SOME if case.order])
 def test_both_derivatives_are_what_finite_differences_say(case: Case) -> None:
-    gs.check_grads(loss(case), *case.arrays[: case.wrt], order=case.order)
+    gs.check_grads(loss(case), tuple(case.arrays[: case.wrt]), order=case.order)
 
 
 @named(CASES)

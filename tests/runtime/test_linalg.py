@@ -206,7 +206,7 @@ def test_cross_products_in_the_plane(a: Any, b: Any, options: dict[str, int], rn
     except ValueError:
         pytest.skip("NumPy takes no vectors of two elements any more")
     f = lambda x, y: np.sum(np.sin(np.cross(x, y, **options)))
-    gs.check_grads(f, x, y)
+    gs.check_grads(f, (x, y))
     gradient = gs.grad(f, argnums=(0, 1))
     for found, expected in zip(gs.compile(gradient, verify="first calls")(x, y), gradient(x, y), strict=True):
         assert unlike(found, expected) is None

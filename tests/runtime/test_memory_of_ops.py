@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import math
 import operator
 import warnings
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,11 @@ from samples import Sample
 pytestmark = pytest.mark.audit
 
 OPS = tuple(ops())  # before any test registers one of its own
-OF_NUMBERS = {*SIZES, require(guard)}  # these make no arrays
+COUNTING = (
+    int, round, min, max, sum, math.ceil, math.floor, math.trunc, math.isqrt, math.factorial, math.comb, math.perm, math.gcd,
+    math.lcm,
+)  # fmt: skip
+OF_NUMBERS = {*SIZES, require(guard), *map(require, COUNTING)}  # these make no arrays
 
 
 def arrays_in(value: Any) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import statistics
 from collections.abc import Iterator
 from typing import Any
@@ -32,11 +33,15 @@ pytestmark = pytest.mark.audit
 OPS = tuple(ops())  # before any test registers one of its own
 OF_EFFECTS = {op.path for op in OPS if op.effect}  # what draws or prints is not run
 UNCAUGHT = {"text": "it gives text, which has no type of an array"}
+UNCAUGHT |= dict.fromkeys(["round", "min", "max", "sum"], "whether it gives an int follows from what it is given")
 
 # Arguments of the ops that Tensors do not reach in their samples.
 A, NUMBERS = np.array([[0.5, 1.0], [1.5, 2.5]]), np.array([0.5, 1.0, 2.5])
 BESIDE: dict[Any, tuple[Any, ...]] = {
     shape_of: (A,), size_of: (A, 0), count_of: (A,), guard: (np.float64(0.5), "float", 0.5),
+    int: (2.5,), round: (2.5,), min: (2, 3), max: (2, 3), sum: ([2, 3],), math.ceil: (2.5,), math.floor: (2.5,),
+    math.trunc: (2.5,), math.isqrt: (5,), math.factorial: (4,), math.comb: (4, 2), math.perm: (4, 2), math.gcd: (4, 6),
+    math.lcm: (4, 6),
     np.fft.fftfreq: (4,), np.fft.rfftfreq: (4,), np.zeros: ((2, 3),), np.ones: ((2, 3),), np.empty: ((2, 3),),
     np.indices: ((2, 3),), np.eye: (3,), np.identity: (3,), np.tri: (3,), np.tril_indices: (3,), np.triu_indices: (3,),
     np.diag_indices: (3,), np.bartlett: (4,), np.blackman: (4,), np.hamming: (4,), np.hanning: (4,), np.kaiser: (4, 2.0),

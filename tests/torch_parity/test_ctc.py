@@ -77,7 +77,7 @@ def test_what_is_impossible_is_infinite() -> None:
 def test_derivatives_are_those_of_log_probs() -> None:
     """PyTorch's gradient with respect to `log_probs` is that behind a softmax; here it is what finite differences say."""
     lp = F.log_softmax(X[:6, :2], -1)
-    gs.check_grads(lambda lp: F.ctc_loss(lp, TARGETS[:2, :3], [6, 5], [3, 2]), lp, order=2)
+    gs.check_grads(lambda lp: F.ctc_loss(lp, TARGETS[:2, :3], [6, 5], [3, 2]), (lp,), order=2)
 
 
 def test_float32_and_tensors() -> None:

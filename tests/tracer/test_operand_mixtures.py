@@ -133,7 +133,7 @@ def test_a_number_with_itself_has_first_and_second_derivatives(name, x):
     slope = lambda z: number(gs.grad(f)(z))
     np.testing.assert_allclose(gs.grad(slope)(x), differences(slope, x), rtol=1e-4, atol=1e-5)
     np.testing.assert_array_equal(gs.compile(gs.grad(f))(x), gs.grad(f)(x))
-    assert gs.check_grads(f, x, order=1) is None
+    assert gs.check_grads(f, (x,), order=1) is None
 
 
 def test_a_power_of_a_negative_python_number_is_that_of_numpys_number():

@@ -152,7 +152,7 @@ def test_gradients_of_operators_with_mixed_operands(name: str) -> None:
             np.testing.assert_allclose(t.grad.numpy(), gs.grad(lambda x, call=call: np.sum(call(x)))(x), rtol=1e-14)
             narrow = np.log(np.ones(1, np.asarray(other).dtype)).dtype != np.float64  # whose logarithm is less precise
             if name != "%" and not (name == "**" and (kind == "a large int" or narrow)):
-                gs.check_grads(call, x, order=1)
+                gs.check_grads(call, (x,), order=1)
 
 
 @pytest.mark.parametrize("name", [n for n in BINARY if n != "divmod"])

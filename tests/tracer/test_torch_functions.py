@@ -91,7 +91,7 @@ def test_a_model_of_them_compiles_and_is_eager_bit_for_bit() -> None:
     for _ in range(3):
         np.testing.assert_array_equal(compiled(w, x), eager)
     assert "np.matmul(" in (text := compiled.source(w, x)) or " @ " in text
-    gs.check_grads(model, w, x)
+    gs.check_grads(model, (w, x))
 
 
 def test_under_vmap() -> None:

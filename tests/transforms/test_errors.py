@@ -169,7 +169,7 @@ def test_an_integer_to_differentiate(bad: Any) -> None:
     assert "argument `x`" in str(error)
 
 
-@pytest.mark.parametrize("bad", ["text", None, object(), np.array([object()]), np.array(["a"]), [None]])
+@pytest.mark.parametrize("bad", ["text", None, object(), np.array([object()]), np.array(["a"])])
 def test_something_else_to_differentiate(bad: Any) -> None:
     with pytest.raises(TypeError, match="differentiates floating point"):
         gs.grad(lambda x: 1.0)(bad)

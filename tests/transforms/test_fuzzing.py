@@ -152,7 +152,7 @@ def test_a_wrong_rule_is_found() -> None:
 def check(f: Any, *args: Any) -> None:
     """Hold a gradient against differences, and the compiled one against it."""
     gradient = gs.grad(f, argnums=tuple(range(len(args))))
-    gs.check_grads(f, *args, order=1)
+    gs.check_grads(f, tuple(args), order=1)
     for a, b in zip(gs.compile(gradient, verify="first calls")(*args), gradient(*args), strict=True):
         np.testing.assert_array_equal(a, b)
         pairs = zip(np.shape(a), np.asarray(a).strides, np.asarray(b).strides, strict=True)

@@ -14,8 +14,7 @@ from .cotangents import add_to, outward
 from .dispatch import apply
 from .engine import apply_node, run_backward
 from .exits import warn_at_user
-from .graph import AccumulateGrad, GradientEdge, edge_of
-from .run import reached_from
+from .graph import AccumulateGrad, GradientEdge, edge_of, reached_from
 from .site import blame
 from .tensor_base import Operand, alias, levels_of, plain_shape, wrap
 
@@ -110,7 +109,7 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...], tensors: bool) 
 
 
 def _renamed(older: str, given: Any, name: str, value: Any) -> Any:
-    """What was passed under the older name of an argument, or under its name of today."""
+    """Return the value passed under the older name of an argument, or under its name of today."""
     if given is None:
         return value
     warn_at_user(f"`{older}` is deprecated: its name is `{name}` now.", DeprecationWarning)
@@ -286,7 +285,7 @@ def _stacked(column: tuple[Any, ...]) -> Any:
 
 
 def call(node: Any, *grads: Any) -> Any:
-    """What `grad_fn(*grads)` gives."""
+    """Return the result of `grad_fn(*grads)`."""
     refuse("calls a node of the graph by itself")
     leaf = type(node) is AccumulateGrad
     count = 1 if leaf else getattr(node, "plural", 0) or 1

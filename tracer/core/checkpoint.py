@@ -100,7 +100,7 @@ class _Stop(BaseException):
 
 
 class _Holder:
-    """What a node keeps in place of a value: the position of the value among those that the function saved."""
+    """A placeholder of a saved value: its position among those that the function saved."""
 
     __slots__ = ("__weakref__", "index")
 
@@ -200,7 +200,7 @@ class _Frame:
             )
 
     def name(self) -> str:
-        """What the function is called."""
+        """The name of the function."""
         return str(getattr(self.function, "__qualname__", type(self.function).__name__))
 
 

@@ -22,7 +22,7 @@ __all__ = ["FunctionCtx"]
 
 
 class FunctionCtx:
-    """What `forward` and `backward` of a Function get as `ctx`. Attributes may be set on it freely; `grad_fn` has them too."""
+    """The context `ctx` of `forward` and `backward` of a Function. Attributes may be set on it freely; `grad_fn` has them too."""
 
     needs_input_grad: tuple[bool, ...] = ()
     materialize_grads = True
@@ -63,7 +63,7 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was saved, each Tensor with the history that it had.
+        """The saved values, each Tensor with the history that it had.
 
         Raises AutogradError once backward has freed it, and where a saved Tensor was written in place since.
         """

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import AutogradError, DtypeError
+from ...runtime.rules.support import summed
 from ..modes.thread_state import LOCAL
 from .site import blame
 from .tensor_base import Operand, wrap
@@ -32,12 +33,7 @@ def fit(g: Any, meta: tuple[tuple[int, ...], Any]) -> Any:
     if hasattr(g, "dtype") and g.shape == shape and g.dtype == dtype:
         return g
     if np.shape(g) != shape:
-        extra = np.ndim(g) - len(shape)
-        if extra > 0:
-            g = np.sum(g, axis=0 if extra == 1 else tuple(range(extra)))
-        stretched = tuple([k for k, n in enumerate(shape) if n == 1 and np.shape(g)[k] != 1])
-        if stretched:
-            g = np.sum(g, axis=stretched if len(stretched) > 1 else stretched[0], keepdims=True)
+        g = summed(g, shape)
         if np.shape(g) != shape:
             g = np.broadcast_to(g, shape)
     if not hasattr(g, "dtype"):  # a Python number: -1j * np.float64(2) is one

@@ -11,7 +11,7 @@ __all__ = ["Count", "axis_among", "counted", "elements", "size_called", "size_of
 
 
 class Count(int):
-    """What `t.size` is: the number of elements; `t.size()` is the shape, and `t.size(0)` the length of an axis.
+    """The value of `t.size`: the number of elements; `t.size()` is the shape, and `t.size(0)` the length of an axis.
 
     >>> import gradscribe as gs
     >>> t = gs.zeros(2, 3)
@@ -60,7 +60,7 @@ def counted(shape: tuple[int, ...]) -> Count:
 
 
 def size_called(shape: Any, dim: Any = None) -> Any:
-    """What `t.size()` and `t.size(dim)` give."""
+    """Return the value of `t.size()` or `t.size(dim)`."""
     if dim is None:
         return shape
     if not shape:

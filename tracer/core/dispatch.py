@@ -6,6 +6,8 @@ because they are hot, and hand everything that is not plain to `apply`.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -92,7 +94,8 @@ def _as_volatile(x: Any, made: Any) -> Any:
 def apply2(op: Op, x: Any, y: Any) -> Any:
     """Run a two-argument op of which at least one argument is a Tensor."""
     if LOCAL.slow:
-        not_repeated(x, y)
+        if not (isinstance(x, Operand) and isinstance(y, Operand)):
+            not_repeated(x, y)
         return apply(op, (_admitted(x), _admitted(y)), {})
     if type(x) is tensor_class:
         xv = x._value
@@ -214,6 +217,19 @@ def stack_nested(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and has_tensor(value):
         return apply(require(np.stack), ([stack_nested(v) for v in value],), {})
     return value
+
+
+def stacking(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of arrays that NumPy gives a list of Tensors as it stands: `np.sum([f(v) for v in x])`."""
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for a in args:
+            if (type(a) is list or type(a) is tuple) and has_tensor(a):
+                return fn(*[stack_nested(b) for b in args], **kwargs)
+        return fn(*args, **kwargs)
+
+    return call
 
 
 def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -355,7 +371,8 @@ def node_of(
         return None
     if LOCAL.singular:
         op, values = strict(op, values)
-    plan = op.plan(tuple(slots) if in_lists else sum([1 << k for k, _ in slots]))
+    key = tuple(slots) if in_lists else sum([1 << k for k, _ in slots])
+    plan = op.plans.get(key) or op.plan(key)
     if len(plan.slots) != len(slots):
         if not plan.slots:
             return None

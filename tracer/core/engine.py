@@ -9,11 +9,12 @@ import numpy as np
 
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Plan
+from ...runtime.rules.support import Factored
 from ..modes.thread_state import LOCAL, grad_mode, on_new_stack, refresh
 from .cotangents import UNDEFINED, fit, outward
-from .graph import NUMBER, AccumulateGrad, Extra, Node, Pick
+from .factors import held_factor
+from .graph import NUMBER, AccumulateGrad, Extra, Node, Pick, needed_of, reached_from
 from .node_hooks import accumulate_at, after, before, plural_of, tensor_hooks
-from .run import Run, needed_of
 from .saved import unpacked
 from .site import blame
 from .tensor_base import Operand, alias, wrap
@@ -21,7 +22,7 @@ from .versions import COUNTERS, check
 
 __all__ = ["apply_node", "freed", "rebuilt", "run_backward"]
 
-float64 = np.float64
+float64, ndarray = np.float64, np.ndarray
 THREAD_DEPTH = (
     30  # runs of backward inside each other that one thread's stack takes (PyTorch: 60); then another goes on
 )
@@ -29,8 +30,37 @@ DEEPEST = 5_000  # runs inside each other, after which an error says that they h
 PLAIN = Extra()  # of a node that has nothing of its own, where one of the modes looks at every node
 
 
+class Run:
+    """One run of backward, which knows what it comes to; what is recomputed for it goes with it."""
+
+    __slots__ = ("__weakref__", "_known", "nested", "roots", "running", "wanted")
+
+    def __init__(
+        self, roots: list[Any], wanted: dict[Any, Any] | None, nested: int = 0, reached: dict[Any, None] | None = None
+    ) -> None:
+        self.nested = nested  # in how many other runs it is
+        self.roots = roots
+        self.wanted = wanted
+        self.running: set[Any] | None = None  # the nodes that run; None: all
+        self._known = reached
+
+    @property
+    def reached(self) -> dict[Any, None]:
+        """The nodes behind the roots."""
+        if self._known is None:
+            self._known = reached_from(self.roots)
+        return self._known
+
+    def calls_hooks_of(self, edge: Any) -> bool:
+        """Whether this run comes to the hooks of the tensor behind an edge."""
+        node = edge.parent if type(edge) is Pick else edge
+        if self.running is None or self.wanted is None:
+            return node in self.reached
+        return (node in self.running and node in self.reached) or (edge in self.wanted and edge in self.reached)
+
+
 def rebuilt(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a node saved, as Tensors that hang in the graph where they stood."""
+    """Return the saved values of a node as Tensors, which hang in the graph where they stood."""
     edges = dict(zip(node.plan.slots, node.edges, strict=True))
     made: list[Any] = []
     for spec, entry in zip(node.plan.saved, saved, strict=True):
@@ -157,8 +187,10 @@ def _run(
         following = None
         g = totals.pop(node)
         extra = node.extra
+        if type(g) is Factored and (extra is not None or not (anomaly is watch is None)):
+            g = g.product()
         if watched:
-            if recorder is not None and g is not undefined:
+            if recorder is not None and g is not undefined and type(g) is not Factored:
                 recorder.backward(node, g)
             if anomaly is not None:
                 anomaly.node = node
@@ -209,10 +241,12 @@ def _run(
                 grads = after(node, extra, grads, g, needed, tensors)
             if watch is not None:
                 watch.gives(node, g, grads)
+        elif plan.scales and (held := held_factor(node, g, saved, totals, wanted)) is not None:
+            grads = (held,)
         elif plan.any_sum:
             sums = _sums(plan, edges, totals, owned)
             grads = plan.backward(tuple(g) if type(g) is list else g, saved, sums)
-            grads = _taken_over(plan, edges, grads, totals, owned, heap, needed)
+            grads = _taken_over(g, plan, edges, grads, totals, owned, heap, needed)
         else:
             grads = plan.backward(tuple(g) if type(g) is list else g, saved, None)
         if not retain_graph and plan.frees:
@@ -223,8 +257,12 @@ def _run(
                     totals[edge] = undefined
                     heappush(heap, (-edge.seq, edge))
                 continue
-            if type(gx) is not float64 or edge.meta is not NUMBER:
-                gx = fit(gx, edge.meta)
+            meta = edge.meta
+            if type(gx) is ndarray:  # as most often, it fits
+                if gx.shape != meta[0] or gx.dtype != meta[1]:
+                    gx = fit(gx, meta)
+            elif type(gx) is not float64 or meta is not NUMBER:
+                gx = fit(gx, meta)
             total = totals.get(edge)
             if total is None:
                 totals[edge] = gx
@@ -297,7 +335,7 @@ def _sums(plan: Plan, edges: tuple[Any, ...], totals: dict[Any, Any], owned: set
 
 
 def _taken_over(
-    plan: Plan, edges: tuple[Any, ...], grads: tuple[Any, ...], totals: dict[Any, Any], owned: set[Any],
+    g: Any, plan: Plan, edges: tuple[Any, ...], grads: tuple[Any, ...], totals: dict[Any, Any], owned: set[Any],
     heap: list[tuple[float, Any]], needed: set[Any] | None,
 ) -> tuple[Any, ...]:  # fmt: skip
     """Store the new sums of formulas that took theirs over; what is left to add of the others."""
@@ -306,8 +344,11 @@ def _taken_over(
         if takes and left[j] is not None and (needed is None or edge in needed):
             if edge not in totals:
                 heappush(heap, (-edge.seq, edge))
-            totals[edge] = fit(left[j], edge.meta)
-            owned.add(edge)
+            total = totals[edge] = fit(left[j], edge.meta)
+            if total is not g and (
+                type(total) is not np.ndarray or total.base is None
+            ):  # not the cotangent, nor a view of it
+                owned.add(edge)
             left[j] = None
     return tuple(left)
 

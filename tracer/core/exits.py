@@ -11,10 +11,9 @@ import numpy as np
 
 from ...runtime.errors import AutogradError, GradientLossError
 from ..modes.thread_state import LOCAL, Era
-from .graph import AccumulateGrad
+from .graph import AccumulateGrad, reached_from
 from .levels import refuse_one_value
 from .losses import loss
-from .run import reached_from
 from .site import blame, is_library, is_ours
 from .tensor_base import Operand, levels_of
 from .versions import own_array

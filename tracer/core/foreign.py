@@ -11,12 +11,21 @@ import numpy as np
 from .tensor_base import Operand
 
 __all__ = [
-    "KNOWN", "Foreign", "base_of", "defers", "defers_function", "is_known", "is_masked", "not_repeated", "protocol_of",
+    "KNOWN", "Foreign", "base_of", "conversion", "defers", "defers_function", "is_known", "is_masked", "library_of",
+    "not_repeated", "plain_of", "protocol_of",
 ]  # fmt: skip
 
 # The classes of plain operands, to which tensor.py adds its own.
 KNOWN: set[Any] = {float, int, complex, bool, list, tuple, type(None), np.ndarray, *np.sctypeDict.values()}
-_AS_DATA = ("pandas",)  # containers of plain numbers: they count as the array that they hold
+_AS_DATA = ("pandas", __name__.partition(".")[0])  # what holds plain numbers, or is one, as a traced size
+
+
+# How what these libraries call an array becomes NumPy's.
+_CONVERSIONS = {
+    "pandas": "{}.to_numpy()", "xarray": "{}.to_numpy()", "polars": "{}.to_numpy()", "scipy": "{}.toarray()",
+    "torch": "{}.detach().numpy()", "jax": "np.asarray({})", "jaxlib": "np.asarray({})", "tensorflow": "{}.numpy()",
+    "cupy": "{}.get()", "dask": "{}.compute()",
+}  # fmt: skip
 
 
 class Foreign(TypeError):
@@ -56,6 +65,32 @@ def is_masked(value: Any) -> bool:
     """Whether a value is a masked array, whose mask a Tensor would lose."""
     ma = sys.modules.get("numpy.ma")
     return ma is not None and isinstance(value, ma.MaskedArray)
+
+
+def conversion(value: Any, name: str = "x") -> str | None:
+    """Return the expression that makes an array of another library, called `name`, one of NumPy's; None of all else."""
+    if isinstance(value, (Operand, type)) or type(value) is np.ndarray:
+        return None
+    if is_masked(value):
+        return f"{name}.filled(0.0)"
+    for cls in type(value).__mro__:
+        form = _CONVERSIONS.get(cls.__module__.partition(".")[0])
+        if form is not None:
+            arrays = hasattr(value, "__array__") or hasattr(value, "toarray")
+            return form.format(name) if arrays and not callable(value) else None
+    return None
+
+
+def plain_of(value: Any) -> Any:
+    """Return an array of another library that counts as the numbers that it holds (a Series, a tensor of PyTorch) as NumPy's."""
+    foreign = conversion(value) is not None and hasattr(value, "__array__") and not is_masked(value)
+    return np.asarray(value) if foreign else value
+
+
+def library_of(value: Any) -> str:
+    """Return the library whose an array is, as a user calls it."""
+    top = type(value).__module__.partition(".")[0]
+    return {"jaxlib": "jax", "numpy": "numpy.ma", "scipy": "scipy.sparse"}.get(top, top)
 
 
 def base_of(value: Any) -> Any:

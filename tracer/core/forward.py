@@ -20,9 +20,8 @@ from ..modes.thread_state import LOCAL, grad_mode
 from .cotangents import fit
 from .dispatch import apply, run
 from .engine import freed, rebuilt, run_backward
-from .graph import AccumulateGrad, Node, Pick
+from .graph import AccumulateGrad, Node, Pick, needed_of, reached_from, sequence
 from .node_hooks import plural_of
-from .run import needed_of, reached_from, sequence
 from .saved import unpacked
 from .site import blame
 from .tangents import in_blocks, is_large, note_owner
@@ -69,6 +68,8 @@ def run_forward(
                 note_owner(own, node, tangent, given, last)
             if tangent is not None:
                 found[node] = tangent
+                if recorder is not None:
+                    recorder.moved(node, tangent)
             for edge in [node.parent] if type(node) is Pick else node.edges:
                 if last.get(edge) is node:
                     found.pop(edge, None)
@@ -95,7 +96,10 @@ def _pushed(
     if tensors:
         saved = rebuilt(node, saved)
     if type(node) is Node and not plural_of(node):
-        values = {spec.name: value for spec, value in zip(node.plan.saved, saved, strict=True)}
+        values = {  # a tangent has the shape of what it belongs to: formulas have nothing to sum
+            spec.name: None if spec.what == "shape" else value
+            for spec, value in zip(node.plan.saved, saved, strict=True)
+        }
         if is_users(node.op):
             spare = []  # its rule may keep what it is given
         elif (

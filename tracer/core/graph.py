@@ -1,4 +1,4 @@
-"""The dynamic graph: nodes (what `grad_fn` is), the leaves' AccumulateGrad, and one node per result of many."""
+"""The dynamic graph: nodes (what `grad_fn` is), the leaves' AccumulateGrad, one node per result of many, and walks over them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...runtime.errors import GradientLossError
 from ...runtime.ops import MISSING, Op, Plan
+from ..modes.thread_state import LOCAL, Era
 from .hooks import RemovableHandle
+from .site import blame
 from .tensor_base import Operand, wrap
 
 __all__ = [
@@ -24,9 +27,13 @@ __all__ = [
     "Pick",
     "edge_of",
     "extra_of",
+    "is_older",
     "meta_of",
+    "needed_of",
     "next_sequence",
     "public_edge",
+    "reached_from",
+    "sequence",
 ]
 
 next_sequence = itertools.count().__next__  # creation order; backward runs it in reverse
@@ -52,7 +59,7 @@ _WHOLE_NAMES = ("CopyBackwards", "CopySlices")  # what writes in place leave
 
 
 class Edge:
-    """What an edge leads to: something that a cotangent of a known shape and dtype belongs to."""
+    """The target of an edge: a cotangent of a known shape and dtype belongs to it."""
 
     __slots__ = ("meta",)
 
@@ -71,7 +78,7 @@ class Edge:
 
 
 class Extra:
-    """What few nodes have: hooks on the tensor they made and on themselves, and what a mode noted about them."""
+    """The extras of a node, which few have: hooks on its tensor and on itself, and notes of modes."""
 
     __slots__ = ("accumulated", "hooks", "metadata", "outputs", "packed", "posthooks", "prehooks", "retain", "trace")
 
@@ -138,7 +145,7 @@ _call: Callable[..., Any]
 
 
 def extra_of(node: Any) -> Extra:
-    """What a node (or one of its results) has beyond the usual, made at the first need."""
+    """Return the extras of a node (or of one of its results), made at the first need."""
     if node.extra is None:
         node.extra = Extra()
     found: Extra = node.extra
@@ -228,7 +235,7 @@ class Pick(Edge):
 
     @property
     def extra(self) -> Extra | None:
-        """What this result has beyond the usual: the node keeps it."""
+        """The extras of this result, which the node keeps."""
         kept = self.parent.extra
         return None if kept is None else kept.outputs.get(self.index)
 
@@ -282,3 +289,68 @@ class AccumulateGrad(GraphNode):
 
     def __repr__(self) -> str:
         return "<AccumulateGrad>"
+
+
+def reached_from(roots: list[Any], outside: list[Any] | None = None) -> dict[Any, None]:
+    """The nodes that a run from `roots` could come to; to `outside` are added the leaves that no transform made."""
+    seen: dict[Any, None] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen[node] = None
+        if type(node) is Pick:
+            stack.append(node.parent)
+        elif type(node) is not AccumulateGrad:
+            stack.extend(node.edges)
+        elif outside is not None and not node.inner:
+            outside.append(node)
+    return seen
+
+
+def is_older(node: Any, before: int) -> bool:
+    """Whether a graph reaches back to what was made before: derivatives within the function have nodes of their own."""
+    return any((n.parent if type(n) is Pick else n).seq < before for n in reached_from([node]))
+
+
+def needed_of(reached: dict[Any, None], wanted: dict[Any, Any], accumulate: bool) -> tuple[set[Any], set[Any]]:
+    """The nodes on a path to something wanted, and those of them that run: not what is only to be known.
+
+    Leaves run, and add their gradients up, with `accumulate`, or where `wanted` says True.
+    """
+    needed, running = set(wanted), {node for node, adds in wanted.items() if accumulate or adds is True}
+    for node in sorted(reached, key=sequence):  # what a node depends on was created before it
+        if type(node) is AccumulateGrad:
+            if (
+                LOCAL.depth
+                and type(node.inner) is Era
+                and node.inner.over
+                and not node.inner.held
+                and node not in needed
+            ):
+                _refuse_ended(reached, node, wanted)
+            continue
+        if (node.parent in running) if type(node) is Pick else any(e in needed for e in node.edges):
+            needed.add(node)
+            running.add(node)
+    return needed, running
+
+
+def _refuse_ended(reached: dict[Any, None], leaf: Any, wanted: dict[Any, Any]) -> None:
+    """Raise where a run comes to a leaf of a transform that is over, of which something kept a value: a cache, say."""
+    leaves = [node for node in reached if type(node) is AccumulateGrad]
+    if any(node.inner is False for node in leaves) or any(getattr(w, "inner", None) is leaf.inner for w in wanted):
+        return  # of a graph that the user holds
+    raise blame(
+        GradientLossError(
+            "a value that an earlier call computed was met again, and whether it depends on what is differentiated now "
+            "cannot be known: a library kept it, in a cache perhaps. Let the library keep plain numbers (x.detach(), or "
+            "gs.stop_gradient(x), of what it is given), or leave the cache out."
+        )
+    )
+
+
+def sequence(node: Any) -> int:
+    """When a node was made, as a number that grows."""
+    return node.seq  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ _next_id = itertools.count().__next__
 
 
 class RemovableHandle:
-    """What registering a hook returns; `remove()` takes the hook off (also as a context manager)."""
+    """The handle of a registered hook; `remove()` takes the hook off (also as a context manager)."""
 
     def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
         refuse("registers a hook")
@@ -42,14 +42,14 @@ class RemovableHandle:
 
 
 def run_prehooks(hooks: dict[int, Any], grads: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a node is given after its prehooks."""
+    """Return the cotangents of a node after its prehooks."""
     for hook in tuple(hooks.values()):
         grads = _all_replaced(hook, grads, hook(grads))
     return grads
 
 
 def run_posthooks(hooks: dict[int, Any], found: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a node gave after its hooks."""
+    """Return the gradients of a node after its hooks."""
     for hook in tuple(hooks.values()):
         found = _all_replaced(hook, found, hook(found, given))
     return found

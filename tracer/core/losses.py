@@ -123,11 +123,17 @@ _WAYS = {
         "gradscribe has no rule for this function of SciPy: register one with gs.op and gs.rule, use one of NumPy or "
         "scipy.special that has one (`python -m gradscribe coverage`), or gs.fixed_point for what is solved iteratively. "
     ),
-    "pandas": "Take the column as an array (df[name].to_numpy()), and compute with NumPy's functions. ",
+    "pandas": "Convert it (df.to_numpy(), df[name].to_numpy()), and compute with NumPy's functions. ",
+    "xarray": "Convert it (a.to_numpy()), and compute with NumPy's functions. ",
     "matplotlib": "Return the value (has_aux=True) and draw it outside of the transform. ",
     "json": "Return the value (has_aux=True) and write it outside of the transform, where it is a plain number. ",
     "pickle": "Return the value (has_aux=True) and store it outside of the transform, where it is a plain array. ",
     "statistics": "Use NumPy's functions: np.mean, np.std, np.median ... ",
+}
+
+_WAYS_IN = {  # parts of libraries
+    ("scipy", "sparse"): "Convert the sparse matrix (m.toarray() @ x), or say its derivative with gs.custom_vjp. ",
+    ("numpy", "ma"): "Convert the masked array (m.filled(0.0), or np.where(m.mask, 0.0, x * m.data)). ",
 }
 
 
@@ -141,7 +147,9 @@ def _library() -> tuple[str, str]:
             if found is None:
                 break
             words = f"`{frame.f_code.co_qualname}` of {found}"
-            return words, _WAYS.get(found.partition(".")[0], "Compute with NumPy's functions, which keep it. ")
+            parts = str(frame.f_globals.get("__name__", "")).split(".")
+            way = _WAYS_IN.get((parts[0], parts[1] if len(parts) > 1 else "")) or _WAYS.get(found.partition(".")[0])
+            return words, way or "Compute with NumPy's functions, which keep it. "
         frame = frame.f_back
     return "", "Compute with NumPy's functions, or those of `math`, which keep it. "
 

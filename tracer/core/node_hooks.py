@@ -51,7 +51,7 @@ def tensor_hooks(extra: Extra, g: Any, tensors: bool) -> Any:
 
 
 def before(node: Any, extra: Extra, g: Any, tensors: bool) -> Any:
-    """What a node gets after its prehooks, and before those, where it has several results, the hooks of each."""
+    """Return the cotangent of a node after its prehooks and, where it has several results, the hooks of each before those."""
     several = plural_of(node)
     if several:
         g = [None] * several if g is UNDEFINED else list(g)
@@ -69,7 +69,7 @@ def before(node: Any, extra: Extra, g: Any, tensors: bool) -> Any:
 def after(
     node: Any, extra: Extra, grads: tuple[Any, ...], g: Any, needed: set[Any] | None, tensors: bool
 ) -> tuple[Any, ...]:
-    """What a node gives after its hooks, which see a gradient (or None) for every argument, constants among them."""
+    """Return the gradients of a node after its hooks, which see one (or None) for every argument, constants among them."""
     _not_captured()
     slots = node.plan.slots
     fitted = [

@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Packed:
-    """What a node keeps in place of a saved value: what the pack hook made of it, and the hook that undoes that."""
+    """A packed value: the result of the pack hook, and the hook that unpacks it."""
 
     __slots__ = ("made", "memory", "own", "unpack")
 
@@ -101,7 +101,7 @@ def _packed(value: Any, edge: Any, hooks: tuple[Any, Any], is_tensor: bool = Tru
 
 
 def unpacked(node: Any) -> tuple[Any, ...]:
-    """What a node saved, each packed value unpacked once."""
+    """Return the saved values of a node, each packed one unpacked once."""
     return tuple([_unpacked(node, spec, entry) for spec, entry in zip(node.plan.saved, node.saved, strict=True)])
 
 

@@ -21,7 +21,7 @@ MODES = ("convention", "nan", "raise")
 
 
 class singular(contextlib.ContextDecorator):  # lower case, like no_grad
-    """What operations in this block do where they have no derivative (`np.abs` at 0, `np.maximum` of equal numbers).
+    """Set the behaviour of operations in this block where they have no derivative (`np.abs` at 0, `np.maximum` of equal numbers).
 
     `"convention"`, which holds outside, gives what docs/kinks.md writes down. `"nan"` gives NaN and `"raise"` a
     SingularPointError (a FloatingPointError), both in backward. Where the slope is finite, a cotangent of zero does no harm: what

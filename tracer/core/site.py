@@ -11,9 +11,9 @@ import typing
 from typing import Any, NamedTuple
 
 from ...runtime.errors import NoRuleError
+from .libraries import LEFT_ALONE, NUMERIC, PYTHON, SUPPORT
 
 __all__ = [
-    "LEFT_ALONE",
     "Site",
     "add_line",
     "blame",
@@ -74,11 +74,7 @@ def user_site() -> Site | None:
     return None
 
 
-LEFT_ALONE = frozenset(
-    ["pandas", "sklearn", "matplotlib", "torch", "jax", "jaxlib", "tensorflow", "sympy", "numba", "dask", "xarray", "joblib",
-     "cupy", "h5py", "PIL", "IPython", "pytest", "_pytest", "hypothesis", "mpmath", "polars", "pyarrow", "autograd", "tqdm"]
-)  # fmt: skip  # libraries whose code no hooks are put into
-_PYTHONS = sys.stdlib_module_names | {"Python", "numpy", "scipy", "optree"}
+_OF_NO_USER = PYTHON | NUMERIC | SUPPORT | LEFT_ALONE | {"Python"}
 _ASKING = frozenset(
     [abc.__file__, typing.__file__, "<frozen abc>", "<frozen _collections_abc>"]
 )  # on somebody's behalf
@@ -95,7 +91,7 @@ def user_asks() -> bool:
 @functools.lru_cache(maxsize=4096)
 def _is_users(filename: str) -> bool:
     library = library_of(filename)
-    return not is_ours(filename) and (library is None or not (library in _PYTHONS or library in LEFT_ALONE))
+    return not is_ours(filename) and (library is None or library not in _OF_NO_USER)
 
 
 _STANDARD = os.path.dirname(os.__file__) + os.sep

@@ -35,7 +35,10 @@ def in_blocks(node: Any, tangents: list[Any], values: dict[str, Any], spare: lis
         vjp = node.op.vjps[node.op.params[k].name]
         given: list[Any] = [t if name == "g" else values.get(name) for name in vjp.names]
         whole = [_is_whole(a, node) for a in given]
-        if not all(w or isinstance(a, (int, float, np.generic, np.dtype)) for a, w in zip(given, whole, strict=True)):
+        if not all(
+            w or isinstance(a, (int, float, np.generic, np.dtype, type(None)))
+            for a, w in zip(given, whole, strict=True)
+        ):
             return None
         terms.append((vjp, [np.reshape(a, -1) if w else a for a, w in zip(given, whole, strict=True)], whole))
     made = next((t for t in spare if t.dtype == node.dtype and _is_whole(t, node)), None)

@@ -142,7 +142,7 @@ def note_twice(array: np.ndarray[Any, Any]) -> None:
 
 
 def successor(value: Any, edge: Any) -> Any:
-    """What stands in the place of an array that a node saved of the Tensor behind `edge`, if that was given other data."""
+    """Return the array in place of one saved by a node of the Tensor behind `edge`, if that was given other data."""
     while id(value) in REPLACED:
         node, other = REPLACED[id(value)]
         if node is not edge:

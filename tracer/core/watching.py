@@ -48,14 +48,14 @@ class Event:
 
 
 class Given(NamedTuple):
-    """What a node did in one run of backward."""
+    """The events of a node in one run of backward."""
 
     got: Any  # its cotangent (a list of them for several results), after the hooks
     gave: tuple[Any, ...]  # one for each of its edges
 
 
 class Watch:
-    """What a run is told about: events in order, and for each run of backward what came to each node and what it gave."""
+    """The log of a run: events in order, and for each run of backward the cotangents that came to each node and that it gave."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -129,7 +129,7 @@ class Watch:
         self.arrived.setdefault(LOCAL.run, {})[node] = None if g is UNDEFINED else g
 
     def gives(self, node: Any, g: Any, grads: tuple[Any, ...]) -> None:
-        """What a node gave for its arguments."""
+        """Return the cotangents that a node gave for its arguments."""
         self.given.setdefault(LOCAL.run, {})[node] = Given(None if g is UNDEFINED else g, grads)
 
     # who made what
@@ -213,7 +213,7 @@ def _kept(value: Any) -> Any:
 
 
 def _from_saved(event: Event, node: Node) -> None:
-    """What a node that nobody watched still knows of its operation."""
+    """Note the arguments and results of a node that was not watched, as far as it saved them."""
     arguments: list[Any] = [None] * len(node.op.params)
     for spec, entry in zip(node.plan.saved, node.saved, strict=True):
         if spec.what == "value":

@@ -7,7 +7,6 @@ of an enclosing function, a global. What a library kept stays a Tensor, but of a
 from __future__ import annotations
 
 import functools
-import sys
 import types
 import weakref
 from collections import deque
@@ -17,9 +16,9 @@ import numpy as np
 
 from ...runtime.errors import GradientLossError
 from ..core.exits import is_ended
-from ..core.graph import AccumulateGrad
+from ..core.graph import AccumulateGrad, reached_from
+from ..core.libraries import NUMERIC, OURS, PYTHON
 from ..core.losses import running
-from ..core.run import reached_from
 from ..core.site import blame
 from ..core.tensor_base import Operand, levels_of
 from ..modes.thread_state import LOCAL, Era
@@ -32,7 +31,7 @@ _CACHE = functools._lru_cache_wrapper
 _MANY = 1_000  # parts of a thing that are looked at
 _REMEMBERED = 10_000  # entries of dicts that were stored under traced keys; the oldest are forgotten
 _memos: dict[tuple[int, Any], Any] = {}
-_LIBRARIES = sys.stdlib_module_names - {"__main__"} | {"numpy", "scipy", __name__.partition(".")[0]}
+_LIBRARIES = PYTHON | NUMERIC | OURS
 _HOUSE = tuple(f"{__name__.partition('.')[0]}.{part}." for part in ("runtime", "tracer", "transforms"))
 
 
@@ -149,7 +148,7 @@ def _bare(value: Any) -> Any:
 
 
 class _Walk(set[int]):
-    """What a walk through the user's things has seen, by identity; and what it puts in the place of what."""
+    """The state of a walk through the user's objects: those seen, by identity, and their replacements."""
 
     def __init__(self, standing: dict[int, Any] | None = None) -> None:
         super().__init__()
@@ -240,7 +239,7 @@ def _settle_attributes(holder: Any, keys: Any, seen: _Walk) -> None:
                     own[name] = new
                 else:
                     type.__setattr__(holder, name, new)  # of a class
-        elif name in slots and hasattr(holder, name):
+        elif name in slots and name != "__weakref__" and hasattr(holder, name):
             now = getattr(holder, name)
             if (new := plain(now, seen)) is not now:
                 object.__setattr__(holder, name, new)

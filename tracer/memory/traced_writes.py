@@ -115,7 +115,7 @@ setattr(type(LOCAL), "hand_back", staticmethod(_hand_back))  # noqa: B010
 
 
 def into_base(view: Any, new: Any) -> Any:
-    """What the base of a view is once the view is `new`: step by step back, each as a person would write it."""
+    """Return the base of a view once the view is `new`: step by step back, each as a person would write it."""
     sources = [view.base]
     for step in view.steps[:-1]:
         sources.append(replay(View(sources[-1], (step,), "")))

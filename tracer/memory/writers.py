@@ -121,7 +121,7 @@ def write_at(ufunc: Any, target: Any, index: Any, *values: Any) -> None:
 
 
 def _at(ufunc: Any, target: Any, index: Any, *values: Any) -> Any:
-    """What `ufunc.at` leaves in its target: of an element that is named several times every turn follows the one before."""
+    """Return the target after `ufunc.at`: for an element that is named several times, each turn follows the one before."""
     named = np.arange(target.size).reshape(target.shape)[unwrap(index)]
     flat, order = np.ravel(target), named.ravel()
     turn = np.zeros(order.size, int)

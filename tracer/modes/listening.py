@@ -11,12 +11,12 @@ from .thread_state import LOCAL
 
 __all__ = [
     "Recorder", "behind_effects", "called", "captured_scope", "catches", "control_flow", "drew", "in_backward", "in_loop",
-    "in_user_code", "new_generator", "own_generator", "printed", "shape_of", "undecided",
+    "in_user_code", "new_generator", "of_sizes", "own_generator", "printed", "shape_of", "undecided",
 ]  # fmt: skip
 
 
 class Recorder(Protocol):
-    """What is told of all that happens while a function is captured; the compiler implements it.
+    """The protocol of a recorder, which is told of all that happens while a function is captured; the compiler implements it.
 
     The first methods tell it something, and the others ask how the code is to go on. Tensors and nodes are the tracer's.
     """
@@ -33,6 +33,9 @@ class Recorder(Protocol):
 
     def tangent(self, node: Any) -> None:
         """The forward engine arrives at `node`."""
+
+    def moved(self, node: Any, t: Any) -> None:
+        """The forward engine leaves `node`, whose result has the tangent `t`."""
 
     def backward_ends(self, before: Any) -> None:
         """Cotangents or tangents have arrived."""
@@ -67,6 +70,9 @@ class Recorder(Protocol):
 
     def shape(self, tensor: Any) -> tuple[int, ...]:
         """Return the shape of `tensor`, of sizes that remember where they are from."""
+
+    def of_sizes(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """Return what `fn`, a function of numbers, gives of sizes, traced; NotImplemented where none is among `args`."""
 
     def drew(
         self, owner: Any, fn: Callable[..., Any], code: types.CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -142,6 +148,11 @@ def shape_of(tensor: Any) -> tuple[int, ...]:
     """Return the shape of a Tensor as captured code sees it."""
     assert LOCAL.recorder is not None
     return LOCAL.recorder.shape(tensor)
+
+
+def of_sizes(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Return what `fn`, a function of numbers, gives of sizes, traced; NotImplemented where none is among `args`."""
+    return NotImplemented if LOCAL.recorder is None else LOCAL.recorder.of_sizes(fn, args)
 
 
 def printed(*values: Any, **options: Any) -> None:

@@ -190,7 +190,7 @@ def during(name: str, value: Any) -> Iterator[None]:
 
 
 def on_new_stack(call: Callable[[], Any]) -> Any:
-    """What `call` gives, or raises, when a new thread runs it under all that holds for this one, which waits meanwhile."""
+    """Run `call` in a new thread, under the modes of this one, which waits; return its result, or raise its error."""
     import contextvars  # with threading, slow to import
     import threading
 
@@ -273,7 +273,7 @@ def transforming(arguments: list[Any], gradient: bool | None, era: Era | None = 
 
 
 def _leave_to_outer(tensor: Any) -> None:
-    """What was written belongs to an outer transform, whose nodes may have saved what the caller's array still holds."""
+    """Leave a Tensor that was written to the outer transform, whose nodes may have saved what the caller's array still holds."""
     if not LOCAL.differentiating:
         tensor._node = None  # of a graph that is gone
     if all(w is not tensor for w in LOCAL.written):

@@ -12,7 +12,7 @@ from ...runtime.errors import NoRuleError
 from ...runtime.registry import composition, lookup, path_of, require
 from ..core.dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, unwrap
 from ..core.exits import leave
-from ..core.foreign import KNOWN, base_of, defers, defers_function, is_known, is_masked
+from ..core.foreign import KNOWN, base_of, defers, defers_function, is_known, is_masked, plain_of
 from ..core.site import blame
 from ..core.tensor_base import Operand, wrap
 from ..modes.thread_state import LOCAL, refuse
@@ -63,6 +63,8 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
             return NotImplemented
         if any(issubclass(cls, np.ndarray) for cls in types) and any(map(is_masked, args)):
             return answered_masked(func, args, kwargs)
+    if not KNOWN.issuperset(map(type, args)):
+        args = tuple([plain_of(a) if hasattr(a, "__array__") and not is_known(a) else a for a in args])
     op = lookup(func)
     if op is not None:
         if func is np.where and len(args) == 1 and not kwargs:

@@ -82,6 +82,7 @@ class Tensor(Operators, Exchange):
     _views: Any  # weak references to the Tensors that share its memory
 
     __array_priority__ = 1000
+    __pandas_priority__ = 5000  # above a DataFrame's, so that `df["a"] * t` is what `t * df["a"]` is
 
     def __new__(cls, *data: Any, requires_grad: bool = False) -> Tensor:
         """PyTorch's older constructor: float32, whatever `data` holds; ints are a shape. `gs.tensor` is the one to use."""

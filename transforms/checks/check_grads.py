@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -24,37 +25,53 @@ _MODES = {"forward": "forward", "fwd": "forward", "reverse": "reverse", "rev": "
 @pruned
 def check_grads(
     function: Callable[..., Any],
-    *args: Any,
-    order: int = 2,
+    args: Any,
+    order: Any = 2,
     modes: str | Iterable[str] = ("forward", "reverse"),
+    *more: Any,
 ) -> None:
     """Hold `gs.jvp` and `gs.vjp` of `function` at `args` against central finite differences; AssertionError says what differs.
 
-    All floating point and complex arguments are moved, each along directions drawn from a fixed seed, and the output (any
-    tree of arrays) is paired with drawn weights. `order` is how often it is differentiated: at each order both `modes`
-    ("forward", "reverse", or one of them) are taken of both. Where the function has a kink, the derivative must lie between
-    the slopes of the two sides. Raises DtypeError where no argument can be differentiated.
+    `args` is a tuple (or list) of the arguments, as for `jax.test_util.check_grads`. All floating point and complex
+    ones are moved, each along directions drawn from a fixed seed, and the output (any tree of arrays) is paired with
+    drawn weights. `order` is how often it is differentiated: at each order both `modes` ("forward" or "fwd", "reverse"
+    or "rev", or one of them) are taken of both. Where the function has a kink, the derivative must lie between the
+    slopes of the two sides. Raises DtypeError where no argument can be differentiated.
 
     >>> import numpy as np, gradscribe as gs
-    >>> gs.check_grads(lambda x, y: {"a": np.sin(x) * y, "b": x @ y}, np.ones(3), np.arange(3.0), order=3)
+    >>> gs.check_grads(lambda x, y: {"a": np.sin(x) * y, "b": x @ y}, (np.ones(3), np.arange(3.0)), order=3)
     """
     __tracebackhide__ = True  # pytest shows the user's line
+    if more or not isinstance(args, (tuple, list)) or type(order) is not int:
+        raise _takes_a_tuple(function, args, order, modes, more)
     asked = (modes,) if isinstance(modes, str) else tuple(modes)
     if not asked or any(m not in _MODES for m in asked):
         raise ValueError(f"modes are 'forward' and 'reverse', one or both, not {modes!r}")
     if order < 1:
         raise ValueError(f"order is 1 or more, not {order}")
     chosen = list(dict.fromkeys(_MODES[m] for m in asked))
-    problem = next(_problems(function, args, order, chosen, ()), None)
+    problem = next(_problems(function, tuple(args), order, chosen, ()), None)
     if problem is not None:
         name = getattr(function, "__name__", type(function).__name__)
         raise AssertionError(f"the derivatives of `{name}` are not those that finite differences give: {problem}")
 
 
+def _takes_a_tuple(function: Any, args: Any, order: Any, modes: Any, more: tuple[Any, ...]) -> TypeError:
+    """Say how the call is written whose arguments stand one by one."""
+    name = getattr(function, "__name__", "f")
+    name = name if name.isidentifier() else "f"
+    own = inspect.signature(check_grads).parameters
+    count = 1 + (type(order) is not int or bool(more)) + (bool(more) or modes is not own["modes"].default) + len(more)
+    listed = ", ".join("xyzuvw"[k] if k < 6 else f"x{k}" for k in range(count))
+    call = f"gs.check_grads({name}, ({listed}{',' * (count == 1)}), order={order if type(order) is int and not more else 2})"
+    found = f"a {type(args).__name__}" if not isinstance(args, (tuple, list)) else "more than those"
+    return TypeError(f"gs.check_grads takes the arguments in a tuple, but was given {found}. Write {call}")
+
+
 def _problems(
     function: Callable[..., Any], args: tuple[Any, ...], order: int, modes: list[str], before: tuple[str, ...]
 ) -> Iterator[str]:
-    """What is wrong with the derivatives up to an order; `before` are the modes that gave `function`."""
+    """Return the problem of the derivatives up to an order, or None; `before` are the modes that gave `function`."""
     rng = np.random.default_rng(len(before))
     places = [k for k, a in enumerate(args) if inexact(a)]
     if not places:

@@ -161,7 +161,7 @@ class _Check:
         return None if wrong else pulled
 
     def name(self, j: int) -> str:
-        """What an argument is called."""
+        """Return the name of an argument."""
         return self.op.params[j].name
 
     def _fits(self, where: str, j: int, x: Any, g: Any) -> bool:

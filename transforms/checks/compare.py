@@ -47,7 +47,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """What `gs.compare` found: `print` shows it as a table, and so does a notebook."""
+    """The report of `gs.compare`: `print` shows it as a table, and so does a notebook."""
 
     function: str
     rows: list[Row]
@@ -392,7 +392,7 @@ def _type(leaf: Any) -> str:
 
 
 def _remarks(row: Row) -> list[str]:
-    """What the figures alone do not say."""
+    """Return the remarks below the figures."""
     said, found = [], row.finite
     bad = np.count_nonzero(~np.isfinite(np.asarray(row.eager)))
     if bad:

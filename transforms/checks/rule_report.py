@@ -18,7 +18,7 @@ CONJUGATE = "a conjugate is missing, or one too many: a rule is the plain transp
 
 @dataclasses.dataclass(frozen=True)
 class RuleReport:
-    """What `gs.check_rule` found: it is true where nothing is wrong, and prints in words what is."""
+    """The report of `gs.check_rule`: true where the rule is right; it prints in words what is wrong."""
 
     path: str
     samples: int
@@ -44,7 +44,7 @@ class RuleReport:
 
 
 def fault(wrong: Slopes, others: dict[str, Slopes]) -> str:
-    """What sort of fault wrong slopes look like; `others` are those of the other arguments, by name."""
+    """Return the sort of fault that wrong slopes look like; `others` are those of the other arguments, by name."""
     told = np.where(np.isfinite(wrong.expected), wrong.expected, 0.0)
     truth = np.where(np.isfinite(wrong.found), wrong.found, 0.0)
     if not np.all(np.isfinite(wrong.expected)) and np.all(np.isfinite(wrong.found)):

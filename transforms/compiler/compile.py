@@ -9,13 +9,14 @@ from typing import Any
 from ...tracer.core.site import pruned
 from .driver.compiled import LIMIT, Compiled
 
-__all__ = ["compile"]
+__all__ = ["compile", "jit"]
 
 
 @pruned
 def compile(
     function: Any = None, *, verify: bool | str = False, max_specialisations: int = LIMIT, passes: Sequence[str] | None = None,
     dump: bool | str = False, fastmath: bool = False, loop_memory: str | None = None,
+    static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = (),
 ) -> Any:  # fmt: skip
     """`function` as generated NumPy source: captured at the first call of each signature, checked against eager, then run.
 
@@ -31,6 +32,8 @@ def compile(
     to that file. `fastmath=True` allows what changes the last digits: products for powers, matrix products for sums of
     products, and more; results are then checked to half of the digits, with NaN and infinities at the same places.
     `loop_memory="sqrt"`: the reverse of a loop of n trips runs it again in √n pieces, and remembers what one of them needs.
+    `static_argnums` and `static_argnames` name arguments whose numbers are fixed: floats, too, and ints that would become inputs
+    where they vary, so that each value has a source of its own. `gs.jit` is another name of this.
 
     >>> import numpy as np, gradscribe as gs
     >>> f = gs.compile(gs.grad(lambda x: np.sum(np.sin(x))))
@@ -45,5 +48,11 @@ def compile(
         raise ValueError(f"dump is True, False or the name of a file, not {dump!r}")
     options: dict[str, Any] = {"verify": verify, "max_specialisations": max_specialisations}
     options |= {} if passes is None else {"passes": (passes,) if isinstance(passes, str) else tuple(passes)}
+    nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    options |= {k: v for k, v in (("static_argnums", nums), ("static_argnames", names)) if v}
     options |= {k: v for k, v in (("dump", dump), ("fastmath", fastmath), ("loop_memory", loop_memory)) if v}
     return functools.partial(Compiled, options=options) if function is None else Compiled(function, options)
+
+
+jit = compile  # JAX's name of it

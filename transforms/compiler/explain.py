@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,8 +12,8 @@ from ...runtime.rules.control import GUARD
 from ...tracer.core.site import Site, pruned
 from .analysis.effects import effect_words
 from .capture.failure import instead
-from .driver.compiled import Compiled
-from .driver.environment import eager_only
+from .driver.compiled import Compiled, eager_only
+from .driver.guards.guards import Assumption
 from .driver.guards.size_words import with_free_sizes
 from .driver.misses import Miss
 
@@ -43,6 +44,7 @@ class Specialised(NamedTuple):
     source: str
     unrolled: tuple[str, ...] = ()  # loops that are not loops in the source, and why
     effects: tuple[str, ...] = ()  # what can be seen from outside, in order: `rng.normal`, `print`
+    path: str = ""  # the file in which the source lies
 
 
 class Eager(NamedTuple):
@@ -59,9 +61,10 @@ class Explanation:
 
     def __init__(
         self, function: str, specialisations: list[Specialised], misses: list[Miss], eager: list[Eager], limit: int,
-        fastmath: bool = False,
+        fastmath: bool = False, derivative: str = "",
     ) -> None:  # fmt: skip
         self.function = function
+        self.derivative = derivative  # "the gradient with respect to `w`"; empty for a plain function
         self.specialisations = specialisations
         self.misses = misses  # the newest last: why a call found no specialisation, which was then made
         self.eager = eager
@@ -71,6 +74,8 @@ class Explanation:
     def __str__(self) -> str:
         n = len(self.specialisations)
         lines = [f"{self.function}: {n} specialisation{'s' * (n != 1)} (of at most {self.limit})"]
+        if self.derivative:
+            lines.append(f"gives {self.derivative}")
         if self.fastmath:
             lines.append("fastmath is on: the last digits are not those of eager")
         if eager_only():
@@ -140,15 +145,51 @@ def explain(function: Any) -> Explanation:
         assumed = dict.fromkeys(a for entry in own for a in _assumed(entry, specialisation.graph))
         signatures = dict.fromkeys(_signature(entry) for entry in own)
         tree = trees.get(specialisation)
-        name = (tree or specialisation).filename.rpartition("/")[2]
+        path = (tree or specialisation).filename
+        name = (tree or specialisation).function.__name__
         if tree is not None:
             name += f", path {tree.paths.index(specialisation) + 1} of {len(tree.paths)}"
         text = (tree or specialisation).text
-        told = specialisation.unrolled, effect_words(specialisation.raw)
-        specialisations.append(Specialised(name, tuple(signatures), tuple(assumed), hits, text, *told))
+        specialisations.append(Specialised(
+            name, tuple(signatures), tuple(assumed), hits, text, specialisation.unrolled,
+            effect_words(specialisation.raw), path,
+        ))  # fmt: skip
     eager = [Eager(why.reason, why.site, calls, instead(why)) for why, calls in function._said.items()]
     fastmath = bool(function.options.get("fastmath"))
-    return Explanation(function._label(), specialisations, list(function._misses), eager, function.limit, fastmath)
+    return Explanation(
+        function._label(), specialisations, list(function._misses), eager, function.limit, fastmath,
+        _derivative(function.function),
+    )  # fmt: skip
+
+
+_DERIVATIVES = {
+    "grad": "the gradient", "value_and_grad": "the value, and the gradient", "jacrev": "the Jacobian",
+    "jacfwd": "the Jacobian", "jacobian": "the Jacobian", "hessian": "the Hessian",
+    "hvp": "the product of a vector and the Hessian", "jvp": "the value, and how it moves along a vector,",
+}  # fmt: skip
+
+
+def _derivative(function: Any) -> str:
+    """What is differentiated, and with respect to which arguments."""
+    found = []
+    while hasattr(type(function), "__gradscribe_transform__"):
+        words = _DERIVATIVES.get(function.kind)
+        if words is not None:
+            names = [f"`{name}`" for name in _names(function.function, function.options.get("argnums", 0))]
+            found.append(f"{words} with respect to {', '.join(names)}")
+        function = function.function
+    return " of ".join(found)
+
+
+def _names(function: Any, argnums: Any) -> list[str]:
+    """The parameters that `argnums` says, by their names where those are known."""
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        parameters = []
+    places = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+    known = range(-len(parameters), len(parameters))
+    return [parameters[p] if isinstance(p, int) and p in known else str(p) for p in places]
 
 
 _OF_THE_CALL = frozenset(["layout", "number", "structure", "static"])
@@ -161,18 +202,35 @@ def _signature(entry: Any) -> str:
 
 
 def _assumed(entry: Any, graph: Graph) -> list[Assumed]:
-    """What must hold beyond the signature; the parts of one function together, builtins and modules as their names."""
+    """What must hold beyond the signature, but for what goes without saying: a name is what it says, parts of one function."""
     plan = entry.plan
     found = [
-        Assumed(a.what, a.expected, plan.site(a)) for a in plan.assumptions if a.kind in ("scope", "array", "generator")
+        Assumed(_words(a.what), a.expected, plan.site(a))
+        for a in plan.assumptions if a.kind in ("scope", "array", "generator")
         if not a.expected.startswith("the module ") and (a.kind != "generator" or a.path is not None)
+        and not _goes_without_saying(a)
     ]  # fmt: skip
     holders = dict.fromkeys(a.path[1] for a in plan.assumptions if a.kind == "code" and a.path is not None)
     for holder in holders:
         site = next(plan.site(a) for a in plan.assumptions if a.path is not None and a.path[1] is holder)
         found.append(Assumed(f"`{holder.__qualname__}`", "its code and defaults", site))
     found += [Assumed(f"`{c.words}`", c.found, c.site) for c in plan.compared]
+    found += [Assumed(f"{name}.shape[{k}]", f"{n}, fixed by `{f.words}`", f.site) for name, k, n, f in plan.fixed]
     for call in graph.calls:
         if call.op is GUARD:
             found.append(Assumed(f"{call.args[1]}() of a traced value", repr(call.args[2]), call.site))
     return found
+
+
+def _words(what: str) -> str:
+    """`the class of self` in place of an attribute that nobody writes."""
+    owner = what.removesuffix(".__class__`")
+    return what if owner == what else f"the class of {owner}`"
+
+
+def _goes_without_saying(a: Assumption) -> bool:
+    """Whether an assumption is that a name is the function of this name, or of the insides of a function or a class."""
+    return a.what.rpartition(" ")[2] == a.expected or a.what.strip("`").rpartition(".")[2] in _INSIDES
+
+
+_INSIDES = frozenset(["__code__", "__defaults__", "__kwdefaults__", "__closure__", "__dict__", "__mro__", "__bases__"])

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...runtime.errors import AutogradError, GradientLossError
 from ...tracer.core.custom import CustomNode
-from ...tracer.core.run import is_older
+from ...tracer.core.graph import is_older
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, alias, is_inference, wrap
 from ...tracer.modes.thread_state import LOCAL, by_itself, grad_mode
@@ -19,7 +19,7 @@ from ..transform import Transform
 from ..trees import flatten, unflatten
 from ..user_code.scope import Path, scope
 
-__all__ = ["Call", "Custom", "CustomCallNode", "linked", "plain", "stated"]
+__all__ = ["Custom", "CustomCall", "CustomCallNode", "linked", "plain", "stated"]
 
 
 class Custom(Transform):
@@ -29,10 +29,10 @@ class Custom(Transform):
     reads_arguments_alone = False  # where that is known
 
     def rule(self) -> Callable[..., Any] | None:
-        """What the user said, None before."""
+        """The user's derivative; None before it is stated."""
         raise NotImplementedError
 
-    def call(self, call: Call) -> Any:
+    def call(self, call: CustomCall) -> Any:
         """The output of one call, with a node behind it."""
         raise NotImplementedError
 
@@ -43,7 +43,7 @@ class Custom(Transform):
             if bound.kwargs:
                 raise blame(TypeError(f"`{self.label()}` takes keyword-only arguments, which gs.{self.kind} does not"))
             args = bound.args
-        call = Call(self, args, self.nondiff(len(args)))
+        call = CustomCall(self, args, self.nondiff(len(args)))
         if not (LOCAL.grad and any(isinstance(x, Operand) and x._node is not None for x in call.leaves)):
             return self.seen("function")(*args)
         if self.rule() is None:
@@ -62,7 +62,7 @@ class Custom(Transform):
         return tuple(sorted({n % count for n in found}))
 
     def label(self) -> str:
-        """What the function is called."""
+        """The name of the function."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
     def seen(self, name: str) -> Any:
@@ -77,7 +77,7 @@ def _count(function: Any) -> int:
     return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
 
 
-class Call:
+class CustomCall:
     """One call: the arguments, taken apart."""
 
     def __init__(self, owner: Custom, args: tuple[Any, ...], nondiff: tuple[int, ...]) -> None:
@@ -112,9 +112,9 @@ class Call:
         """The arguments that are not differentiated."""
         return [self.args[k] for k in self.nondiff]
 
-    def remembered(self) -> Call:
-        """What a node keeps of it: no Tensor, whose values it keeps itself."""
-        made = Call.__new__(Call)
+    def remembered(self) -> CustomCall:
+        """Return the part of the call that a node keeps: no Tensors, whose values it saves itself."""
+        made = CustomCall.__new__(CustomCall)
         made.owner, made.structures, made.nondiff = self.owner, self.structures, self.nondiff
         made.args = tuple([a if k in self.nondiff else None for k, a in enumerate(self.args)])
         return made
@@ -159,11 +159,11 @@ class CustomCallNode(CustomNode):
     """Behind the outputs of one call: the values of the arguments (for higher derivatives), and what else the rule needs."""
 
     structure: Any
-    call: Call | None = None
+    call: CustomCall | None = None
     kept: Any = None
     values: tuple[Any, ...] = ()
 
-    def keep(self, call: Call, kept: Any) -> None:
+    def keep(self, call: CustomCall, kept: Any) -> None:
         """Keep what the rule needs."""
         self.values = tuple([plain(x) for x in call.leaves])
         leaves, structure = flatten(kept)
@@ -176,7 +176,7 @@ class CustomCallNode(CustomNode):
         """Let go of what was kept."""
         self.kept, self.values, self.call = None, (), None
 
-    def called(self) -> Call:
+    def called(self) -> CustomCall:
         """The call, if it was not freed."""
         if self.call is None:
             raise blame(

@@ -19,13 +19,13 @@ from ...tracer.core.versions import check_written
 from ...tracer.modes.listening import in_user_code
 from ...tracer.modes.thread_state import LOCAL, capturing, grad_mode
 from ..trees import flatten, in_words
-from .custom import Call, Custom, CustomCallNode, stated
+from .custom import Custom, CustomCall, CustomCallNode, stated
 
 __all__ = ["CustomJvp", "custom_jvp"]
 
 
 class CustomJvp(Custom):
-    """What `gs.custom_jvp` returns: the function, of which `defjvp` says how it goes forward."""
+    """The function that `gs.custom_jvp` returns; `defjvp` states how it goes forward."""
 
     kind = "custom_jvp"
     define = "forward by f.defjvp(jvp)"
@@ -60,13 +60,13 @@ class CustomJvp(Custom):
         """The user's jvp."""
         return self.jvp
 
-    def call(self, call: Call) -> Any:
+    def call(self, call: CustomCall) -> Any:
         """The output of the function, with a node behind it."""
         return call.run(_JvpNode(), "function", lambda out: (out, None))
 
 
 class _Sum:
-    """What `defjvps` makes of its parts."""
+    """Return the JVP that `defjvps` makes of one formula for each argument."""
 
     def __init__(self, owner: CustomJvp, jvps: tuple[Any, ...]) -> None:
         self.owner, self.jvps = owner, jvps

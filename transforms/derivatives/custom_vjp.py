@@ -14,13 +14,13 @@ from ...tracer.core.tensor_base import Operand, plain_shape
 from ...tracer.core.versions import check_written
 from ...tracer.modes.thread_state import LOCAL
 from ..trees import flatten, in_words, unflatten
-from .custom import Call, Custom, CustomCallNode, stated
+from .custom import Custom, CustomCall, CustomCallNode, stated
 
 __all__ = ["CustomVjp", "custom_vjp"]
 
 
 class CustomVjp(Custom):
-    """What `gs.custom_vjp` returns: the function, of which `defvjp` says how it goes backward."""
+    """The function that `gs.custom_vjp` returns; `defvjp` states how it goes backward."""
 
     kind = "custom_vjp"
     define = "backward by f.defvjp(fwd, bwd)"
@@ -45,7 +45,7 @@ class CustomVjp(Custom):
         """The user's bwd."""
         return self.fwd
 
-    def call(self, call: Call) -> Any:
+    def call(self, call: CustomCall) -> Any:
         """The output of fwd, with a node behind it."""
         return call.run(_VjpNode(), "fwd", lambda found: _pair(self, found))
 
@@ -73,11 +73,11 @@ class _VjpNode(CustomCallNode):
         found = call.owner.seen("bwd")(*call.constants(), residuals, cotangent)
         return self._leaves(call, found)
 
-    def _recomputed(self, call: Call) -> Any:
+    def _recomputed(self, call: CustomCall) -> Any:
         """The residuals with their history, for a derivative of this derivative."""
         return _pair(call.owner, call.owner.seen("fwd")(*call.arguments(self.arguments_with_history())))[1]
 
-    def _leaves(self, call: Call, found: Any) -> tuple[Any, ...]:
+    def _leaves(self, call: CustomCall, found: Any) -> tuple[Any, ...]:
         name = call.owner.label()
         expected = len(call.args) - len(call.nondiff)
         if not isinstance(found, tuple):

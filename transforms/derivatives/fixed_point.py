@@ -197,7 +197,7 @@ def _value(x: Any) -> Any:
 
 
 def _seen(leaves: Leaves) -> Leaves:
-    """What is looked at to see whether to go on: plain values, or what a capture records; under vmap all examples at once."""
+    """Return the values by which the iteration goes on: plain, or traced in a capture; under vmap those of all examples."""
     return tuple([_uncovered(x) if capturing() else _value(x) for x in leaves])
 
 

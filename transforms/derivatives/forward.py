@@ -13,9 +13,9 @@ from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, alias, levels_of, wrap
 from ...tracer.modes.thread_state import LOCAL, capturing, transforming
 from ...tracer.tensors.casts import as_scalar
-from ..arguments import Arguments, Finisher, check_returned, is_given, owner_of
+from ..arguments import Arguments, Finisher, check_returned, is_given, owner_of, parted
 from ..transform import Transform
-from ..trees import flatten, in_words, unflatten
+from ..trees import flatten, flatten_present, in_words, unflatten
 from ..user_code.scope import scope
 
 __all__ = ["VECTOR", "JvpFunction", "jvp", "pushed", "seed", "tangent_leaves"]
@@ -24,9 +24,10 @@ VECTOR = ("v", "vector", "direction", "v_")  # what the vector of a product is c
 
 
 def pushed(
-    function: Any, argnums: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], tangents: Any
-) -> tuple[Any, Any]:
-    """The value of a function, and its tangent where those of the arguments `argnums` are `tangents`."""
+    function: Any, argnums: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], tangents: Any,
+    has_aux: bool = False,
+) -> tuple[Any, ...]:  # fmt: skip
+    """The value of a function, and its tangent where those of the arguments `argnums` are `tangents`; with has_aux aux, too."""
     outer = LOCAL.differentiating > 0 and LOCAL.grad
     frame = Arguments(function, argnums, args, kwargs)
     given = [
@@ -37,11 +38,13 @@ def pushed(
     tensors_given = frame.tensors_given or any(isinstance(t, Operand) and is_given(t) for _, _, t in given)
     recorded, reached = LOCAL.grad, None
     with transforming(frame.owned, gradient=True, era=frame.era):
-        result = scope().rebuild(function)(*frame.args, **frame.kwargs)
-        check_returned(function, result)
-        leaves, structure = flatten(result)
+        out, aux = parted(function, scope().rebuild(function)(*frame.args, **frame.kwargs), has_aux)
+        check_returned(function, out)
+        leaves, structure = flatten(out)
+        beside, structure_beside = flatten(aux)
         if recorded and not outer and not tensors_given:
             reached = frame.reached(leaves)
+            frame.reached(beside)
             tensors_given = frame.tensors_given
         create_graph = outer or (tensors_given and recorded)
         as_tensors = outer or tensors_given or capturing()
@@ -52,12 +55,15 @@ def pushed(
     finisher.used |= {owner_of(t) for _, _, t in given}
     values = [finisher.result(leaf) for leaf in leaves]
     moved = [finisher.tangent(found.get(leaf._node) if isinstance(leaf, Operand) else None, leaf) for leaf in leaves]
-    return unflatten(structure, values), unflatten(structure, moved)
+    found_both = unflatten(structure, values), unflatten(structure, moved)
+    if not has_aux:
+        return found_both
+    return *found_both, unflatten(structure_beside, [finisher.result(leaf) for leaf in beside])
 
 
 def tangent_leaves(tree: Any, structure: Any, place: Any, frame: Arguments) -> list[Any]:
     """The leaves of the tangent of one argument, which has its structure."""
-    leaves, found = flatten(tree)
+    leaves, found = flatten_present(tree)
     if found != structure:
         raise ShapeError(
             f"a tangent has the structure of its argument: argument {place!r} of `{frame.name}` has {in_words(structure)}, "
@@ -88,13 +94,15 @@ def seed(t: Any, node: Any, leaf: Any, create_graph: bool, as_tensors: bool) -> 
 
 
 @pruned
-def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
+def jvp(function: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """`(output, tangent)`: the value of `function(*primals)`, and how it moves as the arguments move along `tangents`.
 
     `tangents` holds one for each argument, with its structure and shapes, or None for one that stays (an integer, say).
     The tangent has the structure, shapes and dtypes of the output. This is forward mode: the tangent is carried along
     with one product an operation, so it costs about as much as the function once or twice more, however many numbers
-    come out. Raises ShapeError or DtypeError where a tangent is not like its argument.
+    come out. `has_aux` takes a function
+    that returns `(output, aux)`, and gives `(output, tangent, aux)`.
+    Raises ShapeError or DtypeError where a tangent is not like its argument.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.jvp(lambda x: x * x, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
@@ -106,7 +114,7 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any,
     if len(primals) != len(tangents):
         raise ShapeError(f"gs.jvp was given {len(primals)} primals, but {len(tangents)} tangents: one for each")
     places = tuple([k for k, t in enumerate(tangents) if t is not None])
-    return pushed(function, places, tuple(primals), {}, [tangents[k] for k in places])
+    return pushed(function, places, tuple(primals), {}, [tangents[k] for k in places], has_aux)
 
 
 class JvpFunction(Transform):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -12,11 +13,12 @@ from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.registry import require
 from ...tracer.core.dispatch import apply
 from ...tracer.core.engine import run_backward
-from ...tracer.core.site import pruned
-from ...tracer.core.tensor_base import Operand, levels_of, wrap
+from ...tracer.core.foreign import conversion
+from ...tracer.core.site import prune
+from ...tracer.core.tensor_base import Operand, levels_of, plain_shape, wrap
 from ...tracer.modes.listening import in_backward
 from ...tracer.modes.thread_state import LOCAL, capturing, transforming
-from ..arguments import Arguments, Finisher, check_argnums, return_line, returned
+from ..arguments import Arguments, Finisher, check_argnums, parted, return_line, returned
 from ..transform import Transform
 from ..trees import flatten, unflatten
 from ..user_code.scope import scope
@@ -25,7 +27,7 @@ __all__ = ["GradFunction", "grad", "value_and_grad"]
 
 
 class GradFunction(Transform):
-    """What `gs.grad` and `gs.value_and_grad` return: called like the function, it gives the gradient."""
+    """The transform behind `gs.grad` and `gs.value_and_grad`: called like the function, it gives the gradient."""
 
     kind = "grad"
 
@@ -44,7 +46,7 @@ class GradFunction(Transform):
         frame = Arguments(self.function, self.argnums, args, kwargs)
         with transforming(frame.owned, gradient=True, era=frame.era):
             result = scope().rebuild(self.function)(*frame.args, **frame.kwargs)
-            value, aux = self._split(result)
+            value, aux = parted(self.function, result, self.has_aux)
             reached = None
             if recorded and not outer and not frame.tensors_given:
                 reached = frame.reached([value])
@@ -52,10 +54,11 @@ class GradFunction(Transform):
                     frame.reached(flatten(aux)[0])
             keep_graph = outer or (frame.tensors_given and recorded)
             grads = self._backward(value, frame, keep_graph, reached)
-        as_tensors = outer or frame.tensors_given or capturing()
+        captured = capturing()
+        as_tensors = outer or frame.tensors_given or captured
         finished = Finisher(frame, as_tensors, conjugates=self.convention == "torch")
-        with in_backward():
-            trees = [unflatten(s, [finished.gradient(g, a) for g, a in group]) for s, group in frame.grouped(grads)]
+        with in_backward() if captured else contextlib.nullcontext():
+            trees = finished.gradients(frame, grads)
         found = tuple(trees) if isinstance(self.argnums, (tuple, list)) else trees[0]
         if not self.has_aux and not self.with_value:
             return found
@@ -67,15 +70,6 @@ class GradFunction(Transform):
         value = finished.result(value)
         return ((value, aux), found) if self.has_aux else (value, found)
 
-    def _split(self, result: Any) -> tuple[Any, Any]:
-        if not self.has_aux:
-            return result, None
-        if not isinstance(result, tuple) or len(result) != 2:
-            raise TypeError(
-                f"has_aux=True needs a function that returns (output, aux), but {returned(self.function, result)[0]}"
-            )
-        return result
-
     def _name(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
@@ -84,11 +78,8 @@ class GradFunction(Transform):
     ) -> dict[Any, Any]:
         if not isinstance(value, (Operand, float, int, complex, np.ndarray, np.generic)):
             what, what_to_do = returned(self.function, value)
-            raise ShapeError(
-                f"{self.kind} needs a scalar output, but {what}.\n"
-                f"{what_to_do or 'Return one number (has_aux=True for more beside it).'}"
-            )
-        if np.shape(value):
+            raise ShapeError(f"{self.kind} needs a scalar output, but {what}.\n{what_to_do or _advice(value)}")
+        if plain_shape(value) if isinstance(value, Operand) else np.shape(value):
             raise ShapeError(
                 f"grad needs a scalar output (grad can be implicitly created only for scalar outputs), but "
                 f"`{self._name()}` returned shape {tuple(np.shape(value))} at {return_line(self.function)}.\n"
@@ -111,6 +102,14 @@ class GradFunction(Transform):
         return run_backward(roots, frame.wanted, retain_graph=keep_graph, create_graph=keep_graph, reached=reached)
 
 
+def _advice(value: Any) -> str:
+    """What to do about a result that is no number."""
+    form = conversion(value, "a")
+    if form is None:
+        return "Return one number (has_aux=True for more beside it)."
+    return f"It computed with an array of another library: convert that first ({form})."
+
+
 def _decorator(function: Any, argnums: Any, has_aux: bool, with_value: bool, convention: str) -> Any:
     check_argnums(argnums, "value_and_grad" if with_value else "grad")
     if convention not in ("torch", "jax"):
@@ -123,7 +122,6 @@ def _decorator(function: Any, argnums: Any, has_aux: bool, with_value: bool, con
     return GradFunction(function, options)
 
 
-@pruned
 def grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, convention: str = "torch") -> Any:
     """The gradient of `function` with respect to the arguments `argnums`, as a function of the same arguments.
 
@@ -141,10 +139,12 @@ def grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, conve
     >>> gs.grad(lambda z: np.abs(z) ** 2, convention="jax")(1.0 + 2.0j)
     np.complex128(2-4j)
     """
-    return _decorator(function, argnums, has_aux, with_value=False, convention=convention)
+    try:
+        return _decorator(function, argnums, has_aux, with_value=False, convention=convention)
+    except Exception as error:
+        raise prune(error) from error.__cause__
 
 
-@pruned
 def value_and_grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, convention: str = "torch") -> Any:
     """Like `gs.grad`, but gives `(value, gradient)`; with `has_aux`, `((value, aux), gradient)`.
 
@@ -153,4 +153,7 @@ def value_and_grad(function: Any = None, argnums: Any = 0, has_aux: bool = False
     >>> float(value), gradient
     (5.0, array([2., 4.]))
     """
-    return _decorator(function, argnums, has_aux, with_value=True, convention=convention)
+    try:
+        return _decorator(function, argnums, has_aux, with_value=True, convention=convention)
+    except Exception as error:
+        raise prune(error) from error.__cause__

@@ -28,7 +28,7 @@ _KINDS = {"cheaper": "jacobian", "reverse": "jacrev", "forward": "jacfwd"}
 
 
 class JacobianFunction(Transform):
-    """What `gs.jacobian`, `gs.jacrev` and `gs.jacfwd` return."""
+    """The transform behind `gs.jacobian`, `gs.jacrev` and `gs.jacfwd`."""
 
     kind = "jacobian"
 
@@ -40,12 +40,14 @@ class JacobianFunction(Transform):
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         argnums = self.options["argnums"]
         several = isinstance(argnums, (tuple, list))
-        run = traced(self.function, argnums if several else (argnums,), args, kwargs)[1]
+        has_aux = self.options.get("has_aux", False)
+        run = traced(self.function, argnums if several else (argnums,), args, kwargs, has_aux)[1]
         for leaf in run.leaves:
             _check(leaf, self.kind)
         forward = self.mode == "forward" or (self.mode == "cheaper" and _fewer_columns(run))
         blocks = by_columns(run) if forward else [by_rows(run, k) for k in range(len(run.leaves))]
-        return unflatten(run.structure, [row if several else row[0] for row in blocks])
+        found = unflatten(run.structure, [row if several else row[0] for row in blocks])
+        return (found, run.aux) if has_aux else found
 
 
 def _check(leaf: Any, kind: str) -> None:
@@ -163,51 +165,52 @@ def _recorded_eye(count: Any, dtype: Any) -> Any:
         return apply(require(np.eye), (count,), {"dtype": dtype})
 
 
-def _made(function: Any, argnums: Any, mode: str) -> Any:
+def _made(function: Any, argnums: Any, mode: str, has_aux: bool) -> Any:
     check_argnums(argnums, _KINDS[mode])
-    options = {"argnums": argnums, "mode": mode}
+    options = {"argnums": argnums, "mode": mode, "has_aux": has_aux}
     return (
-        functools.partial(_made, argnums=argnums, mode=mode)
+        functools.partial(_made, argnums=argnums, mode=mode, has_aux=has_aux)
         if function is None
         else JacobianFunction(function, options)
     )
 
 
 @pruned
-def jacobian(function: Any = None, argnums: Any = 0) -> Any:
+def jacobian(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     """The Jacobian of `function` with respect to the argument `argnums`: of shape `output.shape + argument.shape`.
 
     Where the output is a tree (dict, list, tuple, dataclass), so is the result, and each leaf of it is a tree like the
     argument, or a tuple of them where `argnums` is a tuple. The cheaper mode is taken: `gs.jacfwd` where the arguments have
     fewer elements than the outputs (and all are real), else `gs.jacrev`; the two agree to rounding, not bit for bit. The
     function runs once. Complex follows the convention of `gs.grad` for each row: it is the gradient of the real part of
-    that output. Raises ShapeError for an output without elements, DtypeError for integers.
+    that output. `has_aux` takes a function that returns `(output, aux)`, and gives `(jacobian, aux)`.
+    Raises ShapeError for an output without elements, DtypeError for integers.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.jacobian(lambda x: x ** 2)(np.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
     """
-    return _made(function, argnums, "cheaper")
+    return _made(function, argnums, "cheaper", has_aux)
 
 
 @pruned
-def jacrev(function: Any = None, argnums: Any = 0) -> Any:
+def jacrev(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     """`gs.jacobian` by reverse mode: all rows of an output go through one backward pass.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.jacrev(np.sum)(np.array([1.0, 2.0]))
     array([1., 1.])
     """
-    return _made(function, argnums, "reverse")
+    return _made(function, argnums, "reverse", has_aux)
 
 
 @pruned
-def jacfwd(function: Any = None, argnums: Any = 0) -> Any:
+def jacfwd(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     """`gs.jacobian` by forward mode: all columns of an argument go through one forward pass.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.jacfwd(lambda t: np.stack([np.cos(t), np.sin(t)]))(0.0)
     array([0., 1.])
     """
-    return _made(function, argnums, "forward")
+    return _made(function, argnums, "forward", has_aux)

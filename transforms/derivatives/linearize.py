@@ -21,7 +21,7 @@ __all__ = ["Pushforward", "linearize"]
 
 
 class Pushforward:
-    """What carries tangents of the arguments forward to the output, as often as one likes."""
+    """A linear map from tangents of the arguments to those of the output, to be called as often as one likes."""
 
     def __init__(self, run: Traced, count: int) -> None:
         self.run, self.count = run, count
@@ -73,13 +73,14 @@ def _held(leaf: Any) -> Any:
 
 
 @pruned
-def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pushforward]:
+def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """`(output, push)`: the value at `primals`, and how it moves: `push(*tangents)` is the tangent of the output.
 
     The function runs once, `push` as often as one likes: it takes what `gs.jvp` takes as tangents, one for each primal
     with its structure and shapes, or None for one that stays (that of integers is None), and gives the tangent in the
     structure, shapes and dtypes of the output. It is linear, and nests with other transforms. Raises ShapeError or
     DtypeError where a tangent is not like its argument. Formula: `push(v)` is J v, of which `gs.vjp` gives the transpose.
+    `has_aux` takes a function that returns `(output, aux)`, and gives `(output, push, aux)`.
 
     >>> import numpy as np, gradscribe as gs
     >>> out, push = gs.linearize(lambda x: x * x, np.array([1.0, 2.0]))
@@ -87,5 +88,6 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Pushfor
     (array([ 2., 40.]), array([0., 4.]))
     """
     places = tuple([k for k, p in enumerate(primals) if _is_inexact(p)])
-    value, run = traced(function, places, primals, {})
-    return value, Pushforward(run, len(primals))
+    value, run = traced(function, places, primals, {}, has_aux)
+    push = Pushforward(run, len(primals))
+    return (value, push, run.aux) if has_aux else (value, push)

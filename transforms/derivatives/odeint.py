@@ -12,9 +12,8 @@ from ...runtime.errors import AutogradError, CompileError
 from ...runtime.registry import require
 from ...tracer.autograd.function import Function
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
-from ...tracer.core.graph import next_sequence
+from ...tracer.core.graph import is_older, next_sequence
 from ...tracer.core.levels import under
-from ...tracer.core.run import is_older
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
 from ...tracer.modes.thread_state import LOCAL, capturing
@@ -97,7 +96,7 @@ def adjoint(
 
 
 def _compiled_move(func: Any, tfirst: bool, *given: Any) -> Any:
-    """What `_back` integrates, compiled where that gives the bits of eager mode; None where it does not."""
+    """Return the right-hand side that `_back` integrates, compiled; None where that would not give the bits of eager mode."""
     y, s, args = given
     if not all(map(_is_real, args)):
         return None
@@ -233,7 +232,7 @@ def _back(
 
 
 def _flat(x: Any) -> Any:
-    """What a function of the user's gives, which may be a list of numbers, as one axis."""
+    """Return the result of a user's function, which may be a list of numbers, as one axis."""
     return np.reshape(stack_nested(x) if has_tensor(x) else x, (-1,))
 
 

@@ -65,7 +65,7 @@ def _plain(x: Any) -> Any:
 
 
 def _written(fn: Callable[..., Any], options: dict[str, Any], *given: Any) -> tuple[Any, ...]:
-    """What a function gives for these arguments, as a call in the graph."""
+    """Return the result of a function for these arguments, as a call in the graph."""
     plain = [tuple(map(_plain, x)) if type(x) is tuple else _plain(x) for x in given]
     with recording(None), grad_mode(False):
         found = fn(*plain, **options)

@@ -16,7 +16,7 @@ from ..trees import flatten, in_words, unflatten
 from .forward import VECTOR
 from .gradient import GradFunction
 from .jacobian import JacobianFunction
-from .vjp import forward
+from .vjp import Pullback, traced
 
 __all__ = ["DIRECTION", "HessianFunction", "HvpFunction", "hessian", "hvp"]
 
@@ -30,7 +30,9 @@ class _SecondOrder(Transform):
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, options)
         self.argnums = options["argnums"]
-        self.gradient = GradFunction(function, {"argnums": self.argnums, "has_aux": False, "with_value": False})
+        self.has_aux = options.get("has_aux", False)
+        gradient = {"argnums": self.argnums, "has_aux": self.has_aux, "with_value": False}
+        self.gradient = GradFunction(function, gradient)
 
     def along(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[GradFunction, tuple[Any, ...]]:
         """The gradient of the slope along the vector that is the last of `args`: this derivative, as `gs.compare` sees it."""
@@ -57,12 +59,13 @@ class _Slope(Transform):
 
 
 class HessianFunction(_SecondOrder):
-    """What `gs.hessian` returns: called like the function, it gives the second derivatives."""
+    """The transform behind `gs.hessian`: called like the function, it gives the second derivatives."""
 
     kind = "hessian"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return JacobianFunction(self.gradient, {"argnums": self.argnums})(*args, **kwargs)
+        options = {"argnums": self.argnums, "has_aux": self.has_aux}
+        return JacobianFunction(self.gradient, options)(*args, **kwargs)
 
     def along(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[GradFunction, tuple[Any, ...]]:
         """As of `gs.hvp`, along one direction."""
@@ -73,7 +76,7 @@ class HessianFunction(_SecondOrder):
 
 
 class HvpFunction(_SecondOrder):
-    """What `gs.hvp` returns: called like the function, with a vector behind its arguments."""
+    """The transform behind `gs.hvp`: called like the function, with a vector behind its arguments."""
 
     kind = "hvp"
 
@@ -87,11 +90,13 @@ class HvpFunction(_SecondOrder):
             )
         *given, v = args
         several = isinstance(self.argnums, (tuple, list))
-        found, pullback = forward(self.gradient, self.argnums if several else (self.argnums,), tuple(given), kwargs)
+        argnums = self.argnums if several else (self.argnums,)
+        found, run = traced(self.gradient, argnums, tuple(given), kwargs, self.has_aux)
         v = tuple(v) if several and isinstance(v, list) else v
         self._check(v, found)
-        product = pullback(v)
-        return product if several else product[0]
+        product = Pullback(run)(v)
+        made = product if several else product[0]
+        return (made, run.aux) if self.has_aux else made
 
     def _check(self, v: Any, gradient: Any) -> None:
         leaves, structure = flatten(v)
@@ -110,12 +115,13 @@ class HvpFunction(_SecondOrder):
 
 
 @pruned
-def hvp(function: Any = None, argnums: Any = 0) -> Any:
+def hvp(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     """The product of the Hessian of `function` with a vector: `gs.hvp(f)(*args, v)`, without the Hessian itself.
 
     `v` comes behind the positional arguments, in the shape (or tree) of the argument `argnums`, a position or a name; a
     tuple of vectors where `argnums` is a tuple of those, and so is the result. It costs a few times what the gradient
-    costs. Raises ShapeError unless the output is a scalar and `v` like the argument, DtypeError for integers.
+    costs. `has_aux` takes a function that returns `(output, aux)`, and gives `(product, aux)`.
+    Raises ShapeError unless the output is a scalar and `v` like the argument, DtypeError for integers.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.hvp(lambda x: np.sum(x ** 3))(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
@@ -123,16 +129,17 @@ def hvp(function: Any = None, argnums: Any = 0) -> Any:
     """
     check_argnums(argnums, "hvp")
     if function is None:
-        return functools.partial(hvp, argnums=argnums)
-    return HvpFunction(function, {"argnums": argnums})
+        return functools.partial(hvp, argnums=argnums, has_aux=has_aux)
+    return HvpFunction(function, {"argnums": argnums, "has_aux": has_aux})
 
 
 @pruned
-def hessian(function: Any = None, argnums: Any = 0) -> Any:
+def hessian(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     """The second derivatives of `function` with respect to the argument `argnums`: of shape `x.shape + x.shape`.
 
     For trees and a tuple of `argnums` the result has the structure of the gradient, and each leaf of it that structure
-    again, as `jax.hessian` gives it. All rows go through one backward pass. Raises what `gs.grad` raises.
+    again, as `jax.hessian` gives it. All rows go through one backward pass. `has_aux` takes a
+    function that returns `(output, aux)`, and gives `(hessian, aux)`. Raises what `gs.grad` raises.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 5.0]))
@@ -141,5 +148,5 @@ def hessian(function: Any = None, argnums: Any = 0) -> Any:
     """
     check_argnums(argnums, "hessian")
     if function is None:
-        return functools.partial(hessian, argnums=argnums)
-    return HessianFunction(function, {"argnums": argnums})
+        return functools.partial(hessian, argnums=argnums, has_aux=has_aux)
+    return HessianFunction(function, {"argnums": argnums, "has_aux": has_aux})

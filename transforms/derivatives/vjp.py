@@ -11,8 +11,8 @@ from ...tracer.core.engine import run_backward
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand
 from ...tracer.modes.thread_state import LOCAL, capturing, transforming
-from ..arguments import Arguments, Finisher, check_returned
-from ..trees import flatten, in_words, unflatten
+from ..arguments import Arguments, Finisher, check_returned, parted
+from ..trees import flatten, flatten_present, in_words, unflatten
 from ..user_code.scope import scope
 
 __all__ = ["Pullback", "Traced", "forward", "pulled_back", "traced", "vjp"]
@@ -25,6 +25,7 @@ class Traced(NamedTuple):
     leaves: list[Any]
     structure: Any
     keep_graph: bool  # whether an outer transform differentiates what is computed from it
+    aux: Any = None  # what the function returns beside its output, with has_aux
 
     def creates_graph(self, given: list[Any]) -> bool:
         """Whether products with these vectors are differentiated: with respect to the arguments, or to the vectors."""
@@ -32,14 +33,14 @@ class Traced(NamedTuple):
 
 
 class Pullback:
-    """What carries a cotangent of the output back to the arguments, as often as one likes."""
+    """A linear map from a cotangent of the output to those of the arguments, to be called as often as one likes."""
 
     def __init__(self, run: Traced) -> None:
         self.run = run
 
     @pruned
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
-        given, structure = flatten(cotangent)
+        given, structure = flatten_present(cotangent)
         if structure != self.run.structure:
             raise ShapeError(
                 f"the cotangent of a pullback has the structure of the output, "
@@ -59,26 +60,28 @@ class Pullback:
                 roots.append((leaf._node, seed if as_tensors else seed._value))
         grads = run_backward(roots, run.frame.wanted, retain_graph=True, create_graph=create_graph) if roots else {}
         finisher = Finisher(run.frame, as_tensors or run.frame.tensors_given)
-        return tuple(
-            [unflatten(s, [finisher.gradient(g, a) for g, a in group]) for s, group in run.frame.grouped(grads)]
-        )
+        return tuple(finisher.gradients(run.frame, grads))
 
 
-def traced(function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Traced]:
+def traced(
+    function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool = False
+) -> tuple[Any, Traced]:
     """The value of a function, and the run that gave it, for products with its Jacobian in the arguments `argnums`."""
     outer = LOCAL.differentiating > 0 and LOCAL.grad
     frame = Arguments(function, argnums, args, kwargs)
     with transforming(frame.owned, gradient=True, era=frame.era):
-        result = scope().rebuild(function)(*frame.args, **frame.kwargs)
-        check_returned(function, result)
-        leaves, structure = flatten(result)
+        out, aux = parted(function, scope().rebuild(function)(*frame.args, **frame.kwargs), has_aux)
+        check_returned(function, out)
+        leaves, structure = flatten_present(out)
+    beside, structure_beside = flatten(aux)
     if LOCAL.grad and not outer and not frame.tensors_given:
-        frame.reached(leaves)
+        frame.reached([*leaves, *beside])
     keep_graph = outer or (frame.tensors_given and LOCAL.grad)
     frame.era.held = True
     finisher = Finisher(frame, outer or frame.tensors_given or capturing())
     value = unflatten(structure, [finisher.result(leaf) for leaf in leaves])
-    return value, Traced(frame, leaves, structure, keep_graph)
+    aux = unflatten(structure_beside, [finisher.result(leaf) for leaf in beside])
+    return value, Traced(frame, leaves, structure, keep_graph, aux)
 
 
 def forward(function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Pullback]:
@@ -88,17 +91,19 @@ def forward(function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str
 
 
 @pruned
-def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Pullback]:
+def vjp(function: Callable[..., Any], *args: Any, has_aux: bool = False) -> Any:
     """`(output, pullback)`: the pullback takes a cotangent of the output and gives a tuple, one gradient an argument.
 
     The cotangent has the structure, shapes and (real or complex) dtypes of the output; else ShapeError or DtypeError.
+    `has_aux` takes a function that returns `(output, aux)`, and gives `(output, pullback, aux)`.
 
     >>> import numpy as np, gradscribe as gs
     >>> out, pullback = gs.vjp(lambda x: x * x, np.array([1.0, 2.0]))
     >>> pullback(np.array([1.0, 10.0]))
     (array([ 2., 40.]),)
     """
-    return forward(function, tuple(range(len(args))), args, {})
+    value, run = traced(function, tuple(range(len(args))), args, {}, has_aux)
+    return (value, Pullback(run), run.aux) if has_aux else (value, Pullback(run))
 
 
 def pulled_back(function: Any, argnum: int | str, args: tuple[Any, ...], kwargs: dict[str, Any], cotangent: Any) -> Any:

@@ -26,7 +26,7 @@ __all__ = ["Vmap", "vmap"]
 
 
 class Vmap(Transform):
-    """What `gs.vmap` returns: called like the function, with one more axis."""
+    """The transform behind `gs.vmap`: called like the function, with one more axis."""
 
     kind = "vmap"
 
@@ -52,7 +52,7 @@ class Vmap(Transform):
         return unflatten(structure, finished)
 
     def named(self, k: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """What an argument is called."""
+        """Return the name of an argument."""
         if k >= len(args):
             return list(kwargs)[k - len(args)]
         try:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import inspect
 import os
 import reprlib
 import sys
-import tempfile
-import types
+import textwrap
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,10 +21,21 @@ from ..derivatives.gradient import GradFunction
 from ..derivatives.second_order import HessianFunction, HvpFunction
 from ..trees import flatten
 from .export_capture import Captured, capture
-from .export_inputs import SMALL, Axes, array_text, described, example, free_sizes, leaves_of, reads_and_branches
-from .export_text import Piece, function_text, hint, module_text
+from .export_inputs import (
+    SMALL,
+    Axes,
+    array_text,
+    described,
+    example,
+    free_sizes,
+    has_instances,
+    leaves_of,
+    reads_and_branches,
+)
+from .export_source import Sources, source_hash
+from .export_text import WIDTH, Module, Piece, Script, function_text, hint
 
-__all__ = ["differentiated", "export", "source_hash"]
+__all__ = ["differentiated", "export"]
 
 _SECOND = ("hessian", "hvp", "jvp")
 CONSTANT = 64  # entries: a larger array from outside stays a keyword argument of the exported functions
@@ -47,10 +54,10 @@ def differentiated(function: Any, argnums: Any) -> tuple[Any, Any]:
     function = uncompiled(function)
     if isinstance(function, GradFunction):
         if function.has_aux:
-            raise TypeError("gs.export and gs.load take functions with one output: has_aux is not exported")
+            raise TypeError("gs.export and gs.load_exported take functions with one output: has_aux is not exported")
         if function.convention != "torch":
             raise TypeError(
-                "gs.export and gs.load write gradients in PyTorch's convention: leave convention='jax' away"
+                "gs.export and gs.load_exported write gradients in PyTorch's convention: leave convention='jax' away"
             )
         return differentiated(function.function, function.argnums)[0], function.argnums
     return function, argnums
@@ -59,15 +66,16 @@ def differentiated(function: Any, argnums: Any) -> tuple[Any, Any]:
 @pruned
 def export(
     function: Any, *args: Any, path: str | os.PathLike[str] | None = None, argnums: Any = 0,
-    hessian: bool = False, hvp: bool = False, jvp: bool = False, check: bool = True, **kwargs: Any,
+    hessian: bool = False, hvp: bool = False, jvp: bool = False, check: bool = True, script: bool = False, **kwargs: Any,
 ) -> Source:  # fmt: skip
     """Write `function` and its gradient as a module that needs NumPy alone; its text.
 
     `function(*args, **kwargs)` gives one real number. `argnums` is as for `gs.grad`, and taken from `gs.grad(f)` where
-    that is given. The module has `f`, `f_value_and_grad` and `f_grad`, and `f_hessian`, `f_hvp` and `f_jvp` where asked
-    for (of one array argument); they check their arguments, and run as a script it checks the gradient against finite
-    differences, as `gs.export` does itself unless `check=False`. With `argnums=None`, or where the function gives a tuple,
-    list or dict, as a step of training does, the module has the function as it is, held against eager, and no gradient.
+    that is given. The module has `f_value_and_grad`, and `f` and `f_grad`, which call it; `f_hessian`, `f_hvp` and `f_jvp`
+    where asked for (of one array argument). They check their arguments. `gs.export` holds the gradient against finite
+    differences unless `check=False`; with `script=True` the module itself does so too, run as a script. With `argnums=None`,
+    or where the function gives a tuple, list or dict, as a step of training does, the module has the function as it is,
+    held against eager, and no gradient.
     Sizes that `function` does not depend on stay free; numbers that it reads from outside are fixed, and arrays of more
     than 64 entries become keyword arguments. Raises CompileError for what runs eagerly, with the line, and for what
     writes into its arguments and is to have a gradient; ShapeError for a gradient of what is no number; VerifyError
@@ -77,7 +85,7 @@ def export(
     >>> def f(x):
     ...     return np.sum(x * x)
     >>> text = gs.export(f, np.arange(3.0))
-    >>> "def f_value_and_grad(x: np.ndarray) -> tuple[np.float64, np.ndarray]:" in text
+    >>> "    return f_value_and_grad(x)[1]" in text
     True
     """
     if not callable(function):
@@ -88,23 +96,11 @@ def export(
         )
     plain, argnums = (uncompiled(function), None) if argnums is None else differentiated(function, argnums)
     job = _Export(plain, argnums, args, kwargs)
-    text = job.text([w for w, wanted in zip(_SECOND, (hessian, hvp, jvp), strict=True) if wanted], check)
+    text = job.text([w for w, wanted in zip(_SECOND, (hessian, hvp, jvp), strict=True) if wanted], check, script)
+    made = Source(text)
     if path is not None:
-        _write(Path(path), text)
-    return Source(text)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file as a whole, or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+        made.save(path)
+    return made
 
 
 class _Export:
@@ -128,13 +124,13 @@ class _Export:
         places = Arguments(self.function, self.argnums, self.args, self.kwargs).places
         return [p if isinstance(p, int) else self.names.index(p) for p in places]
 
-    def text(self, extra: list[str], check: bool) -> str:
+    def text(self, extra: list[str], check: bool, script: bool) -> str:
         """The module."""
         whole = self._captured(self.function, writes=True)
         if self.argnums is None or (self.argnums == 0 and type(whole.result) in (tuple, list, dict)):
             if extra:
                 raise ShapeError(f"gs.export: {extra[0]}=True needs a function that gives one number, and argnums")
-            return self._without_gradient(whole, check)
+            return self._without_gradient(whole, check, script)
         if np.ndim(whole.result) or whole.result is None:
             raise ShapeError(
                 f"gs.export: grad needs a scalar output, but `{self.label}` gives {_shown(whole.result)}. Sum it, or pass "
@@ -144,25 +140,23 @@ class _Export:
         options = {"argnums": self.argnums, "has_aux": False}
         with_value = GradFunction(self.function, {**options, "with_value": True})
         base = self._captured(with_value)
-        wrt = " and ".join(f"`{self.names[p]}`" for p in self.places)
+        wrt = listed([f"`{self.names[p]}`" for p in self.places])
         several = isinstance(self.argnums, (tuple, list))
         gradients = (
             f"a tuple of the gradients with respect to {wrt}" if several else f"the gradient with respect to {wrt}"
         )
-        name = self.label
-        made = {
-            name: (self.function, f"The value of `{name}`."),
-            f"{name}_value_and_grad": (with_value, f"The value of `{name}`, and {gradients}."),
-            f"{name}_grad": (GradFunction(self.function, {**options, "with_value": False}), f"{gradients}."),
-        }
-        known = {name: whole, f"{name}_value_and_grad": base}
-        captured = {n: known.get(n) or self._captured(f) for n, (f, _) in made.items()}
-        purposes = {n: purpose[0].upper() + purpose[1:] for n, (_, purpose) in made.items()}
-        arrays = self._arrays(list(captured.values()))
+        name, both = self.label, f"{self.label}_value_and_grad"
+        arrays = self._arrays([base])
         pinned = any(map(reads_and_branches, base.functions))
         free = {} if pinned else self._free(with_value, self.values, base, arrays)
         tables: list[tuple[str, Any]] = [("_ARGUMENTS", self._described(self.values, arrays, Axes(free)))]
-        pieces = [Piece(n, c.text, purposes[n], "_ARGUMENTS", c.result) for n, c in captured.items()]
+        pieces = [
+            Piece(both, base.text, f"Return the value, and {gradients}.", "_ARGUMENTS", base.result),
+            Piece(
+                name, base.text, "Return the value alone, at the cost of both.", "_ARGUMENTS", whole.result, (both, 0)
+            ),
+            Piece(f"{name}_grad", base.text, f"Return {gradients}.", "_ARGUMENTS", base.result[1], (both, 1)),
+        ]
         for what in extra:
             piece, entries = self._extra(what, arrays, pinned)
             table = tables[0][1]
@@ -172,32 +166,40 @@ class _Export:
             else:
                 tables.append((f"_{what.upper()}_ARGUMENTS", entries))
                 pieces.append(piece._replace(expected=f"_{what.upper()}_ARGUMENTS"))
-        tables.append(("_PATHS", self._paths(several)))
-        render = _Rendered(self, pieces, tables, arrays, base, pinned)
-        text = render.text(SMALL)
-        problem = render.problem(text) if check else None
+        render = _Rendered(self, pieces, tables, arrays, base, self._paths(several))
+        if has_instances(self.values):
+            if script:
+                raise CompileError(
+                    f"gs.export: script=True of `{name}` needs arguments whose classes are Python's or NumPy's"
+                )
+            return self._against_eager(render, render.text(SMALL, False), both, check)
+        limit = SMALL
+        problem = render.problem(render.text(limit, True)) if check else None
         few = sum(np.size(leaf) for leaf in flatten(self.values)[0]) <= STORED
         if problem is not None and few:
-            text = render.text(STORED)
-            problem = render.problem(text)
+            limit = STORED
+            problem = render.problem(render.text(limit, True))
         if problem is not None:
             raise VerifyError(
                 f"gs.export: the module of `{name}` fails its own check: {problem}\nPass arguments at which `{name}` is "
                 f"smooth, with at most {STORED:,} entries, so that the module keeps them (or check=False)."
             )
-        return text
+        return render.text(limit, script)
 
-    def _without_gradient(self, whole: Captured, check: bool) -> str:
+    def _without_gradient(self, whole: Captured, check: bool, script: bool) -> str:
         """The module of the function as it is."""
         self.label, self.argnums = whole.name, None
         arrays = self._arrays([whole])
         pinned = any(map(reads_and_branches, whole.functions))
         free = {} if pinned else self._free(self.function, self.values, whole, arrays)
         table = ("_ARGUMENTS", self._described(self.values, arrays, Axes(free)))
-        piece = Piece(self.label, whole.text, f"What `{self.label}` gives.", "_ARGUMENTS", whole.result)
-        render = _Rendered(self, [piece], [table], arrays, whole, pinned)
-        text = render.text(SMALL)
-        problem = render.difference(text) if check else None
+        piece = Piece(self.label, whole.text, f"Return what `{self.label}` gives.", "_ARGUMENTS", whole.result)
+        render = _Rendered(self, [piece], [table], arrays, whole, {})
+        return self._against_eager(render, render.text(SMALL, script), self.label, check)
+
+    def _against_eager(self, render: _Rendered, text: str, name: str, check: bool) -> str:
+        """The module, of which a function gives what eager gives."""
+        problem = render.difference(text, name) if check else None
         if problem is not None:
             raise VerifyError(
                 f"gs.export: the module of `{self.label}` differs from eager ({problem}). Please report it."
@@ -270,15 +272,15 @@ class _Export:
         options = {"argnums": self.argnums}
         if what == "hessian":
             function: Any = HessianFunction(self.function, options)
-            purpose = f"The Hessian of `{name}` with respect to `{wrt}`."
+            purpose = f"Return the Hessian with respect to `{wrt}`."
         else:
             v = next(v for v in VECTOR if v not in self.names)
             more = (v,)
             values = [*self.args, value / (1 + np.abs(value)), *self.kwargs.values()]
             function = (HvpFunction if what == "hvp" else JvpFunction)(self.function, options)
-            purpose = f"The Hessian of `{name}` with respect to `{wrt}`, times `{v}`."
+            purpose = f"Return the Hessian with respect to `{wrt}`, times `{v}`."
             if what == "jvp":
-                purpose = f"The value of `{name}`, and its derivative as `{wrt}` moves along `{v}`."
+                purpose = f"Return the value, and its derivative as `{wrt}` moves along `{v}`."
         args, kwargs = tuple(values[: n + len(more)]), self.kwargs
         captured = capture(function, args, kwargs, f"{name} ({what})")
         if any(arrays.get(k) is not a for k, a in captured.arrays.items()):
@@ -292,27 +294,30 @@ class _Rendered:
     """What the text of the module is made of, but for the numbers of its example."""
 
     def __init__(
-        self, job: _Export, pieces: list[Piece], tables: Any, arrays: dict[str, Any], base: Captured, pinned: bool
-    ) -> None:
-        self.job, self.pieces, self.tables, self.base, self.pinned = job, pieces, tables, base, pinned
+        self, job: _Export, pieces: list[Piece], tables: Any, arrays: dict[str, Any], base: Captured, paths: dict[str, Any]
+    ) -> None:  # fmt: skip
+        self.job, self.pieces, self.tables, self.base, self.paths = job, pieces, tables, base, paths
         self.small = {name: a for name, a in arrays.items() if a.size <= CONSTANT}
         self.large = {name: a for name, a in arrays.items() if a.size > CONSTANT}
+        self.sources = Sources(base.functions)
 
-    def text(self, limit: int) -> str:
-        """The module, with arrays of at most `limit` entries written down in its example."""
+    def text(self, limit: int, script: bool) -> str:
+        """The module; as a script it has arrays of at most `limit` entries written down in its example."""
         job = self.job
         inputs = dict(zip(job.names, job.values, strict=True))
         hints = {name: hint(value) for name, value in {**inputs, **self.large}.items()}
         hints |= {v: "np.ndarray" for v in VECTOR if v not in hints}
-        functions = [function_text(p, hints, set(self.small), job.label) for p in self.pieces]
+        functions = [self.sources.cited(function_text(p, hints, set(self.small), job.label)) for p in self.pieces]
         wrt = tuple(job.names[p] for p in job.places)
         made = {
-            "by": f"gradscribe {sys.modules[__name__.partition('.')[0]].__version__}",
             "function": job.label,
             "argnums": wrt if isinstance(job.argnums, (tuple, list)) else wrt[0] if wrt else None,
             "source": source_hash(self.base.functions),
         }
         constants = [_constant(name, a) for name, a in self.small.items()]
+        module = Module(self.head(functions), made, self.sources.block(), self.tables, constants, functions)
+        if not script:
+            return module.text()
         rows = "".join(f'        "{k}": {example(v, 12, limit)},\n' for k, v in {**inputs, **self.large}.items())
         draws = "    rng = np.random.default_rng(0)\n" if "rng." in rows else ""
         examples = (
@@ -322,30 +327,21 @@ class _Rendered:
         names = (job.label, f"{job.label}_value_and_grad") if wrt else None
         second = {p.name.rpartition("_")[2]: p.name for p in self.pieces if p.name[len(job.label) + 1 :] in _SECOND}
         moved = (*wrt[:1], next(v for v in VECTOR if v not in job.names))
-        sources = "\n\n".join(source_of(f) for f in self.base.functions)
-        return module_text(
-            self.head(functions), made, sources, self.tables, constants, functions, examples, names, second, moved
-        )
+        return module.text(Script(examples, names, self.paths, second, moved))
 
     def head(self, functions: list[str]) -> str:
         """The docstring of the module."""
         name = self.job.label
         scipy = [f"scipy.{part}" for part in ("linalg", "special") if any(f"scipy.{part}." in f for f in functions)]
         needs = " and ".join(["NumPy", *scipy]) if scipy else "NumPy alone"
-        listed = "\n".join(f"    {p.name}: {p.purpose}" for p in self.pieces)
-        sizes = (
-            "\nSizes are those of the export, because the source reads sizes and branches."
-            if self.pinned else "\nNamed sizes are free, numbers are fixed; n>1 is a size of 2 or more."
-        )  # fmt: skip
+        version = sys.modules[__name__.partition(".")[0]].__version__
+        said = (inspect.getdoc(self.job.function) or "").partition("\n")[0].strip()
         gradient = " and its gradient" if self.job.places else ""
-        script = "Run as a script, it checks the gradient against finite differences.\n" if gradient else ""
-        return (
-            f"`{name}`{gradient}, written by gradscribe. This module needs {needs}.\n\n{listed}\n\n"
-            f"What the arguments must be stands in _ARGUMENTS.{sizes}\n{script}"
-        )
+        made = f"`{name}`{gradient}, by gradscribe {version}. Needs {needs}."
+        return "\n\n".join("\n".join(textwrap.wrap(part, WIDTH - len('""""""'))) for part in (said, made) if part)
 
-    def difference(self, text: str) -> str | None:
-        """How what the module gives differs from eager, at the arguments of the export."""
+    def difference(self, text: str, name: str) -> str | None:
+        """How what a function of the module gives differs from eager, at the arguments of the export."""
         from ..compiler.driver.specialise import Inputs
         from ..difference import difference
 
@@ -354,7 +350,7 @@ class _Rendered:
         inputs = Inputs(self.job.function, self.job.args, self.job.kwargs).again()  # which the module may write into
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = space[self.job.label](*inputs.args, **inputs.kwargs, **self.large)
+            found = space[name](*inputs.args, **inputs.kwargs, **self.large)
         return difference(found, self.base.result, self.base.eps)
 
     def problem(self, text: str) -> str | None:
@@ -373,6 +369,11 @@ class _Rendered:
         return None if fine else printed.getvalue().strip()
 
 
+def listed(words: list[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
 def _shown(result: Any) -> str:
     return f"an array of shape {np.shape(result)}" if isinstance(result, np.ndarray) else f"a {type(result).__name__}"
 
@@ -380,23 +381,3 @@ def _shown(result: Any) -> str:
 def _constant(name: str, array: Any) -> str:
     text = f"{name} = {array_text(array, 4)}"
     return text if "\n" not in text and len(text) <= 88 else f"# fmt: off\n{text}\n# fmt: on"
-
-
-def source_of(function: types.FunctionType) -> str:
-    """The source of a function of the user."""
-    try:
-        return inspect.cleandoc("\n" + inspect.getsource(function))
-    except (OSError, TypeError):
-        return f"({function.__qualname__} has no source)"
-
-
-def source_hash(functions: list[types.FunctionType]) -> str:
-    """What tells whether the source of one of these functions has changed; comments and layout do not count."""
-    parts = []
-    for function in functions:
-        text = source_of(function)
-        try:
-            parts.append(ast.dump(ast.parse(text)))
-        except SyntaxError:  # a lambda in the middle of an expression
-            parts.append(text)
-    return "sha256:" + hashlib.sha256("\n".join(parts).encode()).hexdigest()

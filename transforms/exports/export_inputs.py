@@ -13,10 +13,22 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import CompileError
+from ..compiler.schedule.signature import children, has_attributes
 from ..trees import flatten, unflatten
 from ..user_code.scope import all_code
 
-__all__ = ["Axes", "array_text", "described", "example", "free_sizes", "leaves_of", "reads_and_branches", "resized"]
+__all__ = [
+    "Axes",
+    "array_text",
+    "described",
+    "drawn_like",
+    "example",
+    "free_sizes",
+    "has_instances",
+    "leaves_of",
+    "reads_and_branches",
+    "resized",
+]
 
 SMALL = 32  # entries: so many of an array are written down for the check; of a larger one, its range
 _NAMES = ("n", "m", "k", "p", "q", "r", "s")
@@ -43,6 +55,8 @@ def described(value: Any, name: str, axes: Axes, draws: bool = False) -> Any:
     """
     if type(value) is dict:
         return {k: described(v, f"{name}[{k!r}]", axes, draws) for k, v in value.items()}
+    if is_instance(value):
+        return {f".{n}": described(v, f"{name}.{n}", axes, draws) for n, v in fields_of(value)}
     if type(value) in (list, tuple):
         return type(value)(described(v, f"{name}[{k}]", axes, draws) for k, v in enumerate(value))
     if draws and type(value) is np.random.Generator:
@@ -55,13 +69,31 @@ def described(value: Any, name: str, axes: Axes, draws: bool = False) -> Any:
         return f"= {value!r}"
     raise CompileError(
         f"gs.export: argument `{name}` is a {type(value).__name__}, which a module that imports NumPy alone cannot know. "
-        "Export a function of dicts, lists, tuples, arrays and numbers: lambda x: f(x, that)."
+        "Export a function of dicts, lists, tuples, dataclasses, arrays and numbers: lambda x: f(x, that)."
     )
 
 
+def is_instance(value: Any) -> bool:
+    """Whether a value is a dataclass or a named tuple, of which a module knows the attributes and not the class."""
+    return has_attributes(value) and not isinstance(value, type)
+
+
+def fields_of(value: Any) -> list[tuple[str, Any]]:
+    """The attributes of an instance, by their names."""
+    return [(key[1:], part) for key, part in children(value) or ()]
+
+
+def has_instances(value: Any) -> bool:
+    """Whether there is an instance in a tree."""
+    return is_instance(value) or any(has_instances(part) for _, part in children(value) or ())
+
+
 def leaves_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """The leaves of a tree of dicts, lists and tuples, each with its path."""
-    if isinstance(value, (dict, list, tuple)):
+    """The leaves of a tree of dicts, lists, tuples and instances, each with its path."""
+    if is_instance(value):
+        for field, part in fields_of(value):
+            yield from leaves_of(part, (*path, f".{field}"))
+    elif isinstance(value, (dict, list, tuple)):
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):
             yield from leaves_of(part, (*path, key))
     else:
@@ -165,6 +197,26 @@ def _range(array: Any, size: Any) -> str:
 
 def _rounded(x: float) -> float:
     return float(f"{x:.12g}")
+
+
+def drawn_like(expected: Any) -> Any:
+    """An argument that fits an entry of the table of a module: numbers between 0.1 and 0.9, free sizes that differ."""
+    rng = np.random.default_rng(0)
+    if isinstance(expected, dict):
+        return {k: drawn_like(v) for k, v in expected.items()}
+    if isinstance(expected, (list, tuple)):
+        return type(expected)(map(drawn_like, expected))
+    if expected.startswith("= "):
+        return eval(expected[2:], {"np": np, **vars(np)})  # of a file that was run already
+    dtype, is_array, axes = expected.rstrip("]").partition("[")
+    if not is_array:
+        kind = {"float": float, "complex": complex}.get(dtype) or getattr(np, dtype)
+        return kind(0.5)
+    names = axes.split(", ") if axes else []
+    shape = [int(a) if a.isdigit() else 3 + _NAMES.index(a.partition(">")[0]) if a[0] in _NAMES else 4 for a in names]
+    if np.dtype(dtype).kind in "biu":
+        return rng.integers(0, 2, shape).astype(dtype)
+    return rng.uniform(0.1, 0.9, shape).astype(dtype)
 
 
 Recapture = Callable[[list[Any]], str | None]

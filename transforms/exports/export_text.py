@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...runtime.registry import ops
-from .exported import CHECKS, PARTS, SECOND
+from .exported import CHECK, CHECKS, PARTS, SECOND
 
-__all__ = ["WIDTH", "Piece", "commented", "function_text", "hint", "module_text"]
+__all__ = ["WIDTH", "Module", "Piece", "Script", "function_text", "hint"]
 
 WIDTH = 88  # ruff's own default
 _OTHER_PATH = re.compile(r"return NotImplemented\b.*")
 
+_UNTYPED = "  # type: ignore[import-untyped,unused-ignore]"
 _OTHER = """
 _OTHER_PATH = (
     "this input takes another path through `{}`: export it again with such an input"
@@ -32,6 +33,7 @@ class Piece(NamedTuple):
     purpose: str
     expected: str  # the name of the table of what its arguments must be
     result: Any  # what it gave at the export
+    part: tuple[str, int] | None = None  # of what another function gives, and which of its results
 
 
 def function_text(piece: Piece, hints: dict[str, str], constants: set[str], label: str) -> str:
@@ -52,18 +54,43 @@ def function_text(piece: Piece, hints: dict[str, str], constants: set[str], labe
     text = "\n".join(body)
     problem = f'raise ValueError(_OTHER_PATH.format("{label}"))'
     text = _OTHER_PATH.sub(problem, text)
-    head = _call("def ", piece.name, parameters, f" -> {hint(piece.result)}:", "")
+    result = hint(piece.result)
+    if len(result) > WIDTH - len(") -> :"):
+        result = f"tuple[{hint(piece.result[0])}, Any]" if len(piece.result) == 2 else "tuple[Any, ...]"
+    head = _call("def ", piece.name, parameters, f" -> {result}:", "")
+    if piece.part is not None:
+        whole, place = piece.part
+        given = [*positional, *(f"{n}={n}" for n in keyword)]
+        value = _call("    return ", whole, given, f"[{place}]", "    ")
+        return f'{head}\n    """{_doc(piece.purpose)}"""\n{value}'
     check = _call("    ", "_check", [piece.expected, *(f"{n}={n}" for n in names)], "", "    ")
-    doc = textwrap.indent("\n".join(textwrap.wrap(piece.purpose, WIDTH - 7)), "    ").lstrip()
-    ends = "\n    " if "\n" in doc or len(doc) > WIDTH - 10 else ""
     gap = "\n\n" if text.lstrip().startswith("#") else "\n"
-    return polished(f'{head}\n    """{doc}{ends}"""\n{check}{gap}{text}')
+    return polished(f'{head}\n    """{_doc(piece.purpose)}"""\n{check}{_declared(definition, piece.result)}{gap}{text}')
+
+
+def _doc(text: str) -> str:
+    """A docstring, wrapped."""
+    doc = textwrap.indent("\n".join(textwrap.wrap(text, WIDTH - 10)), "    ").lstrip()
+    return f"{doc}\n    " if "\n" in doc else doc
+
+
+def _declared(definition: ast.FunctionDef, result: Any) -> str:
+    """The declaration of an array that is the result alone, which a type checker may not see from what computes it."""
+    last = definition.body[-1]
+    if not (isinstance(result, np.ndarray) and isinstance(last, ast.Return) and isinstance(last.value, ast.Name)):
+        return ""
+    name = last.value.id
+    given = {a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)}
+    return "" if name in given else f"\n    {name}: np.ndarray"
 
 
 def _call(before: str, name: str, items: list[str], after: str, indent: str) -> str:
     line = f"{before}{name}({', '.join(items)}){after}"
     if len(line) <= WIDTH:
         return line
+    inner = f"{indent}    {', '.join(items)}"
+    if len(inner) <= WIDTH:
+        return f"{before}{name}(\n{inner}\n{indent}){after}"
     listed = "".join(f"{indent}    {item},\n" for item in items)
     return f"{before}{name}(\n{listed}{indent}){after}"
 
@@ -90,10 +117,22 @@ def polished(text: str) -> str:
             edits.extend((e.lineno, e.col_offset, e.end_col_offset or 0, b"_") for e in unused)
         elif _negative(node) and _negative(node.operand) and isinstance(node.operand.operand, ast.Constant):  # type: ignore[attr-defined]
             edits.append((node.lineno, node.col_offset, node.operand.operand.col_offset, b""))  # type: ignore[attr-defined]
-    lines = [line.encode() for line in text.split("\n")]
+    lines = [line.encode() for line in _lists_declared(text).split("\n")]
     for line, start, end, new in sorted(edits, reverse=True):
         lines[line - 1] = lines[line - 1][:start] + new + lines[line - 1][end:]
     return b"\n".join(lines).decode()
+
+
+def _lists_declared(text: str) -> str:
+    """A text in which empty lists say that they hold anything, at their first mention."""
+    declared: set[str] = set()
+
+    def declare(found: re.Match[str]) -> str:
+        first = found[2] not in declared
+        declared.add(found[2])
+        return f"{found[1]}{found[2]}: list[Any] = []" if first else found[0]
+
+    return re.sub(r"^( +)(\w+) = \[\]$", declare, text, flags=re.MULTILINE)
 
 
 def _negative(node: ast.AST) -> bool:
@@ -107,7 +146,8 @@ def hint(value: Any) -> str:
     if isinstance(value, np.generic):
         return f"np.{type(value).__name__}"
     if type(value) is tuple and value:
-        return f"tuple[{', '.join(map(hint, value))}]"
+        kinds = list(map(hint, value))
+        return f"tuple[{kinds[0]}, ...]" if len(kinds) > 2 and len(set(kinds)) == 1 else f"tuple[{', '.join(kinds)}]"
     if type(value) is dict:
         return "dict[str, Any]" if all(isinstance(k, str) for k in value) else "dict[Any, Any]"
     if type(value) is list:
@@ -117,14 +157,10 @@ def hint(value: Any) -> str:
     return type(value).__name__ if type(value) in (float, complex, int, bool, str, bytes) else "Any"
 
 
-def commented(text: str) -> str:
-    """A text as comments."""
-    return "\n".join(f"# {line}".rstrip() for line in text.rstrip().splitlines())
-
-
-def table(name: str, entries: dict[str, Any]) -> str:
-    """`NAME = {...}`, an entry a line, as `ruff format` keeps it."""
-    return f"{name}: dict[str, Any] = {_literal(entries, '')}"
+def table(name: str, entries: dict[str, Any], kind: str = "") -> str:
+    """`NAME = {...}` as `ruff format` keeps it: on one line, or an entry a line."""
+    line = f"{name}{kind} = {_inline(entries)}"
+    return line if len(line) <= WIDTH else f"{name}{kind} = {_literal(entries, '')}"
 
 
 def _literal(value: Any, indent: str) -> str:
@@ -173,33 +209,63 @@ def _second_check(forward: str, second: dict[str, str], moved: tuple[str, ...], 
     return f"    made = {{\n{rows}    }}\n    return {call} and fine\n"
 
 
-def module_text(head: str, made: dict[str, Any], sources: str, tables: list[tuple[str, Any]], constants: list[str],
-                functions: list[str], examples: str, names: tuple[str, str] | None, second: dict[str, str],
-                moved: tuple[str, ...]) -> str:  # fmt: skip
-    """The whole module; `names` are those of the function and its gradient, where it has one."""
-    body = "\n\n\n".join(functions)
-    scipy = "".join(f"import scipy.{part}\n" for part in ("linalg", "special") if f"scipy.{part}." in body)
-    python = "".join(f"import {part}\n" for part in ("cmath", "math", "statistics") if re.search(rf"\b{part}\.", body))
-    imports = f"{python}from typing import Any\n\nimport numpy as np\n{scipy}"
-    parts = [
-        f'"""{head}"""\n\nfrom __future__ import annotations\n\n{imports}',
-        table("EXPORTED", made),
-        f"\n# The source that this was made from:\n#\n{commented(sources)}",
-        *(f"\n{table(name, entries)}" for name, entries in tables),
-        *(["\n" + "\n".join(constants)] if constants else []),
-    ]
-    if "_OTHER_PATH." in body:
-        parts.append(_OTHER)
-    parts.append(f"\n\n{body}\n\n")
-    parts.append(f"# What checks the arguments{', and the gradient' if names else ''}.\n\n")
-    used = (PARTS + SECOND if second else PARTS) if names else CHECKS
-    parts.append("\n\n".join(inspect.getsource(part) for part in used))
-    if names is None:
-        return "\n".join([*parts, f"\n{examples.rstrip()}\n"])
-    forward, with_value = names
+class Script(NamedTuple):
+    """What a module has that checks itself."""
+
+    examples: str
+    names: tuple[str, str] | None  # of the function and its gradient, where it has one
+    paths: dict[str, Any]
+    second: dict[str, str]
+    moved: tuple[str, ...]
+
+
+class Module(NamedTuple):
+    """The parts of an exported module."""
+
+    head: str
+    made: dict[str, Any]
+    sources: str
+    tables: list[tuple[str, Any]]
+    constants: list[str]
+    functions: list[str]
+
+    def text(self, script: Script | None = None) -> str:
+        """The whole module."""
+        body = "\n\n\n".join(self.functions)
+        entries = [entry for _, table in self.tables for entry in table.values()]
+        check = CHECK if all(type(e) is str and e.endswith("]") and ">" not in e for e in entries) else CHECKS
+        helpers = check if script is None else CHECKS
+        scipy = "".join(
+            f"import scipy.{part}{_UNTYPED}\n" for part in ("linalg", "special") if f"scipy.{part}." in body
+        )
+        python = [f"import {part}\n" for part in ("cmath", "math", "statistics") if re.search(rf"\b{part}\.", body)]
+        end = "\n" if "\n" in self.head else ""
+        nested = any(type(entry) is not str for entry in entries)
+        parts = [
+            f'"""{self.head}{end}"""\n\n{"".join(python)}from typing import Any\n\nimport numpy as np\n{scipy}\n{self.sources}\n',
+            table("EXPORTED", self.made),
+            *(table(name, held, ": dict[str, Any]" * nested) for name, held in self.tables),
+            *([table("_PATHS", script.paths, ": dict[str, Any]")] if script is not None and script.paths else []),
+            *self.constants,
+        ]
+        if "_OTHER_PATH." in body:
+            parts.append(_OTHER)
+        parts.append(f"\n\n{body}\n\n")
+        if script is not None and script.names is not None:
+            helpers = (*CHECKS, *PARTS, *(SECOND if script.second else ()))
+        parts.append("\n\n".join(inspect.getsource(part).replace("_check_arrays(", "_check(") for part in helpers))
+        text = "\n".join(parts)
+        return text if script is None else f"{text}{_scripted(script, body)}"
+
+
+def _scripted(script: Script, body: str) -> str:
+    """What stands at the end of a module that checks itself."""
+    if script.names is None:
+        return f"\n\n{script.examples.rstrip()}\n"
+    forward, with_value = script.names
     symmetric = _symmetric(body)
-    parts.append(f"\n{examples}\n")
-    parts.append(
+    return (
+        f"\n\n{script.examples}\n\n"
         "def check_gradient(arguments: dict[str, Any] | None = None) -> bool:\n"
         '    """Whether the gradient agrees with finite differences, at these arguments."""\n'
         "    arguments = example() if arguments is None else arguments\n"
@@ -207,8 +273,7 @@ def module_text(head: str, made: dict[str, Any], sources: str, tables: list[tupl
         f"    gradient = {with_value}(**arguments)[1]\n"
         "    unchanged = _unchanged(arguments, before)\n"
         f"    fine = _check_gradient({forward}, arguments, _PATHS, gradient{symmetric})\n"
-        f"    {'fine =' if second else 'return'} fine and unchanged\n"
-        f"{_second_check(forward, second, moved, symmetric)}\n"
+        f"    {'fine =' if script.second else 'return'} fine and unchanged\n"
+        f"{_second_check(forward, script.second, script.moved, symmetric)}\n\n"
+        'if __name__ == "__main__":\n    raise SystemExit(0 if check_gradient() else 1)\n'
     )
-    parts.append('if __name__ == "__main__":\n    raise SystemExit(0 if check_gradient() else 1)')
-    return "\n".join(parts) + "\n"

@@ -6,10 +6,27 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CHECKS", "PARTS", "SECOND"]
+__all__ = ["CHECK", "CHECKS", "PARTS", "SECOND"]
 
 
-def _check(expected: dict[str, Any], **arguments: Any) -> None:
+def _check_arrays(expected: dict[str, str], /, **arguments: Any) -> None:
+    """Raise TypeError or ValueError unless the arguments are the arrays expected."""
+    sizes: dict[str, int] = {}
+    for name, value in arguments.items():
+        dtype, _, axes = expected[name].rstrip("]").partition("[")
+        names = axes.split(", ") if axes else []
+        kind = value.dtype if type(value) is np.ndarray else type(value).__name__
+        got = f"{kind}{list(np.shape(value))}"
+        for axis, size in zip(names, np.shape(value), strict=False):
+            sizes.setdefault(axis, int(axis) if axis.isdigit() else size)
+        if kind != dtype:
+            raise TypeError(f"{name} must be an array {expected[name]}, not {got}")
+        here = [sizes.get(axis, axis) for axis in names]
+        if list(value.shape) != here:
+            raise ValueError(f"{name} must be {expected[name]}, here {here}, not {got}")
+
+
+def _check(expected: dict[str, Any], /, **arguments: Any) -> None:
     """Raise TypeError or ValueError unless the arguments are as `expected` says."""
     sizes: dict[str, int] = {}
     for name, value in arguments.items():
@@ -19,43 +36,42 @@ def _check(expected: dict[str, Any], **arguments: Any) -> None:
 def _check_argument(name: str, value: Any, expected: Any, sizes: Any) -> None:
     """Check one argument, or one part of it; `sizes` are those known so far."""
     kind = type(value).__name__
+    if isinstance(expected, dict) and str(next(iter(expected), ""))[:1] == ".":
+        fields = getattr(value, "__dataclass_fields__", getattr(value, "_fields", ()))
+        if [f".{field}" for field in fields] != list(expected):
+            raise TypeError(f"{name} must have the fields {list(expected)}: a {kind}")
+        for key in expected:
+            _check_argument(name + key, getattr(value, key[1:]), expected[key], sizes)
+        return
     if isinstance(expected, (dict, list, tuple)):
-        indices = range(len(expected))
-        keys = list(expected) if isinstance(expected, dict) else list(indices)
-        wanted = f"a {type(expected).__name__} with {keys}"
-        if type(value) is not type(expected) or len(value) != len(keys):
-            raise TypeError(f"{name} must be {wanted}, but is a {kind}: {value!r}")
-        if isinstance(value, dict) and set(value) != set(keys):
-            raise TypeError(f"{name} must be {wanted}, but has {list(value)}")
-        for key in keys:
+        trees = (expected, value) if hasattr(value, "__len__") else (expected, ())
+        keys = [list(t) if isinstance(t, dict) else range(len(t)) for t in trees]
+        held = [list(t) if isinstance(t, dict) else f"{len(t)} items" for t in trees]
+        if type(value) is not type(expected) or set(keys[0]) != set(keys[1]):
+            wanted = f"a {type(expected).__name__} with {held[0]}"
+            raise TypeError(f"{name} must be {wanted}, but is a {kind} with {held[1]}")
+        for key in keys[0]:
             _check_argument(f"{name}[{key!r}]", value[key], expected[key], sizes)
         return
+    is_array = type(value) is np.ndarray
+    given = f"{value.dtype}{list(value.shape)}" if is_array else f"a {kind}"
     if expected.startswith("= "):
-        if isinstance(value, np.ndarray) or expected != f"= {value!r}":
-            wanted = f"{expected[2:]}, for which this was exported"
-            raise ValueError(f"{name} must be {wanted}, but is {value!r}: export again")
+        if is_array or expected != f"= {value!r}":
+            given = repr(value) if isinstance(value, (int, str)) else given
+            raise ValueError(f"{name} must be {expected[2:]}, as exported, not {given}")
         return
-    dtype, is_array, axes = expected.partition("[")
-    if not is_array:
-        if kind != dtype:
-            raise TypeError(f"{name} must be a {dtype}, but is a {kind}: {value!r}")
-        return
-    if type(value) is not np.ndarray:
-        raise TypeError(f"{name} must be an array {expected}, but is a {kind}")
-    given = f"{value.dtype}{list(value.shape)}"
-    if value.dtype != dtype:
-        wanted = f"{expected}, for which this was exported"
-        raise TypeError(f"{name} must be {wanted}, but is {given}: convert it")
-    names = axes[:-1].split(", ") if axes != "]" else []
-    fits = len(names) == value.ndim
-    for axis, size in zip(names, value.shape, strict=False):
-        size_name, _, least = axis.partition(">")
-        known = int(axis) if axis.isdigit() else sizes.setdefault(size_name, size)
-        fits = fits and size == known and size > int(least or 0)
-    if not fits:
-        known_sizes = ", ".join(f"{k} = {n}" for k, n in sizes.items())
-        wanted = f"{expected} where {known_sizes}" if known_sizes else expected
-        raise ValueError(f"{name} must be {wanted}, but is {given}")
+    dtype, bracket, axes = expected.rstrip("]").partition("[")
+    if is_array != bool(bracket) or dtype != (value.dtype if is_array else kind):
+        raise TypeError(f"{name} must be {expected}, but is {given}")
+    names = axes.split(", ") if axes else []
+    shape, too_short = list(np.shape(value)), False
+    for axis, size in zip(names, shape, strict=False):
+        axis_name, _, least = axis.partition(">")
+        sizes.setdefault(axis_name, int(axis) if axis.isdigit() else size)
+        too_short = too_short or size <= int(least or -1)
+    here = [sizes.get(axis.partition(">")[0], axis) for axis in names]
+    if shape != here or too_short:
+        raise ValueError(f"{name} must be {expected}, here {here}, not {given}")
 
 
 def _at(tree: Any, path: tuple[Any, ...]) -> Any:
@@ -88,7 +104,7 @@ def _nearness(row: tuple[float, float, float]) -> tuple[bool, float]:
 
 
 def _symmetric(v: Any, x: Any) -> Any:
-    """A direction, made one in which `x` stays a symmetric (or Hermitian) matrix, if it is one."""
+    """Return a direction in which `x` stays symmetric (or Hermitian), if it is."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         return v
     if not np.allclose(x, np.conj(np.swapaxes(x, -1, -2)), 1e-6, 0):
@@ -154,7 +170,7 @@ def _check_gradient(
     gradient: Any,
     symmetric: bool = False,
 ) -> bool:
-    """Print how near the gradient is to finite differences; whether it is near enough."""
+    """Print how near the gradient is to finite differences; is it near enough?"""
     agree = True
     for name, (path, place) in paths.items():
         leaf = _at(gradient, place)
@@ -207,8 +223,9 @@ def _check_products(
     return agree
 
 
+CHECK = (_check_arrays,)
 CHECKS = (_check, _check_argument)
 PARTS = (
-    *CHECKS, _at, _replaced, _moved, _nearness, _symmetric, _slopes, _arrays, _unchanged, _check_gradient,
+    _at, _replaced, _moved, _nearness, _symmetric, _slopes, _arrays, _unchanged, _check_gradient,
 )  # fmt: skip
 SECOND = (_check_products,)

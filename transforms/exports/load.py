@@ -1,4 +1,4 @@
-"""gs.load: an exported module, perhaps edited by hand, as the gradient of its function; checked before it is used."""
+"""gs.load_exported: an exported module, perhaps edited by hand, as the gradient of its function; checked before it is used."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from ..derivatives.gradient import GradFunction
 from ..derivatives.jacobian import JacobianFunction
 from ..derivatives.vjp import pulled_back
 from ..trees import flatten, unflatten
-from .export import differentiated, source_hash
+from .export import differentiated
 from .export_capture import capture
-from .export_inputs import leaves_of
+from .export_inputs import drawn_like, leaves_of
+from .export_source import source_hash
 
-__all__ = ["Loaded", "load"]
+__all__ = ["Loaded", "load", "load_exported"]
 
 _GLUE = """
 def _forward(*arguments):
@@ -40,9 +41,9 @@ def _backward(*given):
 
 
 class Loaded(CustomVjp):
-    """What `gs.load` returns: the function, whose gradient is that of the file. `grad` and `value_and_grad` are the file's."""
+    """What `gs.load_exported` returns: the function with the gradient of the file, and the file's `grad` and `value_and_grad`."""
 
-    kind = "load"
+    kind = "load_exported"
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.path: str = options["path"]
@@ -50,7 +51,9 @@ class Loaded(CustomVjp):
         self.made: dict[str, Any] = self.module["EXPORTED"]
         name = self.made["function"]
         if self.made["argnums"] is None:
-            raise ValueError(f"{self.path} has no gradient, which gs.load would give to `{name}`: import it as it is")
+            raise ValueError(
+                f"{self.path} has no gradient, which gs.load_exported would give to `{name}`: import it as it is"
+            )
         for wanted in (f"{name}_grad", f"{name}_value_and_grad"):
             if wanted not in self.module:
                 raise ValueError(f"{self.path} has no function `{wanted}`, which gs.export wrote: keep its name")
@@ -96,6 +99,10 @@ class Loaded(CustomVjp):
         exec(compile(glue, f"<plan of {self.path}>", "exec"), space)
         return space
 
+    def _drawn(self) -> dict[str, Any]:
+        """Arguments as the file's table says."""
+        return {name: drawn_like(self.module["_ARGUMENTS"][name]) for name in (*self.positional, *self.keywords)}
+
     def _checker(self) -> Callable[[tuple[Any, ...]], None]:
         """What holds the arguments against the file's table; those that the export was not given have their defaults."""
 
@@ -127,9 +134,12 @@ class Loaded(CustomVjp):
         return pulled_back
 
     def verify(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raise VerifyError unless the file agrees with eager gradients and finite differences at these arguments."""
+        """Raise VerifyError unless the file agrees with eager gradients and finite differences at these arguments.
+
+        Where there are none, at those of the file's `example`, if it has one, else at some that fit its table.
+        """
         if not args and not kwargs:
-            given = self.module["example"]()
+            given = self.module["example"]() if "example" in self.module else self._drawn()
             args = tuple(given.pop(name) for name in self.positional)
             kwargs = given
         named = {**dict(zip(self.positional, args, strict=False)), **kwargs}
@@ -142,10 +152,10 @@ class Loaded(CustomVjp):
         name = self.made["function"]
         if problem is not None:
             more = f"\nThe source of `{name}` has changed since the export: export it again." if changed else ""
-            raise VerifyError(f"gs.load: {self.path}: {problem}{more}")
+            raise VerifyError(f"gs.load_exported: {self.path}: {problem}{more}")
         if changed:
             warn_at_user(
-                f"gs.load: the source of `{name}` (or of what it calls) has changed since {self.path} was exported. The "
+                f"gs.load_exported: the source of `{name}` (or of what it calls) has changed since {self.path} was exported. The "
                 "gradient still agrees at these arguments; export it again, or pass arguments that reach what changed.",
                 UserWarning,
             )
@@ -306,7 +316,7 @@ def _apart(found: Any, expected: Any) -> str | None:
 
 
 @pruned
-def load(path: str | os.PathLike[str], function: Any, *args: Any, **kwargs: Any) -> Any:
+def load_exported(path: str | os.PathLike[str], function: Any, *args: Any, **kwargs: Any) -> Any:
     """`function` with the gradient of an exported file, which may have been edited; it is checked first.
 
     The file's values and gradients are held against eager ones and finite differences, at these arguments or at the
@@ -320,7 +330,7 @@ def load(path: str | os.PathLike[str], function: Any, *args: Any, **kwargs: Any)
     ...     return np.sum(x * x)
     >>> path = os.path.join(tempfile.mkdtemp(), "f_grad.py")
     >>> text = gs.export(f, np.arange(3.0), path=path)
-    >>> gs.grad(gs.load(path, f))(np.ones(3))
+    >>> gs.grad(gs.load_exported(path, f))(np.ones(3))
     array([2., 2., 2.])
     """
     plain, argnums = differentiated(function, None)
@@ -343,3 +353,13 @@ def load(path: str | os.PathLike[str], function: Any, *args: Any, **kwargs: Any)
 
 def _keywords(function: Any) -> set[str]:
     return {p.name for p in inspect.signature(function).parameters.values()}
+
+
+def load(path: str | os.PathLike[str], function: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """`gs.load_exported` under its old name, which is that of PyTorch's function for weights."""
+    if function is None:
+        raise TypeError(
+            "gs.load takes the function as well: gs.load_exported(path, f) is `f` with the gradient of a file that gs.export "
+            "wrote. Weights are NumPy arrays here: np.savez(path, **weights) and dict(np.load(path)) keep them"
+        )
+    return load_exported(path, function, *args, **kwargs)

@@ -8,7 +8,6 @@ import functools
 import heapq
 import itertools
 import operator
-import types
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -18,11 +17,12 @@ from ...tracer.core.dispatch import has_tensor, stack_nested, unwrap
 from ...tracer.core.exits import leave
 from ...tracer.core.tensor_base import Operand
 from ...tracer.memory.survivors import note
+from ...tracer.modes.listening import of_sizes
 from ...tracer.modes.thread_state import refuse
 from ...tracer.protocols.interop import tensors_in
 from ...tracer.tensors.casts import as_complex, as_float, as_scalar
 
-__all__ = ["CASTS", "HIGHER", "STORING", "is_cache", "past_cache", "storing", "takes_numbers", "taking_numbers"]
+__all__ = ["CASTS", "HIGHER", "OF_SIZES", "STORING", "counting", "past_cache", "storing", "taking_numbers"]
 
 
 def _float(*args: Any) -> Any:
@@ -49,6 +49,21 @@ def _scalar(cls: Any) -> Callable[..., Any]:
 
 
 CASTS: dict[Any, Any] = {float: _float, complex: _complex, **{cls: _scalar(cls) for cls in SCALARS}}
+
+
+# Functions of numbers that may be sizes, which know nothing of them; others ask their arguments.
+OF_SIZES = frozenset([int, float, round, min, max, sum, pow, range, *SCALARS])
+
+
+def counting(fn: Any, ours: Any) -> Callable[..., Any]:
+    """A function of numbers while capturing: of sizes it is traced, and of all else it is `ours`."""
+
+    @functools.wraps(fn, updated=())
+    def call(*args: Any, **options: Any) -> Any:
+        found = NotImplemented if options else of_sizes(fn, args)
+        return ours(*args, **options) if found is NotImplemented else found
+
+    return call
 
 
 def _first(fn: Any, ours: Callable[[Any], Any]) -> Any:
@@ -125,11 +140,6 @@ def storing(fn: Any) -> Any:
     return call
 
 
-def is_cache(value: Any) -> bool:
-    """Return whether a value is a function behind functools.lru_cache or functools.cache."""
-    return type(value) is functools._lru_cache_wrapper
-
-
 def past_cache(cache: Any, function: Any) -> Any:
     """Return what runs in place of a cached function: where an argument is traced, the function itself."""
 
@@ -143,18 +153,6 @@ def past_cache(cache: Any, function: Any) -> Any:
     for name in ("cache_info", "cache_clear", "cache_parameters"):
         setattr(call, name, getattr(cache, name))
     return call
-
-
-_TAKERS = frozenset(
-    ["json", "pickle", "_pickle", "marshal", "struct", "_struct", "array", "ctypes", "_ctypes", "decimal", "_decimal",
-     "fractions", "csv", "_csv"]
-)  # fmt: skip  # modules whose functions know no Tensors, and say nothing of gradients
-
-
-def takes_numbers(value: Any) -> bool:
-    """Return whether a value is a function or class of Python's that takes plain numbers and knows no Tensors."""
-    module = getattr(value, "__module__", None)
-    return isinstance(module, str) and module.partition(".")[0] in _TAKERS and not isinstance(value, types.ModuleType)
 
 
 def taking_numbers(value: Any) -> Any:

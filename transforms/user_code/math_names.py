@@ -23,7 +23,7 @@ from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.core.exits import leave
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, alias, levels_of
-from ...tracer.modes.listening import catches
+from ...tracer.modes.listening import catches, of_sizes
 from ...tracer.modes.thread_state import refuse
 
 __all__ = ["ROWS", "stand_in"]
@@ -66,6 +66,9 @@ def _by_op(fn: Function) -> Function:
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
+        found = NotImplemented if kwargs else of_sizes(fn, args)
+        if found is not NotImplemented:
+            return found
         op = require(fn)
         fits = len(args) == sum(not p.by_name for p in op.params) or op.params[0].variadic
         if (not has_tensor(args) and not has_tensor(kwargs)) or not fits or (kwargs and op.kind is not Kind.opaque):
@@ -100,6 +103,9 @@ def _whole(fn: Function, rounding: Function) -> Function:
 
     @functools.wraps(fn)
     def call(x: Any) -> Any:
+        found = of_sizes(fn, (x,))
+        if found is not NotImplemented:
+            return found
         return fn(leave(alias(apply(require(rounding), (x,), {})), "int")) if isinstance(x, Operand) else fn(x)
 
     return call
@@ -115,7 +121,8 @@ def _of_integers(fn: Function) -> Function:
 
     @functools.wraps(fn)
     def call(*args: Any) -> Any:
-        return fn(*map(plain, args))
+        found = of_sizes(fn, args)
+        return fn(*map(plain, args)) if found is NotImplemented else found
 
     return call
 

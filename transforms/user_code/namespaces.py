@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 import re
 import sys
 import types
@@ -15,26 +14,22 @@ import numpy as np
 
 from ...runtime.registry import compositions, ops, require
 from ...runtime.rules.elementwise import astype
-from ...tracer.core.dispatch import apply, has_tensor, stack_nested, unwrap
+from ...tracer.core.dispatch import apply, has_tensor, stack_nested, stacking, unwrap
 from ...tracer.core.losses import watching
 from ...tracer.core.tensor_base import Operand, wrap
 from ...tracer.modes.listening import drew, new_generator, printed
 from ...tracer.modes.thread_state import capturing, refuse
-from ..compiler.frontend.hooks import CALLED
 from .array_makers import JOINERS, chkfinite, required, vectorize
 from .library_code import Library, broadcast, ndenumerate, nditer
-from .math_names import stand_in
+from .math_names import ROWS, stand_in
 from .scipy_names import is_known, of_scipy, through_apply
 
 __all__ = [
-    "Kept",
-    "ScopedModule",
     "makes_generators",
     "may_draw",
     "op_of_the_user",
     "polynomials",
     "replacement",
-    "stacking",
     "stands_for",
 ]
 
@@ -134,19 +129,6 @@ def _creation(fn: Callable[..., Any]) -> Callable[..., Any]:
         return apply(op, args, kwargs)
 
     return create
-
-
-def stacking(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of arrays that NumPy gives a list of Tensors as it stands: `np.sum([f(v) for v in x])`."""
-
-    @functools.wraps(fn)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        for a in args:
-            if (type(a) is list or type(a) is tuple) and has_tensor(a):
-                return fn(*[stack_nested(b) for b in args], **kwargs)
-        return fn(*args, **kwargs)
-
-    return call
 
 
 def _joining(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -320,12 +302,11 @@ def replacement(value: Any) -> Any:
     found = _by_identity().get(id(value))
     if found is not None:
         return found
-    found = stand_in(value)
-    if found is not None:
-        return found
-    if polynomials().follows(value):
-        return polynomials().follow(value)
     module = getattr(value, "__module__", None)
+    if module in ROWS and (found := stand_in(value)) is not None:
+        return found
+    if isinstance(module, str) and module.startswith("numpy") and polynomials().follows(value):
+        return polynomials().follow(value)
     if isinstance(module, str) and module.startswith("scipy."):
         found = of_scipy(value)
         return watching(value) if found is None and type(value) is types.FunctionType else found
@@ -390,81 +371,3 @@ def _isscalar(obj: Any) -> bool:
 def _len(obj: Any) -> int:
     """A Tensor's length, which remembers while capturing that it is one (len itself gives a plain int)."""
     return obj.shape[0] if isinstance(obj, Operand) and obj.shape else len(obj)
-
-
-class Kept:
-    """What was read of a library, so that the next reads cost nothing, for as long as it stands there."""
-
-    __slots__ = ("mine", "names", "read", "space", "values")
-
-    def __init__(self, space: dict[str, Any], mine: dict[str, Any]) -> None:
-        self.space, self.mine = space, mine
-        self.forget()
-
-    def forget(self) -> None:
-        """Read everything anew."""
-        for name in getattr(self, "names", ())[1:]:
-            self.mine.pop(name, None)
-            self.mine.pop(name + CALLED, None)
-        self.names: tuple[str, ...] = ("__name__",)  # two at least, so that they are read as a tuple
-        self.read: Callable[[dict[str, Any]], Any] = operator.itemgetter("__name__")
-        self.values: Any = self.read(self.space)
-
-    def add(self, name: str, seen: Any) -> None:
-        """Let the next reads of a name take what this one has seen."""
-        if name in self.space and name not in self.names:  # else the library makes it anew
-            self.names += (name,)
-            self.read = operator.itemgetter(*self.names)
-            self.values = self.read(self.space)
-            self.mine[name] = seen
-
-    def renew(self) -> None:
-        """Forget it all where something else stands there now: a test has put it there, or taken it away."""
-        try:
-            if self.read(self.space) == self.values:
-                return
-        except (KeyError, TypeError, ValueError):
-            pass
-        self.forget()
-
-
-class ScopedModule(types.ModuleType):
-    """A module seen from inside a transform: each attribute read goes through the scope, writes to the module."""
-
-    def __init__(
-        self, module: types.ModuleType, see: Callable[[Any, str], Any], keep: bool, callee: Callable[[Any], Any]
-    ) -> None:
-        super().__init__(module.__name__)
-        mine = self.__dict__
-        for name in ("__name__", "__doc__", "__package__", "__loader__", "__spec__"):
-            mine.pop(name, None)
-        mine["_scoped"] = (module, see, keep, callee)
-        mine["_kept"] = Kept(module.__dict__, mine)
-
-    def __getattr__(self, name: str) -> Any:
-        module, see, keep, callee = self.__dict__["_scoped"]
-        if name.endswith(CALLED):  # what a call of it runs
-            value = callee(getattr(self, name.removesuffix(CALLED)))
-            if keep and name.removesuffix(CALLED) in self.__dict__:
-                self.__dict__[name] = value
-            return value
-        value = getattr(module, name)
-        if capturing() and may_draw(value):
-            refuse(f"uses `{module.__name__}.{name}`, which may draw random numbers that would not be seen")
-        value = see(value, name)
-        if keep:
-            self.__dict__["_kept"].add(name, value)
-        return value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        refuse(f"stores the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
-        setattr(self.__dict__["_scoped"][0], name, value)
-        self.__dict__["_kept"].renew()
-
-    def __delattr__(self, name: str) -> None:
-        refuse(f"deletes the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
-        delattr(self.__dict__["_scoped"][0], name)
-        self.__dict__["_kept"].renew()
-
-    def __dir__(self) -> list[str]:
-        return dir(self.__dict__["_scoped"][0])

@@ -11,32 +11,44 @@ import builtins
 import contextlib
 import dis
 import functools
+import operator
 import sys
 import threading
 import types
 import typing
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
 
 from ...runtime.registry import lookup
-from ...tracer.core.dispatch import has_tensor, unwrap
+from ...tracer.core.dispatch import has_tensor, stacking, unwrap
+from ...tracer.core.libraries import LEFT_ALONE, NUMERIC, OURS, PYTHON, SEEN_THROUGH, SUPPORT, TAKE_NUMBERS
 from ...tracer.core.losses import caught, telling
-from ...tracer.core.site import LEFT_ALONE
 from ...tracer.core.tensor_base import Operand
 from ...tracer.memory.survivors import note, note_appended, note_held, remembered
 from ...tracer.modes.listening import captured_scope
 from ...tracer.modes.thread_state import LOCAL, capturing, refuse
 from ...tracer.tensors.tensor import Tensor as tensor_class
 from ..compiler.frontend.global_stores import through_module
-from ..compiler.frontend.hooks import CALLED, GLOBALS, HOOKS, OPERATORS, SPECIAL, all_code, needs_of, renamed, rewritten
+from ..compiler.frontend.hooks import (
+    CALLED,
+    GLOBALS,
+    HOOKS,
+    OPERATORS,
+    SPECIAL,
+    all_code,
+    cached_by_code,
+    needs_of,
+    renamed,
+    rewritten,
+)  # fmt: skip
 from .array_makers import JOINERS, vectorized
-from .casting import CASTS, HIGHER, STORING, is_cache, past_cache, storing, takes_numbers, taking_numbers
+from .casting import CASTS, HIGHER, OF_SIZES, STORING, counting, past_cache, storing, taking_numbers
 from .drop_in import Namespace
-from .namespaces import Kept, ScopedModule, makes_generators, op_of_the_user, polynomials, replacement, stacking
+from .namespaces import makes_generators, may_draw, op_of_the_user, polynomials, replacement
 
 __all__ = [
     "ABSENT",
@@ -54,14 +66,9 @@ __all__ = [
     "watched",
 ]
 
-_LIBRARIES = frozenset(["numpy", "scipy", "gradscribe", "optree", "gast", "astunparse", __name__.split(".")[0]])
+_LIBRARIES = NUMERIC | SUPPORT | OURS
 _FOLLOWED = f"{__name__.split('.')[0]}.learn.optim"  # whose state and lines are part of what is compiled
 IN_PLACE = "__gradscribe_in_place__"  # but for its methods that bear this mark
-_NAMESPACES = frozenset(
-    ["numpy", "scipy", "math", "random", "cmath", "statistics", "functools", "itertools", "builtins", "operator", "json",
-     "pickle", "marshal", "struct", "array", "ctypes", "decimal", "fractions", "collections", "csv", "heapq", "bisect", "logging"]
-)  # fmt: skip
-# Of others than the user, however installed: their code is left alone, and what it takes out of a Tensor raises.
 ABSENT = object()  # what stands nowhere
 
 
@@ -123,7 +130,7 @@ class Path(tuple[Any, ...]):
 
 
 class Witness(Protocol):
-    """Who decides, while capturing, what a value read from outside becomes."""
+    """The witness of a capture, which turns each value that is read from outside into an input, a guard, or the capture's end."""
 
     codes: set[types.CodeType]  # the user's, and what became of it
     failed: Any  # why the capture is over, if it is
@@ -148,6 +155,19 @@ def is_partial(value: Any) -> bool:
     return isinstance(value, functools.partial) and type(value).__call__ is functools.partial.__call__
 
 
+def is_cache(value: Any) -> bool:
+    """Return whether a value is a function behind functools.lru_cache or functools.cache."""
+    return type(value) is functools._lru_cache_wrapper
+
+
+def takes_numbers(value: Any) -> bool:
+    """Return whether a value is a function or class of Python's that takes plain numbers and knows no Tensors."""
+    module = getattr(value, "__module__", None)
+    return (
+        isinstance(module, str) and module.partition(".")[0] in TAKE_NUMBERS and not isinstance(value, types.ModuleType)
+    )
+
+
 def is_user_class(cls: type) -> bool:
     """Whether a class is the user's, by the same measure."""
     return _is_user_module(cls.__module__)
@@ -167,7 +187,7 @@ def _is_user_module(name: str | None) -> bool:
     top = (name or "").partition(".")[0]
     if top in _LIBRARIES:
         return (name or "").startswith(_FOLLOWED)
-    return top not in sys.stdlib_module_names or top == "__main__"
+    return top not in PYTHON
 
 
 def _hashable(function: Any) -> bool:
@@ -274,6 +294,84 @@ def _shown(value: Any) -> Any:
     return unwrap(value)
 
 
+class Kept:
+    """What was read of a library, so that the next reads cost nothing, for as long as it stands there."""
+
+    __slots__ = ("mine", "names", "read", "space", "values")
+
+    def __init__(self, space: dict[str, Any], mine: dict[str, Any]) -> None:
+        self.space, self.mine = space, mine
+        self.forget()
+
+    def forget(self) -> None:
+        """Read everything anew."""
+        for name in getattr(self, "names", ())[1:]:
+            self.mine.pop(name, None)
+            self.mine.pop(name + CALLED, None)
+        self.names: tuple[str, ...] = ("__name__",)  # two at least, so that they are read as a tuple
+        self.read: Callable[[dict[str, Any]], Any] = operator.itemgetter("__name__")
+        self.values: Any = self.read(self.space)
+
+    def add(self, name: str, seen: Any) -> None:
+        """Let the next reads of a name take what this one has seen."""
+        if name in self.space and name not in self.names:  # else the library makes it anew
+            self.names += (name,)
+            self.read = operator.itemgetter(*self.names)
+            self.values = self.read(self.space)
+            self.mine[name] = seen
+
+    def renew(self) -> None:
+        """Forget it all where something else stands there now: a test has put it there, or taken it away."""
+        try:
+            if self.read(self.space) == self.values:
+                return
+        except (KeyError, TypeError, ValueError):
+            pass
+        self.forget()
+
+
+class ScopedModule(types.ModuleType):
+    """A module seen from inside a transform: each attribute read goes through the scope, writes to the module."""
+
+    def __init__(
+        self, module: types.ModuleType, see: Callable[[Any, str], Any], keep: bool, callee: Callable[[Any], Any]
+    ) -> None:
+        super().__init__(module.__name__)
+        mine = self.__dict__
+        for name in ("__name__", "__doc__", "__package__", "__loader__", "__spec__"):
+            mine.pop(name, None)
+        mine["_scoped"] = (module, see, keep, callee)
+        mine["_kept"] = Kept(module.__dict__, mine)
+
+    def __getattr__(self, name: str) -> Any:
+        module, see, keep, callee = self.__dict__["_scoped"]
+        if name.endswith(CALLED):  # what a call of it runs
+            value = callee(getattr(self, name.removesuffix(CALLED)))
+            if keep and name.removesuffix(CALLED) in self.__dict__:
+                self.__dict__[name] = value
+            return value
+        value = getattr(module, name)
+        if capturing() and may_draw(value):
+            refuse(f"uses `{module.__name__}.{name}`, which may draw random numbers that would not be seen")
+        value = see(value, name)
+        if keep:
+            self.__dict__["_kept"].add(name, value)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        refuse(f"stores the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
+        setattr(self.__dict__["_scoped"][0], name, value)
+        self.__dict__["_kept"].renew()
+
+    def __delattr__(self, name: str) -> None:
+        refuse(f"deletes the module attribute {self.__dict__['_scoped'][0].__name__}.{name}")
+        delattr(self.__dict__["_scoped"][0], name)
+        self.__dict__["_kept"].renew()
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_scoped"][0])
+
+
 class Scope:
     """Rebuilds functions, each once, for eager mode or for one capture."""
 
@@ -323,7 +421,7 @@ class Scope:
             if isinstance(holder, _CONTAINERS) and value.__name__ in _MUTATORS:
                 note(holder)
                 return value
-        if polynomials().follows(kind):
+        if kind.__module__.startswith("numpy") and polynomials().follows(kind):
             return polynomials().over(value)
         if kind is types.FunctionType and "__wrapped__" in value.__dict__ and _is_of_ours(value):
             return value  # it stands in for something already
@@ -335,8 +433,8 @@ class Scope:
         if isinstance(module, ScopedModule):
             return module
         top = module.__name__.partition(".")[0]
-        library = top in _NAMESPACES or isinstance(module, Namespace)
-        if not library and (top in _LIBRARIES or top in sys.stdlib_module_names):
+        library = top in SEEN_THROUGH or isinstance(module, Namespace)
+        if not library and (top in _LIBRARIES or top in PYTHON):
             return module
         made = self._modules.get(id(module))
         if made is None:
@@ -364,6 +462,11 @@ class Scope:
 
     def callee(self, value: Any) -> Any:
         """What a call of `value` runs, which as an object stays itself: a cast, a function that calls others, a class."""
+        if self.witness is not None and isinstance(value, (type, types.BuiltinFunctionType)) and value in OF_SIZES:
+            return counting(value, self._callee(value))
+        return self._callee(value)
+
+    def _callee(self, value: Any) -> Any:
         kind = type(value)
         if kind is types.FunctionType and type(value.__globals__) is _Globals:
             return value
@@ -502,7 +605,8 @@ class Scope:
 
     def _is_told_by_calls(self, chain: tuple[str, ...], value: Any, real: dict[str, Any]) -> bool:
         """Whether what a call of a name runs is another thing than what its name stands for."""
-        higher = self.witness is not None and type(value) is types.BuiltinFunctionType and value in HIGHER
+        higher = type(value) is types.BuiltinFunctionType and (value in HIGHER or value in OF_SIZES)
+        higher = higher and self.witness is not None
         if not (isinstance(value, type) or takes_numbers(value) or higher or is_user_callable(value)) or value is super:
             return False
         holders = [_value_of(chain[:k], real) for k in range(1, len(chain))]
@@ -611,7 +715,7 @@ class _BeingBuilt(threading.local):
 _being_built = _BeingBuilt()
 
 
-@functools.lru_cache(maxsize=4096)
+@cached_by_code(4096)
 def _special_opcodes(code: types.CodeType) -> frozenset[str]:
     """Which of the instructions that need care stand in a function: it stores globals, or defines a class."""
     names = {i.opname for c in all_code(code) for i in dis.get_instructions(c)}
@@ -619,7 +723,7 @@ def _special_opcodes(code: types.CodeType) -> frozenset[str]:
     return frozenset(names & {"STORE_GLOBAL", "LOAD_BUILD_CLASS"})
 
 
-@functools.lru_cache(maxsize=4096)
+@cached_by_code(4096)
 def _stores_outside(code: types.CodeType) -> tuple[str, ...]:
     """The variables of enclosing functions that code assigns to."""
     stored = {i.argval for c in all_code(code) for i in dis.get_instructions(c) if i.opname == "STORE_DEREF"}
@@ -706,7 +810,7 @@ setattr(type(LOCAL), "method_in_scope", staticmethod(_method_in_scope))  # noqa:
 
 def scope() -> Scope:
     """The scope that holds now: the capture's, or the eager one."""
-    captured: Scope | None = captured_scope()
+    captured: Scope | None = captured_scope() if capturing() else None
     if captured is not None:
         return captured
     if LOCAL.depth <= 1:  # within a transform of a transform it is what it was

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...tracer.core.engine import run_backward
-from ...tracer.core.graph import AccumulateGrad, edge_of
-from ...tracer.core.run import reached_from, sequence
+from ...tracer.core.graph import AccumulateGrad, edge_of, reached_from, sequence
 from ...tracer.core.site import Site, is_library, is_ours
 from ...tracer.core.tensor_base import Operand
 from ...tracer.core.watching import Event, Watch, watching

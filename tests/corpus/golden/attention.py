@@ -9,33 +9,35 @@ def attention_value_and_grad(q, k, v):
 
     # forward
     # golden_functions.py:80: scores = q @ k.T / np.sqrt(q.shape[-1])
-    scores = q @ k.T / 1.7320508075688772
+    scores_root = np.sqrt(q.shape[1])
+    scores = q @ k.T / scores_root
     # golden_functions.py:75: e = np.exp(z - z.max(axis=-1, keepdims=True))
-    t = scores.max(axis=-1, keepdims=True)
-    e = np.exp(scores - t)
+    max_scores = scores.max(axis=-1, keepdims=True)
+    e = np.exp(scores - max_scores)
     # golden_functions.py:76: return e / e.sum(axis=-1, keepdims=True)
-    t_2 = e.sum(axis=-1, keepdims=True)
-    weights = e / t_2
+    sum_e = e.sum(axis=-1, keepdims=True)
+    weights = e / sum_e
     # golden_functions.py:82: return np.sum((weights @ v) ** 2)
-    t_3 = weights @ v
-    out = (t_3**2).sum()
+    weights_v = weights @ v
+    out = (weights_v**2).sum()
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:82: return np.sum((weights @ v) ** 2)
-        d_t_3 = 2.0 * t_3
-        d_weights = d_t_3 @ v.T
-        d_v = weights.T @ d_t_3
+        d_weights_v = 2.0 * weights_v
+        d_weights = d_weights_v @ v.T
+        d_v = weights.T @ d_weights_v
         # golden_functions.py:76: return e / e.sum(axis=-1, keepdims=True)
-        d_t_2 = (-d_weights * weights / t_2).sum(axis=1, keepdims=True)
-        d_e = d_weights / t_2 + d_t_2
+        d_sum_e = -(d_weights * weights).sum(axis=1, keepdims=True) / sum_e
+        d_e = d_weights / sum_e + d_sum_e
         # golden_functions.py:75: e = np.exp(z - z.max(axis=-1, keepdims=True))
-        t_4 = d_e * e
-        t_5 = scores == t
-        t_6 = t_5.sum(axis=-1, dtype=np.float64, keepdims=True)
-        d_scores = t_4 + t_5 * ((-t_4).sum(axis=1, keepdims=True) / t_6)
+        d_e_difference = d_e * e
+        mask = scores == max_scores
+        sum_mask = mask.sum(axis=-1, keepdims=True)
+        d_scores_part = mask * (-d_e_difference.sum(axis=1, keepdims=True) / sum_mask)
+        d_scores = d_e_difference + d_scores_part
         # golden_functions.py:80: scores = q @ k.T / np.sqrt(q.shape[-1])
-        t_7 = d_scores / 1.7320508075688772
-        d_q = t_7 @ k
-        d_k = (q.T @ t_7).T
+        d_q_k = d_scores / scores_root
+        d_q = d_q_k @ k
+        d_k = (q.T @ d_q_k).T
     return out, (d_q, d_k, d_v)

@@ -7,7 +7,7 @@ def attention(q, k, v):
     Returns out: float64.
     """
     # golden_functions.py:80: scores = q @ k.T / np.sqrt(q.shape[-1])
-    scores = q @ k.T / 1.7320508075688772
+    scores = q @ k.T / np.sqrt(q.shape[1])
     # golden_functions.py:75: e = np.exp(z - z.max(axis=-1, keepdims=True))
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = e / e.sum(axis=-1, keepdims=True)  # golden_functions.py:76

@@ -9,24 +9,24 @@ def autoregressive_value_and_grad(phi, sigma, series):
 
     # forward
     # golden_functions.py:229: predicted = phi[0] * series[1:-1] + phi[1] * series[:-2]
-    t = series[1:-1]
-    t_2 = series[:-2]
-    predicted = phi[0] * t + phi[1] * t_2
+    series_part = series[1:-1]
+    series_part_2 = series[:-2]
+    predicted = phi[0] * series_part + phi[1] * series_part_2
     residual = series[2:] - predicted  # golden_functions.py:230
     # golden_functions.py:231: return np.sum(residual**2) / (2 * sigma**2) + len(res ...
-    t_3 = 2 * sigma**2
-    t_4 = (residual**2).sum() / t_3
-    out = t_4 + residual.size * np.log(sigma)
+    product = 2 * sigma**2
+    ratio = (residual**2).sum() / product
+    out = ratio + residual.size * np.log(sigma)
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:231: return np.sum(residual**2) / (2 * sigma**2) + len ...
-        t_5 = -t_4 / t_3 * 2.0 * (2 * sigma)
-        d_sigma = np.float64(1.0) * residual.size / sigma + t_5
-        d_residual = np.float64(1.0) / t_3 * (2.0 * residual)
+        d_sigma_part = 4.0 * (-ratio / product) * sigma
+        d_sigma = np.float64(1.0) * residual.size / sigma + d_sigma_part
+        d_residual = 2.0 * (np.float64(1.0) / product) * residual
         d_predicted = -d_residual  # golden_functions.py:230
         # golden_functions.py:229: predicted = phi[0] * series[1:-1] + phi[1] * seri ...
         d_phi = np.zeros(phi.shape)
-        d_phi[1] += (d_predicted * t_2).sum()
-        d_phi[0] += (d_predicted * t).sum()
+        d_phi[1] += (d_predicted * series_part_2).sum()
+        d_phi[0] += (d_predicted * series_part).sum()
     return out, (d_phi, d_sigma)

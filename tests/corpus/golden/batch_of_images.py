@@ -11,19 +11,20 @@ def batch_of_images_value_and_grad(weights, images, labels):
     # golden_functions.py:244: pixels = images.reshape(len(images), -1) / 255.0
     pixels = np.reshape(images, (images.shape[0], -1)) / 255.0
     # golden_functions.py:86: return 1.0 / (1.0 + np.exp(-z))
-    t = np.exp(-(pixels @ weights))
-    t_2 = 1.0 + t
-    p = 1.0 / t_2
+    p_exp = np.exp(-(pixels @ weights))
+    one_plus_p_exp = 1.0 + p_exp
+    p = 1.0 / one_plus_p_exp
     # golden_functions.py:246: return -np.mean(labels * np.log(p) + (1 - labels) * n ...
-    t_3 = 1 - labels
-    t_4 = 1 - p
-    out = -((labels * np.log(p) + t_3 * np.log(t_4)).sum() / labels.size)
+    one_minus_labels = 1 - labels
+    one_minus_p = 1 - p
+    total = (labels * np.log(p) + one_minus_labels * np.log(one_minus_p)).sum()
+    out = -(total / labels.size)
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:246: return -np.mean(labels * np.log(p) + (1 - labels) ...
-        t_5 = np.float32(-1.0) / labels.size
-        d_p = t_5 * labels / p - t_5 * t_3 / t_4
+        d_p_part = np.float32(-1.0) / labels.size
+        d_p = d_p_part * labels / p - d_p_part * one_minus_labels / one_minus_p
         # golden_functions.py:245: p = sigmoid(pixels @ weights)
-        d_weights = pixels.T @ (d_p * p / t_2 * t)
+        d_weights = pixels.T @ (d_p * p / one_plus_p_exp * p_exp)
     return out, d_weights

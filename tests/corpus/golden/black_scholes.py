@@ -13,38 +13,42 @@ def black_scholes_value_and_grad(spot, strike, rate, vol, maturity):
 
     # forward
     # golden_functions.py:139: root = vol * np.sqrt(maturity)
-    t = np.sqrt(maturity)
-    root = vol * t
+    sqrt_maturity = np.sqrt(maturity)
+    root = vol * sqrt_maturity
     # golden_functions.py:140: d1 = (np.log(spot / strike) + (rate + 0.5 * vol**2) * ...
-    t_2 = spot / strike
-    d1 = (np.log(t_2) + (rate + 0.5 * vol**2) * maturity) / root
+    spot_over_strike = spot / strike
+    d1 = (np.log(spot_over_strike) + (rate + 0.5 * vol**2) * maturity) / root
     d2 = d1 - root  # golden_functions.py:141
     # golden_functions.py:135: return 0.5 * (1.0 + erf(x / np.sqrt(2.0)))
-    t_3 = d1 / 1.4142135623730951
-    t_4 = 0.5 * (1.0 + scipy.special.erf(t_3))
+    call_ratio = d1 / np.sqrt(2.0)
+    normal_cdf_d1 = 0.5 * (1.0 + scipy.special.erf(call_ratio))
     # golden_functions.py:142: call = spot * normal_cdf(d1) - strike * np.exp(-rate ...
-    t_5 = np.exp(-rate * maturity)
-    t_6 = strike * t_5
+    call_exp = np.exp(-rate * maturity)
+    strike_call_exp = strike * call_exp
     # golden_functions.py:135: return 0.5 * (1.0 + erf(x / np.sqrt(2.0)))
-    t_7 = d2 / 1.4142135623730951
-    t_8 = 0.5 * (1.0 + scipy.special.erf(t_7))
+    call_ratio_2 = d2 / np.sqrt(2.0)
+    normal_cdf_d2 = 0.5 * (1.0 + scipy.special.erf(call_ratio_2))
     # golden_functions.py:142: call = spot * normal_cdf(d1) - strike * np.exp(-rate ...
-    call = spot * t_4 - t_6 * t_8
+    call = spot * normal_cdf_d1 - strike_call_exp * normal_cdf_d2
     out = call.sum()  # golden_functions.py:143
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:135: return 0.5 * (1.0 + erf(x / np.sqrt(2.0)))
-        d_t_7 = -t_6 * 0.5 * (1.1283791670955126 * np.exp(-(t_7**2)))
-        d_d2 = d_t_7 / 1.4142135623730951
-        d_t_3 = spot * 0.5 * (1.1283791670955126 * np.exp(-(t_3**2)))
-        d_d1 = d_t_3 / 1.4142135623730951 + d_d2  # golden_functions.py:141
+        d_d2_part = 1.1283791670955126 * np.exp(-(call_ratio_2**2))
+        d_d2 = -strike_call_exp * 0.5 * d_d2_part / np.sqrt(2.0)
+        d_call_ratio = spot * 0.5 * (1.1283791670955126 * np.exp(-(call_ratio**2)))
+        d_d1 = d_call_ratio / np.sqrt(2.0) + d_d2  # golden_functions.py:141
         # golden_functions.py:140: d1 = (np.log(spot / strike) + (rate + 0.5 * vol** ...
-        t_9 = d_d1 / root
-        d_root = -d_d1 * d1 / root - d_d2
-        t_10 = t_9 * maturity
-        d_rate = t_10.sum() - (-t_8).sum() * strike * t_5 * maturity
-        d_spot = t_4 + t_9 / t_2 / strike
+        d_d1_total = d_d1 / root
+        d_root = -(d_d1 * d1) / root - d_d2
+        d_d1_total_2 = d_d1_total * maturity
+        sum_d_d1_total_2 = d_d1_total_2.sum()
+        # golden_functions.py:142: call = spot * normal_cdf(d1) - strike * np.exp(-r ...
+        d_minus_rate = (-normal_cdf_d2).sum() * strike * call_exp * maturity
+        # golden_functions.py:140: d1 = (np.log(spot / strike) + (rate + 0.5 * vol** ...
+        d_rate = sum_d_d1_total_2 - d_minus_rate
+        d_spot = normal_cdf_d1 + d_d1_total / spot_over_strike / strike
         # golden_functions.py:139: root = vol * np.sqrt(maturity)
-        d_vol = t_10 * 0.5 * (2.0 * vol) + d_root * t
+        d_vol = d_d1_total_2 * vol + d_root * sqrt_maturity
     return out, (d_spot, d_rate, d_vol)

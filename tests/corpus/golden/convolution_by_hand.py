@@ -2,33 +2,35 @@ import numpy as np
 
 
 def convolution_by_hand_value_and_grad(kernel, signal, target):
-    """Specialised to kernel, signal, target: 1-d float64.
+    """Specialised to kernel: float64[3]; signal, target: 1-d float64.
 
     Returns out: float64; d_kernel: like kernel.
     """
 
     # forward
-    # golden_functions.py:156: response = np.zeros(n)
-    t = signal.size - kernel.size + 1
-    response = np.zeros(t)
+    # golden_functions.py:155: n = len(signal) - len(kernel) + 1
+    n = signal.size - kernel.size + 1
+    response = np.zeros(n)  # golden_functions.py:156
     # golden_functions.py:158: response += kernel[k] * signal[k : k + n]
-    t_2 = signal[0:t]
-    response += kernel[0] * t_2
-    t_3 = signal[1 : 1 + t]
-    response += kernel[1] * t_3
-    t_4 = signal[2 : 2 + t]
-    response += kernel[2] * t_4
+    signal_part = signal[0:n]
+    response += kernel[0] * signal_part
+    one_plus_n = 1 + n
+    signal_part_2 = signal[1:one_plus_n]
+    response += kernel[1] * signal_part_2
+    shifted_n = 2 + n
+    signal_part_3 = signal[2:shifted_n]
+    response += kernel[2] * signal_part_3
     # golden_functions.py:159: return np.sum((response - target) ** 2)
-    t_5 = response - target
-    out = (t_5**2).sum()
+    difference = response - target
+    out = (difference**2).sum()
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:159: return np.sum((response - target) ** 2)
-        d_t_5 = 2.0 * t_5
+        d_difference = 2.0 * difference
         # golden_functions.py:158: response += kernel[k] * signal[k : k + n]
         d_kernel = np.zeros(kernel.shape)
-        d_kernel[2] += (d_t_5 * t_4).sum()
-        d_kernel[1] += (d_t_5 * t_3).sum()
-        d_kernel[0] += (d_t_5 * t_2).sum()
+        d_kernel[2] += (d_difference * signal_part_3).sum()
+        d_kernel[1] += (d_difference * signal_part_2).sum()
+        d_kernel[0] += (d_difference * signal_part).sum()
     return out, d_kernel

@@ -9,16 +9,18 @@ def cosine_similarity_value_and_grad(u, v):
 
     # forward
     # golden_functions.py:199: return u @ v / (np.linalg.norm(u) * np.linalg.norm(v))
-    t = np.linalg.norm(u)
-    t_2 = np.linalg.norm(v)
-    t_3 = t * t_2
-    out = u @ v / t_3
+    norm_u = np.linalg.norm(u)
+    norm_v = np.linalg.norm(v)
+    norm_u_norm_v = norm_u * norm_v
+    out = u @ v / norm_u_norm_v
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:199: return u @ v / (np.linalg.norm(u) * np.linalg.nor ...
-        t_4 = 1.0 / t_3
-        d_t_3 = -out / t_3
-        d_u = d_t_3 * t_2 * (u / np.where(t == 0, 1.0, t)) + t_4 * v
-        d_v = d_t_3 * t * (v / np.where(t_2 == 0, 1.0, t_2)) + t_4 * u
+        d_u_v = 1.0 / norm_u_norm_v
+        d_norm_u_norm_v = -out / norm_u_norm_v
+        d_v_part = d_norm_u_norm_v * norm_u * (v / np.where(norm_v == 0, 1.0, norm_v))
+        d_u_part = d_norm_u_norm_v * norm_v * (u / np.where(norm_u == 0, 1.0, norm_u))
+        d_u = d_u_part + d_u_v * v
+        d_v = d_v_part + d_u_v * u
     return out, (d_u, d_v)

@@ -19,27 +19,28 @@ def elbo_value_and_grad(params, x, noise):
     mu = x @ to_mu
     log_var = x @ to_log_var
     # golden_functions.py:217: z = mu + np.exp(0.5 * log_var) * noise
-    t = np.exp(0.5 * log_var)
-    z = mu + t * noise
+    z_exp = np.exp(0.5 * log_var)
+    z = mu + z_exp * noise
     # golden_functions.py:218: rebuilt = z @ params["decoder"]
     rebuilt = z @ decoder
     # golden_functions.py:219: return np.sum((x - rebuilt) ** 2) + gaussian_kl(mu, l ...
-    t_2 = x - rebuilt
+    x_minus_rebuilt = x - rebuilt
     # golden_functions.py:211: return -0.5 * np.sum(1 + log_var - mu**2 - np.exp(log ...
-    t_3 = np.exp(log_var)
+    exp_log_var = np.exp(log_var)
+    gaussian_kl = -0.5 * (1 + log_var - mu**2 - exp_log_var).sum()
     # golden_functions.py:219: return np.sum((x - rebuilt) ** 2) + gaussian_kl(mu, l ...
-    out = (t_2**2).sum() - 0.5 * (1 + log_var - mu**2 - t_3).sum()
+    out = (x_minus_rebuilt**2).sum() + gaussian_kl
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:219: return np.sum((x - rebuilt) ** 2) + gaussian_kl(m ...
-        d_rebuilt = -2.0 * t_2
+        d_rebuilt = -2.0 * x_minus_rebuilt
         # golden_functions.py:218: rebuilt = z @ params["decoder"]
         d_z = d_rebuilt @ decoder.T
         d_decoder = z.T @ d_rebuilt
         # golden_functions.py:217: z = mu + np.exp(0.5 * log_var) * noise
-        d_mu = 0.5 * (2.0 * mu) + d_z
-        d_log_var = 0.5 * t_3 - 0.5 + d_z * noise * t * 0.5
+        d_mu = mu + d_z
+        d_log_var = 0.5 * exp_log_var - 0.5 + d_z * noise * z_exp * 0.5
         # golden_functions.py:216: mu, log_var = x @ params["to_mu"], x @ params["to ...
         d_to_log_var = x.T @ d_log_var
         d_to_mu = x.T @ d_mu

@@ -10,38 +10,37 @@ def gmm_log_likelihood_value_and_grad(log_weights, means, log_scales, x):
 
     # forward
     # golden_functions.py:127: scaled = (x[:, None, :] - means) / np.exp(log_scales)
-    t = np.exp(log_scales)
-    scaled = (x[:, None, :] - means) / t
+    exp_log_scales = np.exp(log_scales)
+    scaled = (x[:, None, :] - means) / exp_log_scales
     # golden_functions.py:128: log_density = -0.5 * np.sum(scaled**2, axis=2) - np.s ...
     log_density = -0.5 * (scaled**2).sum(axis=2) - log_scales.sum(axis=1)
     # golden_functions.py:129: joint = log_density + log_weights - np.log(np.sum(np. ...
-    t_2 = np.exp(log_weights)
-    t_3 = t_2.sum()
-    joint = log_density + log_weights - np.log(t_3)
+    exp_log_weights = np.exp(log_weights)
+    joint_total = exp_log_weights.sum()
+    joint = log_density + log_weights - np.log(joint_total)
     # golden_functions.py:130: top = np.max(joint, axis=1)
     top = joint.max(axis=1)
     # golden_functions.py:131: return np.sum(top + np.log(np.sum(np.exp(joint - top[ ...
-    t_4 = np.exp(joint - top[:, None])
-    t_5 = t_4.sum(axis=1)
-    out = (top + np.log(t_5)).sum()
+    exp = np.exp(joint - top[:, None])
+    sum_exp = exp.sum(axis=1)
+    out = (top + np.log(sum_exp)).sum()
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:131: return np.sum(top + np.log(np.sum(np.exp(joint - ...
-        d_top = np.broadcast_to(1.0, top.shape)
-        t_6 = (1.0 / t_5)[:, None] * t_4
-        d_top_2 = np.array(d_top)
-        d_top_2[:, None] += (-t_6).sum(axis=1, keepdims=True)
+        d_joint_minus_top = (1.0 / sum_exp)[:, None] * exp
+        d_top = 1.0 - d_joint_minus_top.sum(axis=1)
         # golden_functions.py:130: top = np.max(joint, axis=1)
-        t_7 = joint == top[:, None]
-        d_joint = t_6 + t_7 * (d_top_2 / t_7.sum(axis=1, dtype=np.float64))[:, None]
+        joint_is_top = joint == top[:, None]
+        d_joint_part = joint_is_top * (d_top / joint_is_top.sum(axis=1))[:, None]
+        d_joint = d_joint_minus_top + d_joint_part
         # golden_functions.py:129: joint = log_density + log_weights - np.log(np.sum ...
-        t_8 = -d_joint
-        d_log_weights = t_8.sum() / t_3 * t_2 + d_joint.sum(axis=0)
+        sum_d_joint = d_joint.sum(axis=0)
+        d_log_weights = sum_d_joint - d_joint.sum() / joint_total * exp_log_weights
         # golden_functions.py:128: log_density = -0.5 * np.sum(scaled**2, axis=2) - ...
-        d_scaled = (d_joint * -0.5)[..., None] * (2.0 * scaled)
+        d_scaled = 2.0 * (d_joint * -0.5)[..., None] * scaled
         # golden_functions.py:127: scaled = (x[:, None, :] - means) / np.exp(log_scales)
-        t_9 = (-d_scaled * scaled / t).sum(axis=0) * t
-        d_log_scales = t_8.sum(axis=0)[:, None] + t_9
-        d_means = (-(d_scaled / t)).sum(axis=0)
+        d_exp_log_scales = -(d_scaled * scaled).sum(axis=0) / exp_log_scales
+        d_log_scales = (-sum_d_joint)[:, None] + d_exp_log_scales * exp_log_scales
+        d_means = -(d_scaled / exp_log_scales).sum(axis=0)
     return out, (d_log_weights, d_means, d_log_scales)

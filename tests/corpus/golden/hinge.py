@@ -10,14 +10,17 @@ def hinge_value_and_grad(w, X, y):
     # forward
     margin = y * (X @ w)  # golden_functions.py:51
     # golden_functions.py:52: return np.mean(np.maximum(0.0, 1.0 - margin)) + 0.5 * ...
-    t = 1.0 - margin
-    t_2 = 0.5 * w
-    out = np.maximum(0.0, t).sum() / y.size + t_2 @ w
+    one_minus_margin = 1.0 - margin
+    half_w = 0.5 * w
+    out = np.maximum(0.0, one_minus_margin).sum() / y.size + half_w @ w
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:52: return np.mean(np.maximum(0.0, 1.0 - margin)) + 0. ...
-        t_3 = 1.0 / y.size
-        d_margin = -np.where(t < 0.0, 0.0, np.where(t == 0.0, t_3 / 2.0, t_3))
-        d_w = t_2 + w * 0.5 + X.T @ (d_margin * y)  # golden_functions.py:51
+        d_margin_part = 1.0 / y.size
+        half_d_margin_part = d_margin_part / 2.0
+        mask = one_minus_margin == 0.0
+        d_margin_part_2 = np.where(mask, half_d_margin_part, d_margin_part)
+        d_margin = -np.where(one_minus_margin < 0.0, 0.0, d_margin_part_2)
+        d_w = half_w + w * 0.5 + X.T @ (d_margin * y)  # golden_functions.py:51
     return out, d_w

@@ -11,15 +11,15 @@ def huber_value_and_grad(w, X, y):
     r = X @ w - y  # golden_functions.py:45
     a = np.abs(r)  # golden_functions.py:46
     # golden_functions.py:47: return np.mean(np.where(a <= delta, 0.5 * r**2, delta ...
-    t = a <= 1.35
-    out = np.where(t, 0.5 * r**2, 1.35 * (a - 0.675)).sum() / r.size
+    mask = a <= 1.35
+    out = np.where(mask, 0.5 * r**2, 1.35 * (a - 0.675)).sum() / r.size
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:47: return np.mean(np.where(a <= delta, 0.5 * r**2, de ...
-        t_2 = 1.0 / r.size
+        d_r_part = 1.0 / r.size
         # golden_functions.py:46: a = np.abs(r)
-        t_3 = np.where(t, 0.0, t_2) * 1.35 * np.sign(r)
-        d_r = np.where(t, t_2, 0.0) * 0.5 * (2.0 * r) + t_3
+        d_r_part_2 = np.where(mask, 0.0, d_r_part) * 1.35 * np.sign(r)
+        d_r = np.where(mask, d_r_part, 0.0) * r + d_r_part_2
         d_w = X.T @ d_r  # golden_functions.py:45
     return out, d_w

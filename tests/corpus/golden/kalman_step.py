@@ -15,30 +15,30 @@ def kalman_step_value_and_grad(F, H, Q, R, mean, cov, z):
     # golden_functions.py:101: innovation = z - H @ mean
     innovation = z - H @ mean_2
     # golden_functions.py:102: S = H @ cov @ H.T + R
-    t = H @ cov_2
-    S = t @ H.T + R
+    H_cov_2 = H @ cov_2
+    S = H_cov_2 @ H.T + R
     # golden_functions.py:103: gain = np.linalg.solve(S, H @ cov).T
-    gain = np.linalg.solve(S, t).T
+    gain = np.linalg.solve(S, H_cov_2).T
     # golden_functions.py:104: mean = mean + gain @ innovation
     mean_3 = mean_2 + gain @ innovation
     _, logdet = np.linalg.slogdet(S)  # golden_functions.py:105
     # golden_functions.py:106: fit = innovation @ np.linalg.solve(S, innovation)
-    t_2 = np.linalg.solve(S, innovation)
-    fit = innovation @ t_2
+    fit_solution = np.linalg.solve(S, innovation)
+    fit = innovation @ fit_solution
     # golden_functions.py:107: return 0.5 * (fit + logdet) + 1e-3 * np.sum(mean**2)
     out = 0.5 * (fit + logdet) + 0.001 * (mean_3**2).sum()
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:107: return 0.5 * (fit + logdet) + 1e-3 * np.sum(mean**2)
-        d_mean_3 = 0.001 * (2.0 * mean_3)
-        t_3 = 0.5 * np.linalg.inv(S).T  # golden_functions.py:105
+        d_mean_3 = 0.002 * mean_3
+        # golden_functions.py:106: fit = innovation @ np.linalg.solve(S, innovation)
+        d_R_part = -np.linalg.solve(S.T, 0.5 * innovation)[:, None] * fit_solution[None]
         # golden_functions.py:104: mean = mean + gain @ innovation
         d_gain = d_mean_3[:, None] * innovation
         # golden_functions.py:103: gain = np.linalg.solve(S, H @ cov).T
-        t_4 = np.linalg.solve(S.T, d_gain.T)
-        t_5 = t_4 @ gain
-        d_R = t_3 - np.linalg.solve(S.T, 0.5 * innovation)[:, None] * t_2[None] - t_5
+        d_R_part_2 = np.linalg.solve(S.T, d_gain.T)
+        d_R = d_R_part + 0.5 * np.linalg.inv(S).T - d_R_part_2 @ gain
         # golden_functions.py:102: S = H @ cov @ H.T + R
-        d_Q = H.T @ t_4 + H.T @ (d_R @ H)
+        d_Q = H.T @ d_R_part_2 + H.T @ (d_R @ H)
     return out, (d_Q, d_R)

@@ -13,26 +13,27 @@ def layer_norm_value_and_grad(gain, bias, x):
     # golden_functions.py:69: var = x.var(axis=-1, keepdims=True)
     var = np.var(x, axis=-1, keepdims=True)
     # golden_functions.py:70: y = gain * (x - mu) / np.sqrt(var + 1e-5) + bias
-    t = x - mu
-    t_2 = np.sqrt(var + 1e-5)
-    t_3 = gain * t / t_2
-    y = t_3 + bias
+    x_minus_mu = x - mu
+    y_root = np.sqrt(var + 1e-5)
+    y_ratio = gain * x_minus_mu / y_root
+    y = y_ratio + bias
     # golden_functions.py:71: return np.sum(y * np.arange(1.0, 5.0))
-    t_4 = np.arange(1.0, 5.0)
-    out = (y * t_4).sum()
+    indices = np.arange(1.0, 5.0)
+    out = (y * indices).sum()
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:71: return np.sum(y * np.arange(1.0, 5.0))
-        d_y = np.broadcast_to(1.0, x.shape) * t_4
+        d_y = np.broadcast_to(1.0, x.shape) * indices
         # golden_functions.py:70: y = gain * (x - mu) / np.sqrt(var + 1e-5) + bias
         d_bias = d_y.sum(axis=0)
-        t_5 = d_y / t_2
-        d_t = t_5 * gain
-        d_gain = (t_5 * t).sum(axis=0)
-        d_mu = (-d_t).sum(axis=1, keepdims=True)
+        d_gain_x_minus_mu = d_y / y_root
+        d_x_part = 0.5 * (-(d_y * y_ratio).sum(axis=1, keepdims=True) / y_root)
+        d_x_minus_mu = d_gain_x_minus_mu * gain
+        d_gain = (d_gain_x_minus_mu * x_minus_mu).sum(axis=0)
+        d_mu = -d_x_minus_mu.sum(axis=1, keepdims=True)
         # golden_functions.py:69: var = x.var(axis=-1, keepdims=True)
-        t_6 = 2.0 * ((-d_y * t_3 / t_2).sum(axis=1, keepdims=True) / (2.0 * t_2))
+        d_x_part_2 = 2.0 * (d_x_part / y_root) / x.shape[1] * x_minus_mu
         # golden_functions.py:68: mu = x.mean(axis=-1, keepdims=True)
-        d_x = d_t + t_6 / x.shape[1] * t + d_mu / x.shape[1]
+        d_x = d_x_minus_mu + d_x_part_2 + d_mu / x.shape[1]
     return out, (d_gain, d_bias, d_x)

@@ -12,12 +12,12 @@ def logistic_regression_value_and_grad(w, X, y):
     # golden_functions.py:33: penalty = 0.01 * np.sum(w**2)
     penalty = 0.01 * (w**2).sum()
     # golden_functions.py:34: return np.mean(np.logaddexp(0.0, -margin)) + penalty
-    t = -margin
-    out = np.logaddexp(0.0, t).sum() / y.size + penalty
+    minus_margin = -margin
+    out = np.logaddexp(0.0, minus_margin).sum() / y.size + penalty
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:34: return np.mean(np.logaddexp(0.0, -margin)) + penalty
-        d_margin = -1.0 / y.size * (1.0 / (1.0 + np.exp(-t)))
-        d_w = 0.01 * (2.0 * w) + X.T @ (d_margin * y)  # golden_functions.py:32
+        d_margin = -1.0 / y.size * (1.0 / (1.0 + np.exp(-minus_margin)))
+        d_w = 0.02 * w + X.T @ (d_margin * y)  # golden_functions.py:32
     return out, d_w

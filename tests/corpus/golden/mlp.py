@@ -20,38 +20,36 @@ def mlp_value_and_grad(params, x, y):
 
     # forward
     # golden_functions.py:61: h1 = relu(x @ params["w1"] + params["b1"])
-    t = x @ w1 + b1
-    # golden_functions.py:56: return np.maximum(z, 0.0)
-    h1 = np.maximum(t, 0.0)
+    z = x @ w1 + b1
+    h1 = np.maximum(z, 0.0)  # golden_functions.py:56
     # golden_functions.py:62: h2 = relu(h1 @ params["w2"] + params["b2"])
-    t_2 = h1 @ w2 + b2
-    # golden_functions.py:56: return np.maximum(z, 0.0)
-    h2 = np.maximum(t_2, 0.0)
+    z_2 = h1 @ w2 + b2
+    h2 = np.maximum(z_2, 0.0)  # golden_functions.py:56
     # golden_functions.py:63: out = h2 @ params["w3"] + params["b3"]
     out = h2 @ w3 + b3
     # golden_functions.py:64: return np.mean((out - y) ** 2)
-    t_3 = out - y
-    result = (t_3**2).sum() / out.size
+    out_minus_y = out - y
+    result = (out_minus_y**2).sum() / out.size
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:64: return np.mean((out - y) ** 2)
-        d_t_3 = 1.0 / out.size * (2.0 * t_3)
+        d_out_minus_y = 2.0 / out.size * out_minus_y
         # golden_functions.py:63: out = h2 @ params["w3"] + params["b3"]
-        d_b3 = d_t_3.sum(axis=0)
-        d_h2 = d_t_3 @ w3.T
-        d_w3 = h2.T @ d_t_3
-        # golden_functions.py:56: return np.maximum(z, 0.0)
-        d_t_2 = np.where(t_2 < 0.0, 0.0, np.where(t_2 == 0.0, d_h2 / 2.0, d_h2))
+        d_b3 = d_out_minus_y.sum(axis=0)
+        d_h2 = d_out_minus_y @ w3.T
+        d_w3 = h2.T @ d_out_minus_y
+        # golden_functions.py:56
+        d_z_2 = np.where(z_2 < 0.0, 0.0, np.where(z_2 == 0.0, d_h2 / 2.0, d_h2))
         # golden_functions.py:62: h2 = relu(h1 @ params["w2"] + params["b2"])
-        d_b2 = d_t_2.sum(axis=0)
-        d_h1 = d_t_2 @ w2.T
-        d_w2 = h1.T @ d_t_2
-        # golden_functions.py:56: return np.maximum(z, 0.0)
-        d_t = np.where(t < 0.0, 0.0, np.where(t == 0.0, d_h1 / 2.0, d_h1))
+        d_b2 = d_z_2.sum(axis=0)
+        d_h1 = d_z_2 @ w2.T
+        d_w2 = h1.T @ d_z_2
+        # golden_functions.py:56
+        d_z = np.where(z < 0.0, 0.0, np.where(z == 0.0, d_h1 / 2.0, d_h1))
         # golden_functions.py:61: h1 = relu(x @ params["w1"] + params["b1"])
-        d_b1 = d_t.sum(axis=0)
-        d_w1 = x.T @ d_t
+        d_b1 = d_z.sum(axis=0)
+        d_w1 = x.T @ d_z
     return (
         result,
         {"w1": d_w1, "b1": d_b1, "w2": d_w2, "b2": d_b2, "w3": d_w3, "b3": d_b3},

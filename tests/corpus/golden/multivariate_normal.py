@@ -11,22 +11,21 @@ def multivariate_normal_value_and_grad(mean, cov, x):
     L = np.linalg.cholesky(cov)  # golden_functions.py:164
     white = np.linalg.solve(L, (x - mean).T)  # golden_functions.py:165
     # golden_functions.py:166: return 0.5 * np.sum(white**2) + len(x) * np.sum(np.lo ...
-    t = np.diagonal(L)
-    out = 0.5 * (white**2).sum() + x.shape[0] * np.log(t).sum()
+    diagonal_L = np.diagonal(L)
+    out = 0.5 * (white**2).sum() + x.shape[0] * np.log(diagonal_L).sum()
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:166: return 0.5 * np.sum(white**2) + len(x) * np.sum(n ...
-        t_2 = np.zeros(L.shape)
-        np.fill_diagonal(t_2, x.shape[0] / t)
-        d_white = 0.5 * (2.0 * white)
+        d_L_part = np.zeros(L.shape)
+        np.fill_diagonal(d_L_part, x.shape[0] / diagonal_L)
         # golden_functions.py:165: white = np.linalg.solve(L, (x - mean).T)
-        t_3 = np.linalg.solve(L.T, d_white)
-        d_L = t_2 - t_3 @ white.T
-        d_mean = (-t_3.T).sum(axis=0)
+        d_L_part_2 = np.linalg.solve(L.T, white)
+        d_L = d_L_part - d_L_part_2 @ white.T
+        d_mean = -d_L_part_2.T.sum(axis=0)
         # golden_functions.py:164: L = np.linalg.cholesky(cov)
-        t_4 = L.T @ d_L
-        t_5 = np.linalg.solve(L.T, (np.tril(t_4) + np.tril(t_4, k=-1)) / 2.0)
-        t_6 = np.linalg.solve(L.T, t_5.T)
-        d_cov = (t_6.T + t_6) / 2.0
+        L_d_L = L.T @ d_L
+        d_cov_part = np.linalg.solve(L.T, (np.tril(L_d_L) + np.tril(L_d_L, k=-1)) / 2.0)
+        d_cov_part_2 = np.linalg.solve(L.T, d_cov_part.T)
+        d_cov = (d_cov_part_2.T + d_cov_part_2) / 2.0
     return out, (d_mean, d_cov)

@@ -10,22 +10,23 @@ def newton_value_and_grad(a):
     # forward
     x = a
     xs = []
-    ts = []
+    a_over_xs = []
     while np.abs(x * x - a) > 1e-12:  # golden_functions.py:268
         xs.append(x)
         # golden_functions.py:269: x = 0.5 * (x + a / x)
-        t = a / x
-        ts.append(t)
-        x = 0.5 * (x + t)
+        a_over_x = a / x
+        a_over_xs.append(a_over_x)
+        x = 0.5 * (x + a_over_x)
 
     # backward
     with np.errstate(all="ignore"):
         d_x = np.float64(1.0)
-        t = np.float64(-0.0)
-        for x_2, t_2 in zip(reversed(xs), reversed(ts)):  # golden_functions.py:268
+        d_a_part = np.float64(-0.0)
+        # golden_functions.py:268
+        for x_2, a_over_x in zip(reversed(xs), reversed(a_over_xs)):
             # golden_functions.py:269: x = 0.5 * (x + a / x)
-            t_3 = d_x * 0.5
-            t = t + t_3 / x_2
-            d_x = t_3 - t_3 * t_2 / x_2
-        d_a = d_x + t
+            d_x_plus_a_over_x = d_x * 0.5
+            d_a_part = d_a_part + d_x_plus_a_over_x / x_2
+            d_x = d_x_plus_a_over_x - d_x_plus_a_over_x * a_over_x / x_2
+        d_a = d_x + d_a_part
     return x, d_a

@@ -11,8 +11,8 @@ def normalised_value_and_grad(x, out):
 
     # forward
     # golden_functions.py:323: out[...] = x / np.sqrt(np.sum(x**2))
-    t = np.sqrt((x**2).sum())
-    out_2 = x / t
+    out_root = np.sqrt((x**2).sum())
+    out_2 = x / out_root
     # golden_functions.py:324: return np.sum(out * x)
     result = (out_2 * x).sum()
 
@@ -20,8 +20,8 @@ def normalised_value_and_grad(x, out):
     with np.errstate(all="ignore"):
         # golden_functions.py:323: out[...] = x / np.sqrt(np.sum(x**2))
         d_out_2 = x[...]
-        t_2 = (-d_out_2 * out_2 / t).sum() / (2.0 * t) * (2.0 * x)
-        d_x = out_2 + d_out_2 / t + t_2
+        d_x_part = 2.0 * (0.5 * (-(d_out_2 * out_2).sum() / out_root) / out_root) * x
+        d_x = out_2 + d_out_2 / out_root + d_x_part
 
     # writes
     # golden_functions.py:323: out[...] = x / np.sqrt(np.sum(x**2))

@@ -12,18 +12,16 @@ def pairwise_energy_value_and_grad(points):
     # golden_functions.py:205: squared = np.sum(offset**2, axis=-1) + 1e-6
     squared = (offset**2).sum(axis=-1) + 1e-6
     # golden_functions.py:206: return 0.5 * np.sum(1.0 / np.sqrt(squared))
-    t = np.sqrt(squared)
-    t_2 = 1.0 / t
-    out = 0.5 * t_2.sum()
+    sqrt_squared = np.sqrt(squared)
+    ratio = 1.0 / sqrt_squared
+    out = 0.5 * ratio.sum()
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:206: return 0.5 * np.sum(1.0 / np.sqrt(squared))
-        d_squared = -0.5 * t_2 / t / (2.0 * t)
+        d_squared = 0.5 * (-0.5 * ratio / sqrt_squared) / sqrt_squared
         # golden_functions.py:205: squared = np.sum(offset**2, axis=-1) + 1e-6
-        d_offset = d_squared[..., None] * (2.0 * offset)
-        # golden_functions.py:204: offset = points[:, None, :] - points[None, :, :]
-        d_points = np.zeros(points.shape)
-        d_points[None, :, :] = (-d_offset).sum(axis=0, keepdims=True)
-        d_points[:, None, :] += d_offset.sum(axis=1, keepdims=True)
+        d_offset = 2.0 * d_squared[..., None] * offset
+        # golden_functions.py:204
+        d_points = d_offset.sum(axis=1) - d_offset.sum(axis=0)
     return out, d_points

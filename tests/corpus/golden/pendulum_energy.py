@@ -9,12 +9,12 @@ def pendulum_energy_value_and_grad(theta, omega, dt):
 
     # forward
     # golden_functions.py:182: omega = omega - dt * g / length * np.sin(theta)
-    t = dt * 9.81
-    omega_2 = omega - t * np.sin(theta)
+    scaled_dt = dt * 9.81
+    omega_2 = omega - scaled_dt * np.sin(theta)
     # golden_functions.py:183: theta = theta + dt * omega
     theta_2 = theta + dt * omega_2
     # golden_functions.py:182: omega = omega - dt * g / length * np.sin(theta)
-    omega_3 = omega_2 - t * np.sin(theta_2)
+    omega_3 = omega_2 - scaled_dt * np.sin(theta_2)
     # golden_functions.py:183: theta = theta + dt * omega
     theta_3 = theta_2 + dt * omega_3
     # golden_functions.py:184: kinetic = 0.5 * (length * omega) ** 2
@@ -27,15 +27,15 @@ def pendulum_energy_value_and_grad(theta, omega, dt):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:186: return np.mean(kinetic + potential)
-        t_2 = 1.0 / omega.size
+        d_theta_part = 1.0 / omega.size
         # golden_functions.py:185: potential = g * length * (1.0 - np.cos(theta))
-        d_theta_3 = t_2 * 9.81 * np.sin(theta_3)
+        d_theta_3 = d_theta_part * 9.81 * np.sin(theta_3)
         # golden_functions.py:183: theta = theta + dt * omega
-        d_omega_3 = t_2 * 0.5 * (2.0 * omega_3) + d_theta_3 * dt
+        d_omega_3 = d_theta_part * omega_3 + d_theta_3 * dt
         # golden_functions.py:182: omega = omega - dt * g / length * np.sin(theta)
-        d_theta_2 = d_theta_3 - d_omega_3 * t * np.cos(theta_2)
+        d_theta_2 = d_theta_3 - d_omega_3 * scaled_dt * np.cos(theta_2)
         # golden_functions.py:183: theta = theta + dt * omega
         d_omega = d_omega_3 + d_theta_2 * dt
         # golden_functions.py:182: omega = omega - dt * g / length * np.sin(theta)
-        d_theta = d_theta_2 - d_omega * t * np.cos(theta)
+        d_theta = d_theta_2 - d_omega * scaled_dt * np.cos(theta)
     return out, (d_theta, d_omega)

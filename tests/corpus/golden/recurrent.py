@@ -9,9 +9,7 @@ def recurrent_value_and_grad(params, inputs):
 
     Returns out: float64; d_U, d_W, d_b: like U, W, b.
     """
-    W = params["W"]
-    U = params["U"]
-    b = params["b"]
+    W, U, b = params["W"], params["U"], params["b"]
 
     # forward
     h = np.zeros(3)  # golden_functions.py:259
@@ -34,11 +32,10 @@ def recurrent_value_and_grad(params, inputs):
         for t in reversed(range(len(inputs))):
             h_2 = hs[t]
             # golden_functions.py:261: h = np.tanh(inputs[t] @ params["W"] + h @ par ...
-            u = d_h * (1.0 - h**2)
-            d_b += u
-            d_h = U @ u
-            u_2 = u[None]
-            d_U += h_2[:, None] * u_2
-            d_W += inputs[t][:, None] * u_2
+            d_h_total = d_h * (1.0 - h**2)
+            d_b += d_h_total
+            d_h = U @ d_h_total
+            d_U += h_2[:, None] * d_h_total[None]
+            d_W += inputs[t][:, None] * d_h_total[None]
             h = h_2
     return out, {"W": d_W, "U": d_U, "b": d_b}

@@ -9,16 +9,16 @@ def rosenbrock_value_and_grad(x):
 
     # forward
     # golden_functions.py:27: return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 ...
-    t = x[:-1]
-    t_2 = x[1:] - t**2
-    t_3 = 1 - t
-    out = (100.0 * t_2**2 + t_3**2).sum()
+    x_part = x[:-1]
+    difference = x[1:] - x_part**2
+    one_minus_x_part = 1 - x_part
+    out = (100.0 * difference**2 + one_minus_x_part**2).sum()
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:27: return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + ...
-        d_t_2 = 200.0 * t_2
+        d_difference = 200.0 * difference
         d_x = np.zeros(x.shape)
-        d_x[:-1] = -2.0 * t_3 - d_t_2 * (2.0 * t)
-        d_x[1:] += d_t_2
+        d_x[:-1] = -2.0 * one_minus_x_part - 2.0 * d_difference * x_part
+        d_x[1:] += d_difference
     return out, d_x

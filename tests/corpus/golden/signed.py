@@ -12,11 +12,11 @@ def signed_value_and_grad(x):
     if not x.sum() > 0.0:
         return NotImplemented  # another specialisation is wanted
     # golden_functions.py:310: return np.sum(np.sqrt(np.abs(x)))
-    t = np.sqrt(np.abs(x))
-    out = t.sum()
+    root = np.sqrt(np.abs(x))
+    out = root.sum()
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:310: return np.sum(np.sqrt(np.abs(x)))
-        d_x = 1.0 / (2.0 * t) * np.sign(x)
+        d_x = 0.5 / root * np.sign(x)
     return out, d_x

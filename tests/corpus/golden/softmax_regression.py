@@ -10,28 +10,30 @@ def softmax_regression_value_and_grad(W, b, X, labels):
     # forward
     logits = X @ W + b  # golden_functions.py:38
     # golden_functions.py:39: shifted = logits - np.max(logits, axis=1, keepdims=True)
-    t = logits.max(axis=1, keepdims=True)
-    shifted = logits - t
+    max_logits = logits.max(axis=1, keepdims=True)
+    shifted = logits - max_logits
     # golden_functions.py:40: log_p = shifted - np.log(np.sum(np.exp(shifted), axis= ...
-    t_2 = np.exp(shifted)
-    t_3 = t_2.sum(axis=1, keepdims=True)
-    log_p = shifted - np.log(t_3)
+    exp_shifted = np.exp(shifted)
+    sum_exp_shifted = exp_shifted.sum(axis=1, keepdims=True)
+    log_p = shifted - np.log(sum_exp_shifted)
     # golden_functions.py:41: return -np.mean(log_p[np.arange(len(X)), labels])
-    t_4 = np.arange(X.shape[0])
-    t_5 = log_p[t_4, labels]
-    out = -(t_5.sum() / t_5.size)
+    indices = np.arange(X.shape[0])
+    log_p_part = log_p[indices, labels]
+    out = -(log_p_part.sum() / log_p_part.size)
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:41: return -np.mean(log_p[np.arange(len(X)), labels])
         d_log_p = np.zeros(logits.shape)
-        np.add.at(d_log_p, (t_4, labels), -1.0 / t_5.size)
+        np.add.at(d_log_p, (indices, labels), -1.0 / log_p_part.size)
         # golden_functions.py:40: log_p = shifted - np.log(np.sum(np.exp(shifted), a ...
-        d_shifted = d_log_p + (-d_log_p).sum(axis=1, keepdims=True) / t_3 * t_2
+        d_sum_exp_shifted = -d_log_p.sum(axis=1, keepdims=True) / sum_exp_shifted
+        d_shifted = d_log_p + d_sum_exp_shifted * exp_shifted
         # golden_functions.py:39: shifted = logits - np.max(logits, axis=1, keepdims ...
-        t_6 = logits == t
-        t_7 = t_6.sum(axis=1, dtype=np.float64, keepdims=True)
-        d_logits = d_shifted + t_6 * ((-d_shifted).sum(axis=1, keepdims=True) / t_7)
+        mask = logits == max_logits
+        sum_mask = mask.sum(axis=1, keepdims=True)
+        d_logits_part = mask * (-d_shifted.sum(axis=1, keepdims=True) / sum_mask)
+        d_logits = d_shifted + d_logits_part
         # golden_functions.py:38: logits = X @ W + b
         d_b = d_logits.sum(axis=0)
         d_W = X.T @ d_logits

@@ -40,5 +40,5 @@ def squares_until_value_and_grad(x, limit):
             if taken_list[i]:
                 d_s = d_s + d_result * 2.0  # golden_functions.py:290
                 d_result = np.float64(0.0)
-            d_x[i] += d_s * (2.0 * x[i])  # golden_functions.py:288
+            d_x[i] += 2.0 * d_s * x[i]  # golden_functions.py:288
     return result, d_x

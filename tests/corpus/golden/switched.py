@@ -4,12 +4,12 @@ import numpy as np
 def switched_value_and_grad(x, steps):
     """Specialised to x: 1-d float64; steps: 12.
 
-    Returns out: float64; d_x: like x.
+    Returns out: float64; d_h: like x.
     """
 
     # forward
     h = x
-    kept = []
+    saved = []
     hs = []
     # golden_functions.py:330: for _ in range(steps):
     for _ in range(12):
@@ -28,25 +28,23 @@ def switched_value_and_grad(x, steps):
             h = h * t_2 + 0.2
             t = None
             a = None
-        kept.append((taken, t, a, t_2))
+        saved.append((taken, t, a, t_2))
     # golden_functions.py:336: return np.sum(h**2)
     out = (h**2).sum()
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:336: return np.sum(h**2)
-        d_x = 2.0 * h
+        d_h = 2.0 * h
         # golden_functions.py:330: for _ in range(steps):
-        while kept:
-            taken, t, a, t_2 = kept.pop()
-            h_2 = hs.pop()
+        for (taken, t, a, t_2), h_2 in zip(reversed(saved), reversed(hs)):
             # golden_functions.py:331: if np.sum(h) > 0.0:
             if taken:
                 # golden_functions.py:333: h = a * np.cos(h) - 0.3
-                d_a = d_x * t
+                d_a = d_h * t
                 # golden_functions.py:332
-                d_x = d_a * np.cos(h_2) - d_x * a * np.sin(h_2)
+                d_h = d_a * np.cos(h_2) - d_h * a * np.sin(h_2)
             else:
                 # golden_functions.py:335: h = h * np.exp(-(h**2)) + 0.2
-                d_x = d_x * t_2 - d_x * h_2 * t_2 * (2.0 * h_2)
-    return out, d_x
+                d_h = d_h * t_2 - 2.0 * (d_h * h_2 * t_2) * h_2
+    return out, d_h

@@ -9,33 +9,33 @@ def wide_waves_value_and_grad(w, x):
 
     # forward
     # golden_functions.py:303: h = np.tanh(w[0] * x) + np.exp(-(x**2)) * w[1]
-    t = w[0] * x
-    np.tanh(t, out=t)
-    t_2 = x**2
-    np.negative(t_2, out=t_2)
-    np.exp(t_2, out=t_2)
-    t_3 = t_2 * w[1]
-    h = np.add(t, t_3, out=t_3)
+    w_0_x = w[0] * x
+    np.tanh(w_0_x, out=w_0_x)
+    x_squared = x**2
+    np.negative(x_squared, out=x_squared)
+    np.exp(x_squared, out=x_squared)
+    x_squared_w_1 = x_squared * w[1]
+    h = np.add(w_0_x, x_squared_w_1, out=x_squared_w_1)
     # golden_functions.py:304: return np.sum(h * np.sin(h))
-    t_4 = np.sin(h)
-    t_5 = h * t_4
-    out = np.sum(t_5)
+    sin_h = np.sin(h)
+    h_sin_h = h * sin_h
+    out = np.sum(h_sin_h)
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:304: return np.sum(h * np.sin(h))
-        del t_3, t_5
-        t_6 = np.cos(h)
-        h *= t_6
-        d_h = np.add(t_4, h, out=t_4)
+        del x_squared_w_1, h_sin_h
+        cos_h = np.cos(h)
+        h *= cos_h
+        d_h = np.add(sin_h, h, out=sin_h)
         # golden_functions.py:303: h = np.tanh(w[0] * x) + np.exp(-(x**2)) * w[1]
-        np.multiply(d_h, t_2, out=t_2)
+        np.multiply(d_h, x_squared, out=x_squared)
         d_w = np.zeros(w.shape)
-        d_w[1] += t_2.sum()
-        del t_2, h, t_4, t_6
-        t_7 = t**2
-        np.subtract(1.0, t_7, out=t_7)
-        d_h *= t_7
+        d_w[1] += x_squared.sum()
+        del x_squared, h, sin_h, cos_h
+        w_0_x_squared = w_0_x**2
+        np.subtract(1.0, w_0_x_squared, out=w_0_x_squared)
+        d_h *= w_0_x_squared
         d_h *= x
         d_w[0] += d_h.sum()
     return out, d_w

@@ -81,7 +81,7 @@ def test_argument_by_argument() -> None:
         return x**n * y
 
     f.defjvps(lambda t, out, x, n, y: n * x ** (n - 1) * y * t, lambda t, out, x, n, y: x**n * t)
-    gs.check_grads(lambda x, y: f(x, 3, y), X, Y, order=3)
+    gs.check_grads(lambda x, y: f(x, 3, y), (X, Y), order=3)
     f.defjvps(lambda t, out, x, n, y: 10.0 * t, None)
     gx, gy = gs.grad(lambda x, y: np.sum(f(x, 3, y)), (0, 1))(X, Y)
     np.testing.assert_array_equal(gx, [10.0, 10.0])
@@ -115,7 +115,7 @@ def test_complex_tangents_are_the_derivative_itself() -> None:
         return z * np.conj(z) * z
 
     f.defjvp(lambda p, t: (f(p[0]), 2 * p[0] * np.conj(p[0]) * t[0] + p[0] ** 2 * np.conj(t[0])))
-    gs.check_grads(f, np.array([1 + 2j, 3 - 1j]))
+    gs.check_grads(f, (np.array([1 + 2j, 3 - 1j]),))
 
 
 def test_what_does_not_move_has_zeros() -> None:

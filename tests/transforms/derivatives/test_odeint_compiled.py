@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -97,7 +98,7 @@ def test_the_source_imports_the_function() -> None:
     text = gs.compile(gs.grad(f)).source(x)
     assert f"from {__name__} import moves as moves_op" in text
     assert "solution_op(moves_op, " in text
-    assert "d_t_6, d_t_3, d_t_4, d_t_5 = adjoint_op(\n" in text
+    assert re.search(r"^ +d_\w+, d_\w+, d_\w+, d_\w+ = adjoint_op\($", text, re.M)
 
 
 def test_what_the_function_reads_is_read_at_each_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -490,7 +490,7 @@ def test_a_program_is_differentiated_eager_and_compiled(name):
     "name", ["rosenbrock", "poly1d_arith", "Polynomial deriv", "Chebyshev arith", "Legendre fit", "ndenumerate"]
 )
 def test_second_derivatives_are_right(name):
-    gs.check_grads(PROGRAMS[name], X, order=2)
+    gs.check_grads(PROGRAMS[name], (X,), order=2)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
-from ....runtime.ir.known_ops import GETITEM
+from ....runtime.ir.known_ops import GETITEM, REPEAT, SIZED_BY_VALUE, WHERE
 from ....runtime.ir.opcodes import all_calls, is_effect, is_region, regions_of
 from ....runtime.registry import ops_of
 from ....runtime.rules.control import GUARD
@@ -17,7 +17,7 @@ from ....runtime.rules.messages import PRINTS
 from .ranges import Ranges
 
 __all__ = [
-    "divides_by_a_number", "effect_words", "guards_first", "is_behind_effects", "prints", "stays",
+    "divides_by_a_number", "effect_words", "guards_first", "is_behind_effects", "prints", "sized_by_value", "stays",
 ]  # fmt: skip
 
 _LOOK_UPS = ops_of(operator.getitem, np.take, np.take_along_axis)
@@ -120,3 +120,17 @@ def _finds_by_value(call: Call, ranges: Ranges | None) -> bool:
         return False
     parts = where if type(where) is tuple else (where,)  # slices may end anywhere
     return any(v.type.dtype.kind in "iu" for part in parts if not isinstance(part, slice) for v in values_in(part))
+
+
+def sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
+    """Whether the shape of a result depends on values: a mask as index, nonzero, and their like."""
+    if op.base is REPEAT and isinstance(args[1], (int, np.integer)):
+        return False
+    if op.fn in SIZED_BY_VALUE:
+        return True
+    if op.base is WHERE:
+        return len(args) == 1 or args[1] is None
+    if op.base is not GETITEM:
+        return False
+    parts = args[1] if isinstance(args[1], tuple) else (args[1],)
+    return any(isinstance(p, Value) and p.type.dtype == np.bool_ for p in parts)

@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import types
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Value, type_of
+from ....runtime.ir.graph import Call, Graph, Value, again, primal_of, type_of
+from ....runtime.ir.known_ops import REPEAT
 from ....runtime.ops import shape_of
 from ....runtime.registry import require
 from ....runtime.rules.control import size_of
 from ....runtime.rules.messages import PRINTS
-from ....runtime.user_ops import home_of, is_users
+from ....runtime.user_ops import USERS, home_of, is_users
 from ....tracer.core.graph import next_sequence
 from ....tracer.core.site import Site, calls_to, user_site
 from ....tracer.core.tensor_base import Operand, wrap
 from ....tracer.memory.survivors import note_held
 from ....tracer.modes.thread_state import LOCAL
 from ...user_code.scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_class, is_user_function, watched
-from ..analysis.effects import is_behind_effects
+from ..analysis.effects import is_behind_effects, sized_by_value
 from ..frontend.attempts import GivenUp, LoopRejected
-from ..frontend.functions import convert_code, has_control_flow
+from ..frontend.functions import convert_code, has_arithmetic, has_control_flow
 from ..frontend.hooks import catches, needs_of
 from ..frontend.operators import CELL, CONTROL
 from ..frontend.user_names import assigned_names
 from .copies import copied
-from .exits import guard_sizes, left, sized_by_value
+from .exits import guard_sizes, left
 from .failure import Failure, definition, read_at, reading
 from .generators import GENERATOR, Generators, is_generator
-from .identities import Identities
 from .instances import AS_THEY_ARE, Instances
 from .instructions import compares_objects, only_for_super, refused, stored_attributes
 from .messages import Messages
-from .numbers import Numbers, is_float
+from .numbers import NumberNeededError, Numbers, is_float
 from .outside import is_constant, is_mock, is_plain_data, is_user_error, why_not
 from .record import Record
-from .sizes import Compared, Shape, Size
+from .sizes import Compared, Counted, Shape, Size
 from .stored import Store, Stored, is_storable
 from .written import Written
 
@@ -47,14 +48,50 @@ if TYPE_CHECKING:
 
 __all__ = ["Capture"]
 
-MANY_CALLS = 20_000
+MANY_CALLS = 20_000  # of a loop that is unrolled, or of a function that is called again and again
+MANY_LINES = 200_000  # of code in a straight line
+_EACH = 8  # operations for each place in the code: a straight line has fewer, forward and backward together
 _NAMING = ("__name__", "__qualname__", "__doc__", "__module__")
+
+
+class Identities:
+    """The arrays of one capture, told apart as objects once some code in it asks `a is b`: then one array is one Tensor."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.compared = False
+        self.twins: dict[Path, Any] = {}  # where an array was found that is an input by another name already
+
+    def begin(self) -> None:
+        """Code that compares objects is part of the capture now."""
+        if not self.compared:
+            self.compared = True
+            callers = [id(t._caller) for t in self._tensors()]
+            if len(set(callers)) < len(callers):
+                effects = any(call.op.effect for call in self.capture.graph.calls)
+                self.capture.refuse("compares with `is`, and was given one array twice")
+                if not effects:  # they are two Tensors already, and this run would find them different
+                    self.capture.abandoned = True
+                    raise NumberNeededError(self.capture.failed)
+
+    def known(self, array: Any, path: Path) -> Any:
+        """The Tensor of an array that is an input already; None where it is not, or where nobody can tell."""
+        if not self.compared:
+            return None
+        found = next((t for t in self._tensors() if t._caller is array), None)
+        if found is not None:
+            self.twins[path] = array
+        return found
+
+    def _tensors(self) -> list[Any]:
+        return [*self.capture.given, *self.capture.outside]
 
 
 class Capture:
     """The recorder that operations and exits report to, and the witness that decides what reads become."""
 
-    def __init__(self, varying: Collection[Any] = (), keeps: bool = False) -> None:
+    def __init__(self, varying: Collection[Any] = (), keeps: bool = False, sizes: bool = False) -> None:
+        self.sizes = sizes  # whether the code asks for lengths
         self.began = next_sequence()
         self.regions: Regions | None = None  # where loops and branches stay what they are
         if keeps:
@@ -64,8 +101,10 @@ class Capture:
         self.varying = varying  # where numbers are read that change from call to call
         self.unrolled: tuple[str, ...] = ()  # the loops that an attempt to keep them could not, and why
         self.numbers = Numbers(self)
+        self.counted = Counted(self)
         self.postponed = False  # what this run did to attributes, the next one need not do
         self.graph = Graph([], [], [])
+        self._places: set[tuple[int, int]] = set()  # in the user's code, from which operations come
         self.failed: Failure | None = None
         self.scope = Scope(self)
         self.codes: set[types.CodeType] = set()
@@ -80,6 +119,9 @@ class Capture:
         self._entered: types.FunctionType | None = None  # the last function that became part of it
         self._backward: Site | None = None
         self._in_backward: bool | str = False  # "tangents" while those go forward
+        self._order = 0  # of the backward pass that runs: 2 where it goes through another
+        self._orders: dict[Value, int] = {}  # of what backward passes gave
+        self._again: dict[Value, Value] = {}
         self._user_code = False  # whether a backward of the user's runs
         self.contexts: set[types.CodeType] = set()
         self._tensors: dict[Path, Any] = {}
@@ -89,9 +131,13 @@ class Capture:
         self.stored = Stored(self)
         self._instances = Instances(self)
         self.generators = Generators(self)
-        self.messages = Messages(self)
         self.identities = Identities(self)
         self.given: list[Any] = []  # the Tensors of the arrays among the arguments
+
+    @functools.cached_property
+    def messages(self) -> Messages:
+        """The texts of the capture, once the code makes one."""
+        return Messages(self)
 
     @property
     def kept(self) -> bool:
@@ -124,7 +170,8 @@ class Capture:
         if self.failed is None:
             site = site or (None if path is None else read_at(path, self.codes))
             self.failed = Failure(reason, site or self.site() or definition(self._entered))
-            self.messages.print_now()
+            if "messages" in vars(self):
+                self.messages.print_now()
             self.stored.do_now()
 
     def catches(self) -> bool:
@@ -199,6 +246,15 @@ class Capture:
         site = user_site()
         return site if site is not None and site.code in self.codes else self._backward
 
+    def _too_many(self) -> str:
+        """Say why there are too many operations, if there are."""
+        count = len(self.graph.calls)
+        if count > _EACH * len(self._places):
+            return f"unrolls a loop into more than {MANY_CALLS:,} operations"
+        return (
+            f"has more than {MANY_LINES:,} operations, which are too many for one source" if count >= MANY_LINES else ""
+        )
+
     def call(self, op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> Any:
         """Write one operation down and give its results their values; what the node of the operation keeps."""
         if self.failed is not None:
@@ -207,16 +263,17 @@ class Capture:
         if regions is not None and regions.expected is not None:
             return regions.replayed(op, results)
         args = tuple([self.operand(b) for b in bound])
-        if len(self.graph.calls) >= MANY_CALLS:
-            self.refuse(f"unrolls a loop into more than {MANY_CALLS:,} operations")
+        if len(self.graph.calls) >= MANY_CALLS and (why := self._too_many()):
+            self.refuse(why)
             return None
         if op.may_raise and self._catching:
             self.refuse(f"calls {op.path}, which can raise, beside code that catches errors")
             return None
-        if is_users(op) and home_of(op.path) is None:
+        if USERS and is_users(op) and home_of(op.path) is None:
             self.refuse(f"calls {op.name}, an op of yours that no module has under that name, to import it from")
             return None
         outs = tuple([Value(type_of(r._value)) for r in results])
+        self.counted.note(op, args, outs)
         if not self.numbers.follow(op, args, outs):
             return None
         site = self.site()
@@ -225,14 +282,19 @@ class Capture:
             out.sites = sites
             r._ir = out
         call = Call(op, args, outs, site, self._in_backward, bool(self._in_backward))
+        if self._in_backward is True:
+            self._orders.update(dict.fromkeys(outs, self._order))
         if self._user_code and site is not None and site is not self._backward:
             self.name(call)
+        if site is not None and not self._in_backward:
+            self._places.add((id(site.code), site.offset))
         self.graph.calls.append(call)
         if regions is not None:
             if regions.frames and not self._in_backward:
                 self.name(call)
             regions.note(call, [r._value for r in results])
-        if sized_by_value(op, args):
+        by_length = op.base is REPEAT and isinstance(args[1], Value) and args[1] in self.counted.values
+        if sized_by_value(op, args) and not by_length:
             guard_sizes(self, outs)
         return outs, site
 
@@ -250,9 +312,9 @@ class Capture:
                 self.regions.see(x, ir)
             return self.operand(x._value) if ir is None else ir
         if isinstance(x, Size):
-            return self._size(x)
+            return self.counted.operand(x)
         if isinstance(x, Shape):
-            return self.small(shape_of, (x.value,), tuple(x))
+            return self.counted.written(shape_of, (x.value,), tuple(x))
         if isinstance(x, np.ndarray):
             self.refuse(f"uses an array of unknown origin ({x.dtype.name}{list(x.shape)}); pass it as an argument")
             return None
@@ -264,18 +326,12 @@ class Capture:
             return slice(self.operand(x.start), self.operand(x.stop), self.operand(x.step))
         return x
 
-    def _size(self, size: Any) -> Any:
-        if not isinstance(size, Size):
-            return size
-        kind, *parts = size.origin
-        if kind == "axis":
-            return self.small(size_of, tuple(parts), int(size))
-        return self.small(kind, tuple(map(self._size, parts)), int(size))
-
-    def small(self, fn: Any, args: tuple[Any, ...], result: Any) -> Value:
-        """What follows from sizes, written down."""
-        out = Value(type_of(result))
-        call = Call(require(fn), args, (out,), self.site(), self._in_backward, bool(self._in_backward))
+    def small(self, fn: Any, args: tuple[Any, ...], result: Any, site: Site | None = None) -> Value:
+        """What follows from sizes, written down where it is needed; what is computed at a `site` may have its name."""
+        out, op = Value(type_of(result)), require(fn)
+        op = op.titled(op.title) if op.may_raise else op  # it has not raised, nor does it at these lengths
+        out.sites = () if site is None or self._in_backward else (site,)
+        call = Call(op, op.bind(*args), (out,), site or self.site(), self._in_backward, bool(self._in_backward))
         self.graph.calls.append(call)
         if self.regions is not None:
             self.regions.note(call, [result])
@@ -287,13 +343,11 @@ class Capture:
         ir = getattr(tensor, "_ir", None)
         if ir is None or not plain:
             return plain
-        return Shape(ir, [Size(n, ("axis", ir, k), self) for k, n in enumerate(plain)])
+        return Shape(ir, [Size(n, (size_of, ir, k), self) for k, n in enumerate(plain)])
 
-    def size_tensor(self, size: Size) -> Any:
-        """A Tensor that stands for a size, for what gives a float."""
-        tensor = wrap(int(size))
-        tensor._ir = self._size(size)
-        return tensor
+    def of_sizes(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """Return what a function of numbers gives, traced, where sizes are among them; NotImplemented where none is."""
+        return self.counted.of(fn, args)
 
     def left(self, tensor: Any, how: str, spec: str = "") -> None:
         """A value leaves a Tensor: it becomes a guard where it is one small thing, else the capture is over."""
@@ -319,11 +373,14 @@ class Capture:
         if ir is None:
             return
         outs, self._backward = ir
+        of = outs[0]
+        self._order = max(self._order, self._orders.get(of, 0) + 1)
         v = getattr(g, "_ir", None)
-        if v is None or v.cotangent_of in self.graph.inputs:
+        if v is None or primal_of(v) in self.graph.inputs:
             return
-        if v.cotangent_of is None or outs[0] in self.graph.inputs:  # a gradient is called by its argument
-            v.cotangent_of = outs[0]
+        if v.cotangent_of is None or of in self.graph.inputs:  # a gradient is called by its argument
+            first = self._order < 2 or of in self._orders
+            v.cotangent_of = of if first else self._again.setdefault(of, again(of))
 
     def user_code(self, runs: bool) -> bool:
         """A backward that the user wrote begins (or is over): its lines and names are the user's. How it was before."""
@@ -331,20 +388,30 @@ class Capture:
         return before
 
     def tangent(self, node: Any) -> None:
-        """Tangents arrive at `node`."""
+        """Tangents arrive at the arguments of `node`."""
         self._in_backward = "tangents"
         ir = getattr(node, "ir", None)
         if ir is not None:
             self._backward = ir[1]
 
-    def backward_ends(self, before: tuple[bool | str, Any]) -> None:
-        """The engine is done; `before` is what `backward_begins` gave."""
-        self._in_backward, self._backward = before
+    def moved(self, node: Any, t: Any) -> None:
+        """The result of `node` has the tangent `t`, which is called as a cotangent is."""
+        ir, v = getattr(node, "ir", None), getattr(t, "_ir", None)
+        if ir is None or v is None or v.cotangent_of is not None or v in self.graph.inputs:
+            return
+        if (
+            self.regions is None or ir[0][0] not in self.regions.stand_ins
+        ):  # those of loops have names by what goes round
+            v.cotangent_of = ir[0][0]
 
-    def backward_begins(self) -> tuple[bool | str, Any]:
+    def backward_ends(self, before: tuple[bool | str, Any, int]) -> None:
+        """The engine is done; `before` is what `backward_begins` gave."""
+        self._in_backward, self._backward, self._order = before
+
+    def backward_begins(self) -> tuple[bool | str, Any, int]:
         """The engine starts."""
-        before = (self._in_backward, self._backward)
-        self._in_backward = self._in_backward or True
+        before = (self._in_backward, self._backward, self._order)
+        self._in_backward, self._order = self._in_backward or True, 1
         return before
 
     # the witness
@@ -390,9 +457,10 @@ class Capture:
         """The code that runs for a function, its loops and branches as calls where those may be kept; and what it calls."""
         own = function.__code__
         straight = not has_control_flow(own) and (needs_of(own).calls or catches(own))
-        if self.regions is None and not straight:
+        sizes = self.sizes and has_arithmetic(own)
+        if self.regions is None and not straight and not sizes:
             return own, {}
-        code = convert_code(function, calls=True)
+        code = convert_code(function, calls=True, sizes=sizes)
         if code is None:
             if self.regions is not None:
                 self.regions.stays(function.__code__)
@@ -530,7 +598,8 @@ class Capture:
 
     def settle(self) -> None:
         """The user's code is done."""
-        self.messages.end()
+        if "messages" in vars(self):
+            self.messages.end()
         self.stored.settle()
         self._instances.settle()
 
@@ -557,6 +626,7 @@ class Capture:
             twins=self.identities.twins if self.identities.compared else None,
             codes=self.codes,
             compared=tuple(self.compared),
+            fixed=tuple(self.counted.fixed),
             guards_numbers=self.has_number_guards,
             varied=self.numbers.outside or bool(self.numbers.places),
             varied_outside=self.numbers.outside,

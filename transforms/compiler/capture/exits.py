@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Value
-from ....runtime.ir.known_ops import GETITEM, SIZED_BY_VALUE, WHERE
 from ....runtime.registry import require
 from ....runtime.rules.control import guard, observed, size_of
 from ..frontend.attempts import LoopRejected
+from .sizes import Fixed
 
 if TYPE_CHECKING:
     from .capture import Capture
 
-__all__ = ["guard_sizes", "left", "sized_by_value"]
+__all__ = ["guard_sizes", "left"]
 
 MANY_TRIPS = 1_000  # of a loop that is unrolled, by decisions: each takes about 5 ms to write down
 _VALUE_EXITS = frozenset(["bool", "int", "float", "complex", "index", "item"])
@@ -31,8 +31,13 @@ _EXIT_WORDS = {
 def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
     """A value leaves a Tensor by the exit `how`."""
     ir = getattr(tensor, "_ir", None)
+    if how == "iter" and ir is not None:
+        capture.counted.fixed.setdefault(Fixed(capture.site(), (ir, 0)))
     if how in _VALUE_EXITS:
         if ir is None:
+            return
+        if ir in capture.counted.values:  # it is the same at each call of these lengths
+            capture.counted.left(tensor, how)
             return
         value = tensor._value
         if how == "item" and np.size(value) != 1:
@@ -46,7 +51,7 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
             TypeError,
             ValueError,
             OverflowError,
-        ):  # the exit itcapture is about to raise, which the code may catch
+        ):  # the exit itself is about to raise, which the code may catch
             capture.refuse(f"takes {how}() of a traced value that has none")
             return
         if how in ("int", "index") and capture._catching and ir.type.dtype.kind == "f":
@@ -67,7 +72,9 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
             capture.refuse(f"decides more than {MANY_TRIPS:,} times here, in a loop that could not be kept{why}", site)
         return
     capture.numbers.leave(ir, how)
-    if how == "format":
+    if how in ("repr", "hash") and ir in capture.counted.values:
+        capture.counted.left(tensor, how)
+    elif how == "format":
         capture.messages.formatted(tensor, spec)
     elif how in _EXIT_WORDS:
         capture.refuse(_EXIT_WORDS[how])
@@ -83,15 +90,3 @@ def guard_sizes(capture: Capture, outs: tuple[Value, ...]) -> None:
             capture.graph.calls.append(
                 Call(require(guard), (size, "index", length), (Value(size.type),), capture.site())
             )
-
-
-def sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
-    """Whether the shape of a result depends on values: a mask as index, nonzero, and their like."""
-    if op.fn in SIZED_BY_VALUE:
-        return True
-    if op.base is WHERE:
-        return len(args) == 1 or args[1] is None
-    if op.base is not GETITEM:
-        return False
-    parts = args[1] if isinstance(args[1], tuple) else (args[1],)
-    return any(isinstance(p, Value) and p.type.dtype == np.bool_ for p in parts)

@@ -110,6 +110,7 @@ _INSTEAD = (
     ("stores the|changes `|deletes the|writes the", "return the value, and store it after the call"),
     ("subclass of ndarray|array of dtype", "pass a plain array of numbers in native byte order (np.asarray)"),
     ("a Tensor;", "pass arrays"),
+    ("called with a .* of .*; pass|read .* once, outside", ""),
     ("called with a function", "pass a plain function"),
     ("called with a", "pass its arrays and numbers, also in a dict, list, tuple or dataclass"),
     ("unknown origin|could not notice|does not look into|does not follow|has a default", "pass it as an argument"),

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from copy import copy as _copied
 from typing import TYPE_CHECKING, Any
 
+from ....tracer.core.foreign import conversion
 from ....tracer.core.tensor_base import Operand
 from ....tracer.memory.survivors import note, note_held, put_back
 from ...user_code.namespaces import type_of
@@ -52,7 +53,7 @@ def watchable(value: Any) -> bool:
             continue
         if not is_user_class(owner) or any(name in vars(owner) for name in _UNSEEN):
             return False
-    return True
+    return conversion(value) is None
 
 
 class Instances:
@@ -60,7 +61,6 @@ class Instances:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
-        self.classes = Classes(capture)
         self.over = False
         self._elements = 0
         self._seen: set[Path] = set()  # attributes of objects that were read
@@ -72,6 +72,11 @@ class Instances:
         self.stored: list[tuple[Any, str]] = []  # attributes that the code stored: the object, the name
         self._containers: dict[int, Any] = {}  # of the copy: the container
         self._copies: dict[int, tuple[Any, Any, list[Any], Path]] = {}  # the container, its copy, what that began with
+
+    @functools.cached_property
+    def classes(self) -> Classes:
+        """The mirrors of classes, once the code meets one."""
+        return Classes(self.capture)
 
     def seen(self, value: Any, path: Path) -> Any:
         """What stands for an instance, a bound method, a partial or a container; `value` itself where none of these."""
@@ -204,7 +209,8 @@ class Instances:
         self.over = True
         if self.capture.failed is not None:
             put_back(self._real | self._containers)
-        self.classes.settle()
+        if "classes" in vars(self):
+            self.classes.settle()
         for container, copy, before, path in list(self._copies.values()):
             now = _contents(copy)
             if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):

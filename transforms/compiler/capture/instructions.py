@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dis
-import functools
 import types
 from collections.abc import Container
 from typing import Any
 
 from ....tracer.core.site import Site
+from ..frontend.hooks import cached_by_code
 from .failure import Failure
 
 __all__ = ["compares_objects", "only_filled", "only_for_super", "reads_of_others", "refused", "stored_attributes"]
@@ -22,7 +22,7 @@ _PARTS = frozenset(["__closure__", "__code__", "__globals__", "__defaults__", "_
 _PAST_ATTRIBUTES = ("__setattr__", "__delattr__", "__getattribute__")  # called on `object`, which no handle notices
 
 
-@functools.lru_cache(256)
+@cached_by_code(256)
 def instructions(code: types.CodeType) -> tuple[dis.Instruction, ...]:
     """The instructions of one code object."""
     return tuple(dis.get_instructions(code))
@@ -95,7 +95,7 @@ def _holder(found: tuple[dis.Instruction, ...], k: int, outside: tuple[str, ...]
     return None
 
 
-@functools.lru_cache(256)
+@cached_by_code(256)
 def stored_attributes(code: types.CodeType) -> frozenset[str]:
     """The names of the attributes that code stores."""
     return frozenset(i.argval for i in instructions(code) if i.opname == "STORE_ATTR")
@@ -115,7 +115,7 @@ def reads_of_others(code: types.CodeType, name: str, into: Container[str]) -> bo
 _LISTS = ("append", "extend", "insert", "appendleft")
 
 
-@functools.lru_cache(256)
+@cached_by_code(256)
 def only_filled(code: types.CodeType, name: str) -> tuple[bool, bool]:
     """Whether code does nothing with what stands under a name but `n.append(v)`, `n[k] = v` and the like; and whether it does.
 

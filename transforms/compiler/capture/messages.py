@@ -97,6 +97,10 @@ class Messages:
 
     def settle(self) -> None:
         """Texts that nobody printed where they were made may decide something later."""
+        for one in self.pending:
+            if one.value in self.capture.counted.values:  # it is the same at each call of these lengths
+                self.capture.counted.fix(one.value)
+        self.pending = [one for one in self.pending if one.value not in self.capture.counted.values]
         if self.pending:
             self.capture.refuse("formats a traced value as text", self.pending[0].site)
             self.pending.clear()

@@ -13,6 +13,8 @@ import numpy as np
 
 from ....tracer.autograd.function import Function, once_differentiable
 from ....tracer.core.count import Count
+from ....tracer.core.foreign import conversion, library_of
+from ....tracer.core.libraries import NUMERIC, OURS, PURE, PYTHON
 from ....tracer.core.tensor_base import Operand
 from ...user_code.namespaces import makes_generators, may_draw
 from ...user_code.scipy_names import is_known
@@ -22,10 +24,6 @@ __all__ = ["generated", "is_constant", "is_mock", "is_plain_data", "is_user_erro
 
 _HOUSE = __name__.partition(".")[0] + "."
 _EXACT = frozenset([bool, int, float, complex, str, bytes, type(None), type(Ellipsis), Count])
-_PURE_MODULES = frozenset(
-    ["math", "cmath", "functools", "itertools", "operator", "collections", "dataclasses", "typing", "types", "enum",
-     "contextlib", "numbers", "fractions", "statistics", "abc", "copy", "string", "re", "bisect", "heapq", "textwrap"]
-)  # fmt: skip
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
     for name in (
@@ -35,8 +33,9 @@ _PURE_BUILTINS = frozenset(
         "tuple", "type", "zip",
     )
 )  # fmt: skip
-_LIBRARIES = ("numpy", "scipy", "gradscribe", *_PURE_MODULES)
+_LIBRARIES = NUMERIC | OURS | PURE
 _LIBRARY_CALLABLES = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.sum))
+_PLAIN = (types.ModuleType, type, *_LIBRARY_CALLABLES)  # which are no arrays
 _STATEFUL = frozenset(  # NumPy's own settings, which the generated source would not follow
     getattr(np, name)
     for name in (
@@ -92,6 +91,10 @@ def why_not(value: Any, name: str, stored: Callable[[str], bool] = lambda name: 
     """
     if _is_block_of_ours(value):
         return None
+    form = None if isinstance(value, _PLAIN) else conversion(value, name)
+    if form is not None:
+        kind = f"a {type(value).__name__} of {library_of(value)}"
+        return f"reads `{name}`, {kind}, whose changes it could not notice; read {form} once, outside, or pass that"
     if isinstance(value, types.MethodType) and value.__func__ is Function.apply.__func__:  # type: ignore[attr-defined]
         value = value.__self__
     if isinstance(value, type) and issubclass(value, Function):
@@ -100,7 +103,7 @@ def why_not(value: Any, name: str, stored: Callable[[str], bool] = lambda name: 
         return None
     if isinstance(value, types.ModuleType):
         top = value.__name__.partition(".")[0]
-        if top in (*_LIBRARIES, "random") or top not in sys.stdlib_module_names:
+        if top in _LIBRARIES or top == "random" or top not in PYTHON:
             return None
         return f"uses the module `{top}`, which reaches outside the function"
     if is_user_function(value):
@@ -143,7 +146,7 @@ def _why_not_built_in(value: Any, name: str) -> str | None:
             return _why_not_error(value)
         if makes_generators(value):
             return f"uses the class `{name}`; np.random.default_rng(seed) is known"
-        if issubclass(value, BaseException) or top in _PURE_MODULES or top == "numpy":
+        if issubclass(value, BaseException) or top in PURE or top == "numpy":
             return None
         if is_plain_data(value):
             return own_code(value)

@@ -1,23 +1,33 @@
-"""Reachability of control flow: whether a function can come to a loop or a branch of the user's. Else nothing is converted."""
+"""Reachability: whether a function can come to a loop or a branch of the user's, or to a size. Else nothing is converted."""
 
 from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...user_code.scope import all_code, is_user_class, is_user_function
 from ..frontend.functions import has_control_flow
 
-__all__ = ["reaches_control_flow"]
+__all__ = ["reaches_control_flow", "reaches_sizes"]
 
 _FAR = 200  # so many functions are looked at
 _LOOPING = frozenset(["fixed_point"])  # what of ours loops
+_SIZES = frozenset(["shape", "size", "len", "nbytes", "strides"])
 
 
 def reaches_control_flow(function: Any) -> bool:
     """Whether the code of a function, or of what it names, can jump. Names are looked up, nothing is run."""
+    return _reaches(function, lambda f: has_control_flow(f.__code__) or not _LOOPING.isdisjoint(_names_in(f)))
+
+
+def reaches_sizes(function: Any) -> bool:
+    """Whether a function, or what it names, asks for lengths."""
+    return _reaches(function, lambda f: not _SIZES.isdisjoint(_names_in(f)))
+
+
+def _reaches(function: Any, does: Callable[[types.FunctionType], bool]) -> bool:
     waiting, seen = [function], set[int]()
     while waiting and len(seen) < _FAR:
         value = waiting.pop()
@@ -25,7 +35,7 @@ def reaches_control_flow(function: Any) -> bool:
             continue
         seen.add(id(value))
         for found in _functions_of(value):
-            if has_control_flow(found.__code__) or not _LOOPING.isdisjoint(_names_in(found)):
+            if does(found):
                 return True
             waiting += _named_by(found)
     return len(seen) >= _FAR

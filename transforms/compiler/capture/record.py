@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ....runtime.ir.graph import Graph, Value
 from ...user_code.scope import Path
-from .sizes import Compared
+from .sizes import Compared, Fixed
 from .stored import Store
 
 __all__ = ["Record"]
@@ -38,6 +38,7 @@ class Record(NamedTuple):
     codes: set[types.CodeType]  # the code that ran
     # by what it decided
     compared: tuple[Compared, ...]  # the sizes
+    fixed: tuple[Fixed, ...]  # the lengths that are known to hold at no other
     guards_numbers: bool  # whether by numbers
     varied: bool  # whether numbers that change are inputs
     varied_outside: bool  # whether some of them were read from outside

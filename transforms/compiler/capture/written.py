@@ -135,7 +135,7 @@ def writes_unasked(entry: Any, before: Arrays, after: Arrays) -> str | None:
     for name, tree, old, new in given:
         for leaf, was, now in zip(*[flatten_row(one)[0] for one in (tree, old, new)], strict=True):
             asked = any(leaf is v for v in signature.writes)
-            if type(was) is np.ndarray and not asked and difference(now, was) is not None:
+            if type(was) is np.ndarray and not asked and difference(*_packed((now, was))) is not None:
                 return f"it writes into `{name}`, which it was not known to do"
     return None
 
@@ -157,12 +157,12 @@ def left_otherwise(
             return "it leaves a generator of random numbers in another state"
     found = (*_arrays([*copies[0], *copies[1].values()]), *_arrays(list(outside.values())))
     expected = (*_arrays(inputs.values), *_arrays(list(stood.values())))
-    # a copy may have other strides
     problem = difference(_packed(found), _packed(expected), entry.specialisation.eps)
     return problem and f"of the arrays that it writes into, {problem}"
 
 
 def _packed(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arrays in C order: a copy may have other strides, as those along an axis of length 1."""
     return tuple([np.array(a, order="C") for a in arrays])
 
 

@@ -1,4 +1,7 @@
-"""The disk cache of generated source: texts under the digest of all that they follow from, private to the user."""
+"""The disk cache of generated source: texts under the digest of all that they follow from, private to the user.
+
+A text's file starts with the text itself, so that debuggers find each line where it is; the last line holds it to its key.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ import stat
 import time
 from typing import NamedTuple
 
-__all__ = ["Contents", "clear", "contents", "folder", "forget", "limit", "load", "refused", "store"]
+__all__ = ["Contents", "clear", "contents", "folder", "forget", "key_of", "limit", "load", "place", "refused", "store"]
 
 _OFF = ("off", "0", "no", "false")
 _SIZE = 64  # MB
-_OURS = re.compile(r"[0-9a-f]{64}\.py(\.[0-9a-f]{16}\.tmp)?")
+_OURS = re.compile(r"(\w+_[0-9a-f]{20}|[0-9a-f]{64})\.py(\.[0-9a-f]{16}\.tmp)?")  # older ones had no name
 _PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _ABANDONED = 3600.0  # seconds after which a temporary file is nobody's
 
@@ -50,6 +53,23 @@ def limit() -> int:
     return int(1e6 * (asked if 0 <= asked < 1e9 else _SIZE))
 
 
+def key_of(name: str, content: str) -> str:
+    """The key, and the name of the file, of a text for a function called `name` that follows from `content`."""
+    digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()
+    return f"{re.sub(r'[^0-9A-Za-z_]', '_', name)[:60]}_{digest[:20]}"
+
+
+def place(key: str) -> str | None:
+    """The file in which the text under a key lies, or will once it is checked; None where it cannot lie there."""
+    where = folder()
+    if where is None or refused(where) is not None:
+        return None
+    parent = where
+    while not os.path.exists(parent):
+        parent = os.path.dirname(parent)
+    return _path(where, key) if os.path.isdir(parent) and os.access(parent, os.W_OK | os.X_OK) else None
+
+
 def refused(place: str) -> str | None:
     """Why nothing is loaded from a folder; None where all is well, also where it does not exist yet."""
     try:
@@ -72,8 +92,8 @@ def load(key: str) -> str | None:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode) or _doubt(found) is not None or found.st_size > limit():
                 return None
-            header, _, text = file.read().partition(b"\n")
-        if header != _header(key, text):
+            text, header, end = _parted(file.read())
+        if header != _header(key, text) or end != b"\n":
             return None
         with contextlib.suppress(OSError):
             os.utime(_path(place, key))  # used now: what was not used for longest goes first
@@ -90,7 +110,7 @@ def store(key: str, text: str) -> None:
     path = _path(place, key)
     try:
         content = text.encode()
-        whole = _header(key, content) + b"\n" + content
+        whole = content + _header(key, content) + b"\n"
         os.makedirs(place, mode=0o700, exist_ok=True)
         if refused(place) is not None or len(whole) > limit():
             return
@@ -143,6 +163,12 @@ def _path(place: str, key: str) -> str:
 
 def _header(key: str, text: bytes) -> bytes:
     return b"# gradscribe " + hashlib.sha256(key.encode() + text).hexdigest().encode()
+
+
+def _parted(whole: bytes) -> tuple[bytes, bytes, bytes]:
+    """The text of a file, its last line, and what ends that."""
+    at = whole.rfind(b"\n", 0, -1) + 1
+    return whole[:at], whole[at:-1], whole[-1:]
 
 
 def _files(place: str) -> list[tuple[str, int, float]]:

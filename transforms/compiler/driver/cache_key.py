@@ -19,8 +19,9 @@ from ....runtime.ops import MISSING, Op
 from ....tracer.core.site import Site
 from ..python.docstrings import describe
 from ..schedule.signature import Signature, children
+from .cache import key_of
 
-__all__ = ["Page", "UnknownError", "cache_key"]
+__all__ = ["GraphText", "UnknownError", "cache_key"]
 
 _PACKAGE = __name__.partition(".")[0]
 _PLAIN = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis))
@@ -36,16 +37,15 @@ def cache_key(graph: Graph, signature: Signature, name: str, options: str = "") 
 
     Two graphs with one key have the same operations, types, layouts, sites and user's lines, so that they give the same text.
     """
-    page = Page()
+    text = GraphText()
     try:
-        lines = [versions(), f"{name} {options}", page.signature(signature), *map(page.call, graph.calls)]
-        lines += [" ".join(map(page.value, graph.inputs)), page.argument(list(graph.outputs))]
+        lines = [versions(), options, *text.lines(name, graph, signature)]
         if any(call.op.path.startswith("scipy.") for call in all_calls(graph)):
             lines.append(str(getattr(sys.modules.get("scipy"), "__version__", None)))
-        lines += [*page.values(), *page.sources()]
+        lines += text.sources()
     except UnknownError:
         return None
-    return hashlib.sha256("\n".join(lines).encode("utf-8", "backslashreplace")).hexdigest()
+    return key_of(name, "\n".join(lines))
 
 
 @functools.cache
@@ -78,13 +78,18 @@ def _stamp(path: str) -> str:
     return f"{status.st_mtime_ns} {status.st_size}"
 
 
-class Page:
-    """The text that is digested, and the numbers that values and code have in it."""
+class GraphText:
+    """A graph with its signature as text, of which digests are made, and the numbers that values and code have in it."""
 
     def __init__(self) -> None:
         self.numbers: dict[Value, str] = {}
         self.types: dict[Type, str] = {}
         self.codes: dict[int, tuple[types.CodeType, str, list[Any]]] = {}
+
+    def lines(self, name: str, graph: Graph, signature: Signature) -> list[str]:
+        """All lines of the text; raises UnknownError for what has none."""
+        calls = [name, self.signature(signature), *map(self.call, graph.calls)]
+        return [*calls, self.argument(list(graph.inputs)), self.argument(list(graph.outputs)), *self.values()]
 
     def value(self, v: Value) -> str:
         found = self.numbers.get(v)

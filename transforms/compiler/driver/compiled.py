@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from sys import gettrace, settrace
 from typing import TYPE_CHECKING, Any
 
 from ....runtime.errors import CompileError, EagerWarning, VerifyError
@@ -16,7 +19,7 @@ from ....tracer.modes.thread_state import LOCAL
 from ...transform import Transform
 from ...user_code.scope import scope
 from ..capture.failure import Failure, definition
-from .environment import dump, eager_only
+from .debugger import TRACED_BY, skipping_ours
 from .varying import Varying
 
 if TYPE_CHECKING:
@@ -25,19 +28,40 @@ if TYPE_CHECKING:
     from .outcome_tree import Tree
     from .specialise import Entry, Inputs, Specialisation
 
-__all__ = ["LIMIT", "Compiled"]
+__all__ = ["LIMIT", "Compiled", "eager_only"]
 
 MANY = 512  # signatures (batch sizes, for one) that share those texts, after which they are forgotten
 LIMIT = 16  # specialisations with a text of their own, after which new signatures run eagerly
+_undumped: set[str] = set()  # folders that could not be written, of which one warning is enough
 _ASKED = frozenset(["passes", "dump", "fastmath", "loop_memory"])
+_STATIC = frozenset(["static_argnums", "static_argnames"])
+
+
+def eager_only() -> bool:
+    """Whether GRADSCRIBE_EAGER says that nothing is to be compiled."""
+    return os.environ.get("GRADSCRIBE_EAGER", "") not in ("", "0")
+
+
+def _dump(filename: str, text: str) -> None:
+    """Write a text into the folder that GRADSCRIBE_DUMP names, if it names one; a folder that cannot be written only warns."""
+    folder = os.environ.get("GRADSCRIBE_DUMP", "")
+    if not folder:
+        return
+    try:
+        os.makedirs(folder, exist_ok=True)
+        Path(folder, os.path.basename(filename)).write_text(text, encoding="utf-8")
+    except OSError as error:
+        if folder not in _undumped:
+            _undumped.add(folder)
+            warnings.warn(f"GRADSCRIBE_DUMP={folder}: generated source could not be written: {error}", stacklevel=2)
 
 
 @functools.cache
-def _machinery() -> Any:
+def _compiler() -> Any:
     """The compiler proper, which stands on gast and is loaded when something is first compiled."""
-    from . import lazy_imports as machinery
+    from . import lazy_imports
 
-    return machinery
+    return lazy_imports
 
 
 class Compiled(Transform):
@@ -49,7 +73,8 @@ class Compiled(Transform):
         super().__init__(function, options)
         self.verify: Any = options["verify"]  # True: each call; "first calls": as without it, differences being errors
         self.limit: int = options.get("max_specialisations", LIMIT)
-        self._optimised = _machinery().passes_of(options) if _ASKED & options.keys() else None
+        self._optimised = _compiler().passes_of(options) if _ASKED & options.keys() else None
+        self._static = _compiler().Static.of(function, options) if _STATIC & options.keys() else None
         self._last: Entry | None = None
         self._recent: tuple[Entry, ...] = ()  # and those before it: of other sizes
         self._varying = Varying()  # where numbers change from call to call
@@ -66,6 +91,8 @@ class Compiled(Transform):
         self._lock = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if gettrace() is not None and getattr(gettrace(), "__name__", None) == TRACED_BY:
+            settrace(skipping_ours(gettrace(), settrace(None)))  # type: ignore[func-returns-value]
         last = self._last
         if last is not None and LOCAL.depth == 0 and not LOCAL.watched:
             try:
@@ -116,10 +143,12 @@ class Compiled(Transform):
         return self.function(*args, **kwargs)
 
     def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
-        return _machinery().Inputs(self.function, args, kwargs, self._varying.places)  # type: ignore[no-any-return]
+        return _compiler().Inputs(self.function, args, kwargs, self._varying.places, self._static)  # type: ignore[no-any-return]
 
     def _specialised(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inputs = self._inputs(args, kwargs)
+        if (arrays := inputs.unmapped()) is not None:
+            return self._specialised(*arrays)
         if inputs.refused is not None:
             self._say(inputs.refused, stays=False)
             return self._run_eagerly(args, kwargs)
@@ -149,9 +178,9 @@ class Compiled(Transform):
     def _raised(self, error: Exception, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An error of generated text: raised, or where eager would have written before it, what eager does."""
         changes = entry.specialisation.signature.writes or entry.stores
-        if changes and _machinery().wrote_nothing(error, entry.specialisation):
+        if changes and _compiler().wrote_nothing(error, entry.specialisation):
             return self._run_eagerly(args, kwargs)
-        raise _machinery().located(error, entry.specialisation) from error.__cause__
+        raise _compiler().located(error, entry.specialisation) from error.__cause__
 
     def _specialised_alone(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call where something is not known yet: one thread at a time."""
@@ -183,39 +212,39 @@ class Compiled(Transform):
         if not known:
             newest = {entry.specialisation: entry for entries in self._entries.values() for entry in entries[:1]}
             known = tuple(newest.values())
-        quiet = [entry for entry in known if not _machinery().prints(entry.specialisation.raw)]
+        quiet = [entry for entry in known if not _compiler().prints(entry.specialisation.raw)]
         varies = self._varying.note(inputs, quiet)
-        miss = _machinery().missed(known, inputs)
+        miss = _compiler().missed(known, inputs) if known else None
         if miss is not None:
             self._misses.append(miss)
         return varies
 
     def _capture(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
-        families = self._families = self._families or _machinery().Families()
+        families = self._families = self._families or _compiler().Families()
         try:
             options = (self._optimised, self._varying.places, families, self._keeps)
-            result, made = _machinery().captured(self.function, inputs, *options)
-        except _machinery().NeededError as needed:
+            result, made = _compiler().captured(self.function, inputs, *options)
+        except _compiler().NeededError as needed:
             made = needed
-        except _machinery().NumberNeededError as error:
+        except _compiler().NumberNeededError as error:
             self._varying.fix()
             for failure in error.args:
                 self._say(failure, stays=False)
             return self._run_eagerly(args, kwargs)
-        except _machinery().OverlapError as overlap:
+        except _compiler().OverlapError as overlap:
             self._say(Failure(str(overlap), definition(self.function)), stays=False)
             return self._run_eagerly(args, kwargs)
-        if isinstance(made, _machinery().NeededError):
+        if isinstance(made, _compiler().NeededError):
             again = self._specialised_alone
             return self._varying.known(made.places, lambda: again(self._inputs(args, kwargs), args, kwargs))
         if made is None:
             return result
         if self._varying.places and (
-            isinstance(made, (_machinery().Unwritten, Failure)) or (made.varied and made.number_guards)
+            isinstance(made, (_compiler().Unwritten, Failure)) or (made.varied and made.number_guards)
         ):
             self._varying.fix()  # and the next call is captured with their values
             return result
-        if isinstance(made, _machinery().Unwritten):
+        if isinstance(made, _compiler().Unwritten):
             if self.verify:
                 raise made.error
             if made.kept:
@@ -248,7 +277,7 @@ class Compiled(Transform):
         entry = (
             made.entry
             if known is None
-            else _machinery().Entry(made.entry.plan, known, made.entry.extras, (), made.entry.stores)
+            else _compiler().Entry(made.entry.plan, known, made.entry.extras, (), made.entry.stores)
         )
         if known is None and len(self._texts) >= self.limit:
             families.refuse(key)
@@ -261,7 +290,7 @@ class Compiled(Transform):
                 self._misses.pop()
         if known is None:
             self._texts[text] = made.entry.specialisation
-            dump(made.entry.specialisation.filename, made.entry.specialisation.text)
+            _dump(made.entry.specialisation.filename, made.entry.specialisation.text)
         if len(self._entries) > MANY:
             self._hits = self._own_hits()
             self._entries.clear()
@@ -281,7 +310,7 @@ class Compiled(Transform):
         """Keep an entry: in a tree with others of its signature, where they differ in the paths that they take."""
         entries = self._entries.get(key, [])
         try:
-            self._entries[key] = _machinery().joined(entry, entries, self._trees)
+            self._entries[key] = _compiler().joined(entry, entries, self._trees) if entries else [entry]
         except Exception:  # of ours: texts of their own do as well
             self._entries[key] = [entry, *entries]
             if self.verify:
@@ -289,7 +318,7 @@ class Compiled(Transform):
         first = self._entries[key][0]
         if first.members and first.specialisation.unchecked:
             self._remember(None)
-            dump(first.specialisation.filename, first.specialisation.text)
+            _dump(first.specialisation.filename, first.specialisation.text)
         elif not first.specialisation.unchecked and self.verify is not True:
             self._remember(first)
 
@@ -309,10 +338,10 @@ class Compiled(Transform):
         if found is NotImplemented:  # a guard fails: this call is another's
             specialisation.unchecked += self.verify is not True and not specialisation.paths
             return found
-        unasked = _machinery().writes_unasked(entry, ((args, kwargs), entry.left_outside()), (copies, outside))
+        unasked = _compiler().writes_unasked(entry, ((args, kwargs), entry.left_outside()), (copies, outside))
         if unasked is None and self.verify is not True and not specialisation.doubts(ran, inputs.digest()):
             return self._called(entry, args, kwargs)
-        before, held, stood = inputs.again(), _machinery().snapshots(entry.stores), entry.left_outside()
+        before, held, stood = inputs.again(), _compiler().snapshots(entry.stores), entry.left_outside()
         try:
             result = self._run_eagerly(args, kwargs)
         except Exception as error:
@@ -323,9 +352,9 @@ class Compiled(Transform):
         problem = f"it raised {found!r}" if isinstance(found, Exception) else unasked
         if problem is None:
             found, values = entry.parted(found)
-            problem = _machinery().difference(found, result, specialisation.eps)
-            problem = problem or _machinery().left_otherwise(entry, copies, outside, inputs, stood)
-            problem = problem or _machinery().holds_otherwise(entry.stores, values, held, specialisation.eps)
+            problem = _compiler().difference(found, result, specialisation.eps)
+            problem = problem or _compiler().left_otherwise(entry, copies, outside, inputs, stood)
+            problem = problem or _compiler().holds_otherwise(entry.stores, values, held, specialisation.eps)
         if problem is not None and specialisation.digest is None and self._varying.places:
             self._varying.fix()
             self._entries.clear()
@@ -339,7 +368,7 @@ class Compiled(Transform):
         return result
 
     def _mismatch(self, problem: str, entry: Entry, inputs: Inputs) -> None:
-        statement = _machinery().first_difference(entry, inputs)
+        statement = _compiler().first_difference(entry, inputs)
         entry.specialisation.forget()
         self._remember(None)
         self._eager = Failure(
@@ -382,6 +411,8 @@ class Compiled(Transform):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EagerWarning)
             inputs = self._inputs(args, kwargs)
+            if (arrays := inputs.unmapped()) is not None:
+                return self.specialisation(*arrays[0], **arrays[1])
             if inputs.refused is None:
                 found = self._serving(args, kwargs)
                 if found is not None:

@@ -19,7 +19,7 @@ from ..schedule.reuse import LARGE as REUSED
 from ..schedule.reuse import ufunc_of
 from ..schedule.signature import Signature
 from ..schedule.tiles import LARGE as TILED
-from .cache_key import Page, UnknownError
+from .cache_key import GraphText, UnknownError
 
 __all__ = ["Families", "Outline", "outline_of"]
 
@@ -36,19 +36,20 @@ class Outline:
 
 def outline_of(graph: Graph, signature: Signature, name: str, rebuild: Any) -> Outline | None:
     """The outline of a captured graph, before the passes; None where it holds what cannot be compared."""
-    page = _Page(graph)
+    text = _WithoutLengths(graph)
     try:
-        lines = [name, page.signature(signature), *map(page.call, graph.calls)]
-        lines += [" ".join(map(page.value, graph.inputs)), page.argument(list(graph.outputs))]
-        lines += [page.argument(list(signature.writes)), *page.values()]
+        lines = text.lines(name, graph, signature)
+        lines += [
+            f"{text.value(v)} {[(k, v.type.shape[k]) for k in sorted(axes)]}" for v, axes in signature.fixed.items()
+        ]
     except UnknownError:
         return None
-    codes = tuple([code for code, _, _ in page.codes.values()])
+    codes = tuple([code for code, _, _ in text.codes.values()])
     digest = hashlib.sha256("\n".join(lines).encode("utf-8", "backslashreplace")).digest()
-    return Outline((digest, codes, tuple(page.ops), rebuild), list(page.lengths))
+    return Outline((digest, codes, tuple(text.ops), rebuild), list(text.lengths))
 
 
-class _Page(Page):
+class _WithoutLengths(GraphText):
     """A graph as text with a letter for each length, so that only equalities, ones and zeros among them show."""
 
     def __init__(self, graph: Graph) -> None:

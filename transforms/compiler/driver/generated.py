@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import itertools
 import linecache
 import os
+import shutil
 import sys
+import tempfile
 import types
 import weakref
 from collections.abc import Callable
@@ -21,6 +25,7 @@ from .originals import as_imported
 
 if TYPE_CHECKING:
     from ..python.emit import Emitter
+    from ..schedule.program import Program
 
 __all__ = ["Specialisation", "coarsest", "computes_complex", "optimise"]
 
@@ -31,14 +36,12 @@ class Specialisation:
     """Generated text and the function that it is."""
 
     paths: tuple[Specialisation, ...] = ()  # of a tree
-    key: str | None = None  # of the text in the cache
     outside: int | None = None  # what tells the arrays outside apart that it was checked with
     unrolled: tuple[str, ...] = ()  # loops that were not kept, and why
 
     def __init__(
         self, text: str, graph: Graph | None, raw: Graph, signature: Signature, name: str, rebuild: Any,
-        digest: int | None,
-        optimised: Any = None,
+        digest: int | None, optimised: Any = None, key: str | None = None,
     ) -> None:  # fmt: skip
         self.text = text
         self._graph = graph
@@ -50,15 +53,13 @@ class Specialisation:
         self._optimised = optimised or optimise
         self.left = [0]  # how many calls took it as a path of a tree
         self.unchecked = 3  # calls within which the second check must come
-        number = _serial()
-        self.filename = f"<gradscribe>/{name}_{number}.py"  # linecache asks no loader for a name that is all in <>
-        lines = (len(text), None, text.splitlines(keepends=True), self.filename)
-        absolute = os.path.abspath(self.filename)  # by which debuggers ask
-        linecache.cache[self.filename] = linecache.cache[absolute] = lines
-        module = types.ModuleType(f"gradscribe.generated.{name}_{number}")
+        self.key = key  # of the text in the cache
+        self.filename = file_of(text, name, key)
+        linecache.cache[self.filename] = (len(text), None, text.splitlines(keepends=True), self.filename)
+        module = types.ModuleType(f"gradscribe.generated.{name}_{_serial()}")
         vars(module)["__loader__"] = _Loader(text)
         sys.modules[module.__name__] = module  # where inspect looks for the loader
-        weakref.finalize(self, _forget, module.__name__, self.filename, absolute).atexit = False
+        weakref.finalize(self, _forget, module.__name__, self.filename).atexit = False
         self._define(text, vars(module))
         for library in vars(module).keys() & {"np", "scipy", "math"}:
             vars(module)[library] = as_imported(vars(module)[library])
@@ -83,7 +84,14 @@ class Specialisation:
         """What writes the text."""
         from ..python.emit import Emitter  # stands on gast, which is slow to load
 
-        return Emitter(self.graph, self.signature)
+        return Emitter(self.program(), self.signature)
+
+    def program(self) -> Program:
+        """What the text prints."""
+        from ..schedule.steps import program_of  # not loaded where the cache has the text
+
+        steps = getattr(self._optimised, "steps", None)
+        return program_of(self.graph, self.signature, self.function.__name__, steps)
 
     def probe(self, ran: list[list[int]]) -> Callable[..., Any]:
         """The function, for a call that does not count."""
@@ -128,10 +136,42 @@ def _dtypes(graph: Graph) -> list[np.dtype[Any]]:
     return [v.type.dtype for v in [*graph.inputs, *(v for call in all_calls(graph) for v in call.outs)]]
 
 
-def _forget(module: str, filename: str, absolute: str) -> None:
+def _forget(module: str, filename: str) -> None:
     sys.modules.pop(module, None)
     linecache.cache.pop(filename, None)
-    linecache.cache.pop(absolute, None)
+
+
+def file_of(text: str, name: str, key: str | None) -> str:
+    """The file of a text: that of the cache, else one in a folder of the process that is removed at its end.
+
+    Each text has one path, in each process that finds it in the cache. Where no file can be written, the path is a name alone.
+    """
+    cached = None if key is None else cache.place(key)
+    if cached is not None:
+        return cached
+    filename = f"{cache.key_of(name, text)}.py"
+    try:
+        path = os.path.join(_folder(), filename)
+        if not os.path.exists(path):
+            with open(path, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+    except OSError:
+        return f"<gradscribe>/{filename}"  # linecache asks no loader for a name that is all in <>
+    return path
+
+
+@functools.cache
+def _folder() -> str:
+    """A folder of this process alone."""
+    made = tempfile.mkdtemp(prefix="gradscribe-")
+    atexit.register(_remove, made, os.getpid())
+    return made
+
+
+def _remove(folder: str, process: int) -> None:
+    """Remove the folder when its own process ends, and not a fork of it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Loader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from typing import Any, NamedTuple
 
 from ....runtime.ir.graph import Graph, Value
@@ -12,17 +13,24 @@ from ..capture.stored import holds_otherwise, snapshots
 from ..capture.written import OverlapError, left_otherwise, writes_unasked, wrote_nothing
 from ..schedule.signature import Signature
 from .free_sizes import Families
-from .misses import missed
-from .outcome_tree import joined
 from .specialise import Entry, Inputs, Unwritten, captured, difference
-from .statements import first_difference
-from .tracebacks import located
 
 __all__ = [
-    "Entry", "Families", "Inputs", "NeededError", "NumberNeededError", "OverlapError", "Unwritten", "captured", "difference",
-    "first_difference", "holds_otherwise", "joined", "left_otherwise", "located", "missed", "passes_of", "prints",
-    "snapshots", "writes_unasked", "wrote_nothing",
+    "Entry", "Families", "Inputs", "NeededError", "NumberNeededError", "OverlapError", "Unwritten", "captured",
+    "difference", "holds_otherwise", "left_otherwise", "passes_of", "prints", "snapshots", "writes_unasked", "wrote_nothing",
 ]  # fmt: skip
+
+# What most functions never need: a second path, a miss, an error in generated source, a difference from eager.
+_LATER = {
+    "joined": ".outcome_tree", "missed": ".misses", "located": ".tracebacks", "first_difference": ".statements",
+    "Static": ".guards.static",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_LATER[name], __package__), name)
 
 
 def passes_of(options: dict[str, Any]) -> Optimised:
@@ -32,13 +40,15 @@ def passes_of(options: dict[str, Any]) -> Optimised:
     written.
     """
     from ..passes import FAST_NAMES, NAMES
+    from ..schedule.steps import STEPS
 
     if isinstance(options.get("dump"), str):
         open(options["dump"], "a", encoding="utf-8").close()
     only = options.get("passes")
-    unknown = [name for name in only or () if name not in NAMES]
+    known = (*NAMES, *STEPS)
+    unknown = [name for name in only or () if name not in known]
     if unknown:
-        raise ValueError(f"no pass is called {unknown[0]!r}; there are {', '.join(NAMES)}")
+        raise ValueError(f"no pass is called {unknown[0]!r}; there are {', '.join(known)}")
     fastmath, loop_memory = bool(options.get("fastmath", False)), options.get("loop_memory")
     if loop_memory not in (None, "sqrt"):
         raise ValueError(f'loop_memory is None or "sqrt", not {loop_memory!r}')
@@ -46,20 +56,22 @@ def passes_of(options: dict[str, Any]) -> Optimised:
         late = [name for name in only or () if name in FAST_NAMES]
         if late:
             raise ValueError(f"the pass {late[0]!r} changes the last digits: it needs fastmath=True")
-    return Optimised(only, options.get("dump", False), fastmath, loop_memory)
+    steps = tuple(name for name in only or () if name in STEPS) or None
+    return Optimised(only, options.get("dump", False), fastmath, loop_memory, steps)
 
 
 class Optimised(NamedTuple):
-    """The passes that a compiled function asked for, as a function of a graph."""
+    """The passes that a compiled function asked for, as a function of a graph, and the steps of the schedule."""
 
     only: tuple[str, ...] | None
     dump: bool | str
     fastmath: bool
     loop_memory: str | None = None
+    steps: tuple[str, ...] | None = None  # None for all
 
     @property
     def key(self) -> str | None:
-        """What tells its texts from those of all passes; None where they are not kept."""
+        """The key of these options among sources in the cache; None where such sources are not kept."""
         plain = self.only is None and not self.dump
         return f"{'fastmath' * self.fastmath} {self.loop_memory or ''}".strip() if plain else None
 
@@ -69,18 +81,20 @@ class Optimised(NamedTuple):
     def show_schedule(self, graph: Graph, signature: Signature, name: str) -> None:
         """Dump the Program of a graph after each step of the schedule, where that is asked for."""
         if self.dump:
-            from ..schedule.lower import program_of
             from ..schedule.show import shown
+            from ..schedule.steps import program_of
 
             dumped = _Dump()
-            program_of(graph, signature, name, lambda step, program: dumped.seen(step, shown(program).rstrip()))
+            program_of(
+                graph, signature, name, self.steps, lambda step, program: dumped.seen(step, shown(program).rstrip())
+            )
             dumped.write(self.dump)
 
 
 def _optimised(asked: Optimised, graph: Graph) -> Graph:
     from ..passes import optimise  # not loaded where the cache has the text
 
-    only, dump, fastmath, loop_memory = asked
+    only, dump, fastmath, loop_memory, _ = asked
     if not dump:
         return optimise(graph, only, None, fastmath, loop_memory)
     names: dict[Value, str] = {}

@@ -31,7 +31,7 @@ class Miss(NamedTuple):
 
 
 def missed(entries: Sequence[Entry], inputs: Inputs) -> Miss | None:
-    """What the entry that held longest says of the first thing that failed; None where there is no entry."""
+    """Return the miss of the entry whose assumptions held longest; None where there is no entry."""
     best: tuple[int, Miss] | None = None
     for entry in entries:
         place, miss = _miss_of(entry, inputs)

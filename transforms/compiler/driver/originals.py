@@ -23,7 +23,7 @@ def as_imported(module: types.ModuleType) -> types.ModuleType:
     space |= _ops().get(module.__name__.replace("numpy", "np", 1), {})
 
     def later(name: str) -> Any:
-        """What a library loads when it is asked for, its own modules among that."""
+        """Return an attribute that a library loads when it is asked for, its own modules among these."""
         found = getattr(module, name)
         if isinstance(found, types.ModuleType) and found.__name__.startswith(module.__name__ + "."):
             found = vars(made)[name] = as_imported(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import hashlib
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from ....runtime.ir.graph import Call, Graph
 from ....runtime.ir.opcodes import has_effects
 from ..frontend.user_names import Names
 from ..python.docstrings import specialised_to
-from ..schedule.outcomes import Node, merged
+from ..schedule.outcomes import OutcomeNode, merged
 from ..schedule.signature import Signature
 from . import cache
 from .guards.plans import joined_plan
@@ -61,18 +60,18 @@ class Tree(Specialisation):
         self.inputs = [first.graph.inputs[j] for j in range(count)]
         self.inputs += [self.given[k].graph.inputs[count + j] for k, j in self.origins]
         name = first.function.__name__
-        self.key = self._key(slots.values())
+        self.key = self._key(name, slots.values())
         found = None if self.key is None else cache.load(self.key)
         if found is not None:
-            head, _, text = found.partition("\n")
-            order_of_paths = [int(k) for k in head.removeprefix("# ").split()]
+            text, _, tail = found.rstrip("\n").rpartition("\n# paths ")
+            text, order_of_paths = f"{text}\n", [int(k) for k in tail.split()]
         else:
             order_of_paths = self.root.paths()
             text = self._text(signature, name)
             if self.key is not None:
-                cache.store(self.key, f"# {' '.join(map(str, order_of_paths))}\n{text}")
+                cache.store(self.key, f"{text}# paths {' '.join(map(str, order_of_paths))}\n")
         self.paths = tuple([self.given[k] for k in order_of_paths])
-        super().__init__(text, None, first.raw, signature, name, None, None, first._optimised)
+        super().__init__(text, None, first.raw, signature, name, None, None, first._optimised, self.key)
         self.eps = max(path.eps for path in self.paths)
         self.doubtful: dict[int, int] = {}
         self.begin()
@@ -82,14 +81,14 @@ class Tree(Specialisation):
         self.doubtful = dict.fromkeys(range(len(self.paths)), 3)
         self.unchecked = _CALLS * len(self.paths)
 
-    def _key(self, names: Any) -> str | None:
+    def _key(self, name: str, names: Any) -> str | None:
         keys = [path.key for path in self.given]
         if None in keys:
             return None
-        return hashlib.sha256("\n".join(map(str, ["tree", *keys, *names, *self.places])).encode()).hexdigest()
+        return cache.key_of(name, "\n".join(map(str, ["tree", *keys, *names, *self.places])))
 
     @functools.cached_property
-    def root(self) -> Node:
+    def root(self) -> OutcomeNode:
         """The tree itself."""
         root = merged([path.graph for path in self.given], self.inputs, self.places)
         if root is None:

@@ -13,8 +13,7 @@ from ....runtime.errors import AutogradError, GradientLossError
 from ....runtime.ir.graph import Call, Graph
 from ....runtime.ir.opcodes import has_effects
 from ....runtime.rules.control import GUARD
-from ....tracer.core.graph import AccumulateGrad
-from ....tracer.core.run import reached_from
+from ....tracer.core.graph import AccumulateGrad, reached_from
 from ....tracer.core.site import Site
 from ....tracer.core.tensor_base import Operand
 from ....tracer.modes.thread_state import recording, transforming
@@ -22,6 +21,7 @@ from ...difference import LOOSE_COMPLEX, NO_SIGNS, difference
 from ...trees import flatten_row, unflatten
 from ...user_code.scope import Path, all_code
 from ..analysis.effects import guards_first, stays
+from ..analysis.lengths import input_axis
 from ..capture.capture import Capture
 from ..capture.containers import Containers
 from ..capture.copies import with_copies
@@ -30,7 +30,7 @@ from ..capture.generators import copies_of, is_generator, modules_of, muted
 from ..capture.instructions import refused
 from ..capture.numbers import NeededError, NumberNeededError
 from ..capture.outside import is_constant, own_code
-from ..capture.reach import reaches_control_flow
+from ..capture.reach import reaches_control_flow, reaches_sizes
 from ..capture.record import Record
 from ..capture.sizes import Shape, Size
 from ..capture.stored import Store, holds_otherwise, snapshots
@@ -38,12 +38,12 @@ from ..capture.written import OverlapError, left_otherwise, reads_other_strides,
 from ..frontend.attempts import GivenUp, LoopRejected
 from ..frontend.user_names import Names, function_name
 from ..python.docstrings import specialised_to
-from ..schedule.signature import Signature, dataclasses_in, printable
+from ..schedule.signature import Signature, dataclasses_in, printable, with_instances
 from . import cache
 from .cache_key import cache_key
 from .free_sizes import Families, Outline, outline_of
 from .generated import Specialisation, coarsest, computes_complex, optimise
-from .guards.guards import ANY_INT, Plan
+from .guards.guards import ANY_INT, GuardPlan
 from .guards.inputs import Inputs, untransformed
 
 __all__ = ["Entry", "Inputs", "Specialisation", "Unwritten", "captured", "difference", "unwrapped"]
@@ -56,7 +56,7 @@ class Entry:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: GuardPlan,
         specialisation: Specialisation,
         extras: list[tuple[str, Path]],
         members: tuple[Entry, ...] = (),
@@ -206,8 +206,9 @@ def captured(
     if refusal is not None:
         return function(*inputs.args, **inputs.kwargs), refusal
     unrolled: tuple[str, ...] = ()
+    sizes = reaches_sizes(untransformed(function))
     if keeps and reaches_control_flow(untransformed(function)):
-        first = Capture(varying, keeps=True)
+        first = Capture(varying, keeps=True, sizes=sizes)
         try:
             return _captured(function, inputs, optimised, varying, families, first)
         except (GivenUp, GradientLossError) as error:
@@ -218,7 +219,7 @@ def captured(
                 raise NeededError(first.numbers.bounds or first.numbers.places) from None
             where = f"{why.site}: " if why.site else ""
             unrolled = (*(first.regions.unrolled() if first.regions else ()), f"{where}it {why.reason}")
-    capture = Capture(varying)
+    capture = Capture(varying, sizes=sizes)
     capture.unrolled = unrolled
     try:
         return _captured(function, inputs, optimised, varying, families, capture)
@@ -383,6 +384,8 @@ def _made(
             "decides by a value that comes after an effect, a draw or a message, which cannot be taken back", graph.site
         )
     literal = unflatten(structure, range(len(outputs))) if outputs else raw
+    trees_given = list(unflatten(inputs.structure, static))
+    literal = with_instances(literal, inputs.names, trees_given)
     written = printable(literal)
     names = Names()
     arguments = [names.parameter(name) for name in inputs.names]
@@ -392,10 +395,13 @@ def _made(
             f"has parameters whose names its source needs for others: {', '.join(inputs.names)}", definition(function)
         )
     signature = Signature(
-        arguments, n, list(unflatten(inputs.structure, static)), [name for name, _ in extras],
+        arguments, n, trees_given, [name for name, _ in extras],
         literal if written else tuple(range(len(outputs))),
     )  # fmt: skip
     signature.writes = writes
+    fixed = [(found, f) for f in record.fixed if (found := input_axis(record.graph, *f.axis)) is not None]
+    for (v, axis), _ in fixed:
+        signature.fixed[v] = signature.fixed.get(v, frozenset()) | {axis}
     signature.stores = tuple([store.words for store in stores])
     name = function_name(function)
     recorded, final, rebuild = graph.copy(), None, None if written else structure
@@ -408,24 +414,25 @@ def _made(
         text = None if key is None else cache.load(key)
         if text is None:
             final = (optimised or optimise)(graph)
-            text = emit(final, signature, name, specialised_to(signature, final))
+            steps = getattr(optimised, "steps", None)
+            text = emit(final, signature, name, specialised_to(signature, final), steps)
             show = getattr(optimised, "show_schedule", None)
             if show is not None:
                 show(final, signature, name)
         digest = None if record.varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
-        specialisation = Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised)
-        specialisation.key = key
+        specialisation = Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised, key)
     specialisation.unrolled = record.unrolled
     if record.reordered or (LOOSE_COMPLEX and computes_complex(recorded)):
         specialisation.eps = coarsest(recorded)
     elif record.unsigned:
         specialisation.eps = NO_SIGNS
     arrays = {path: ANY_INT if type(value) is int else value for path, value in record.arrays.items()}
-    plan = Plan(
+    plan = GuardPlan(
         arguments, n, inputs.assumed(), record.guarded, arrays, record.codes, definition(function),
         record.written, record.twins,
     )  # fmt: skip
     plan.compared = record.compared
+    plan.fixed = tuple([(signature.name_of(v), axis, v.type.shape[axis], f) for (v, axis), f in fixed])
     plan.free = inputs.free
     entry = Entry(plan, specialisation, extras, stores=stores)
     site = next((c.site for c in recorded.calls if c.op is GUARD and c.args[1] != "bool"), None)
@@ -450,11 +457,11 @@ def bytes_of(values: dict[str, Any]) -> int:
     return hash(tuple([v.tobytes() for v in values.values() if isinstance(v, np.ndarray)]))
 
 
-def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
+def emit(graph: Graph, signature: Signature, name: str, docstring: str, steps: Collection[str] | None = None) -> str:
     """The text of a graph; what prints stands on gast, which is slow to load."""
     from ..python.emit import emit
 
-    return emit(graph, signature, name, docstring)
+    return emit(graph, signature, name, docstring, steps)
 
 
 def _output(capture: Capture, leaf: Any, does: str) -> Any:

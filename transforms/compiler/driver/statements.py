@@ -86,7 +86,7 @@ def _graph_inputs(entry: Entry, inputs: Inputs) -> list[Any]:
     free = entry.plan.free
     own = [
         v for k, v in enumerate(inputs.again().leaves)
-        if type(v) is np.ndarray or isinstance(v, RUNTIME) or is_generator(v) or k in free
+        if k not in inputs.fixed and (type(v) is np.ndarray or isinstance(v, RUNTIME) or is_generator(v) or k in free)
     ]  # fmt: skip
     return [*own, *copies_of({k: copy.copy(path.read()) for k, (_, path) in enumerate(entry.extras)}).values()]
 
@@ -173,7 +173,7 @@ def _values_of(entry: Entry, inputs: Inputs, known: list[Statement]) -> dict[int
 
 
 def _whole(pieces: tuple[Any, ...], expected: Any) -> Any:
-    """What a statement computed: one value, or in a loop over tiles its pieces, or more and more of the whole."""
+    """The result of a statement: one value, or in a loop over tiles its pieces, or more and more of the whole."""
     last = pieces[-1]
     return last if len(pieces) == 1 or np.shape(last) == np.shape(expected) else np.concatenate(pieces)
 

@@ -43,7 +43,7 @@ def site_of(specialisation: Specialisation, line: int) -> Site | None:
 
 
 class _Raised(Exception):
-    """What brings a frame into being."""
+    """The exception that is raised to make a frame."""
 
 
 def _frame(site: Site, values: dict[str, Any]) -> types.FrameType:

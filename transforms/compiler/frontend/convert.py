@@ -44,21 +44,24 @@ class Fresh:
         return name
 
 
-def convert_tree(tree: Any, fresh: Fresh, helpers: set[str], keep: dict[tuple[int, int], str]) -> None:
+def convert_tree(
+    tree: Any, fresh: Fresh, helpers: set[str], keep: dict[tuple[int, int], str], sizes: bool = False
+) -> None:
     """Convert a FunctionDef or Lambda in place; the names of the functions that this makes are added to `helpers`.
 
     `keep` are the places of statements that stay as they are. Raises Keep where there is one more: the tree is lost then.
+    With `sizes`, arithmetic is converted too, so that sizes in it are seen.
     """
     names = variables(tree)
     if isinstance(tree, gast.Lambda):
-        tree.body = Expressions(names.own, names.own, set(), fresh, tree).one(tree.body)
+        tree.body = Expressions(names.own, names.own, set(), fresh, tree, sizes).one(tree.body)
         return
     rejections = Rejections(tree, names, keep)
     jumps = Jumps(tree, rejections, fresh)
     jumps.run()
     own = names.own | jumps.own
     annotate(tree, own, names.parameters)
-    _Statements(tree, own, set(rejections.native), jumps, names.declared, fresh, helpers, keep).run()
+    _Statements(tree, own, set(rejections.native), jumps, names.declared, fresh, helpers, keep, sizes).run()
 
 
 class _Statements:
@@ -66,11 +69,12 @@ class _Statements:
 
     def __init__(
         self, tree: Any, own: set[str], native: set[str], jumps: Jumps, declared: dict[str, str], fresh: Fresh,
-        helpers: set[str], keep: dict[tuple[int, int], str],
+        helpers: set[str], keep: dict[tuple[int, int], str], sizes: bool,
     ) -> None:  # fmt: skip
         self.tree, self.own, self.native, self.jumps = tree, own, native, jumps
         self.declared, self.fresh, self.helpers, self.keep = declared, fresh, helpers, keep
-        self.expressions = Expressions(own, native, jumps.own, fresh, tree)
+        self.sizes = sizes
+        self.expressions = Expressions(own, native, jumps.own, fresh, tree, sizes)
         self.lists = {n for n in _lists(tree.body) if n in own and n not in native}
 
     def run(self) -> None:
@@ -141,7 +145,7 @@ class _Statements:
         s.args.defaults = self.expressions.all(s.args.defaults)
         s.args.kw_defaults = [d and self.expressions.one(d) for d in s.args.kw_defaults]
         if not is_generator(s):
-            convert_tree(s, self.fresh, self.helpers, self.keep)
+            convert_tree(s, self.fresh, self.helpers, self.keep, self.sizes)
         return [s]
 
     def _asyncfunctiondef(self, s: Any) -> list[Any]:

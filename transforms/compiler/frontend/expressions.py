@@ -18,6 +18,22 @@ _SIGNS = {
 }  # fmt: skip
 
 
+_ARITHMETIC = {
+    gast.Add: "+", gast.Sub: "-", gast.Mult: "*", gast.Div: "/", gast.FloorDiv: "//", gast.Mod: "%", gast.Pow: "**",
+}  # fmt: skip
+_DISPLAYS = (gast.List, gast.Tuple, gast.Dict, gast.Set, gast.ListComp, gast.JoinedStr)
+_NO_SIZES = (gast.Constant, *_DISPLAYS)
+
+
+def _may_be_float(node: Any) -> bool:
+    """Whether an expression may give a float; ints ask a size what they are combined with."""
+    if isinstance(node, gast.UnaryOp):
+        return _may_be_float(node.operand)
+    if isinstance(node, gast.Constant):
+        return isinstance(node.value, (float, complex))
+    return not isinstance(node, _DISPLAYS)
+
+
 class Frame:
     """A function of converted code while it is written: the user's, or one that stands for a body or branch in it."""
 
@@ -30,7 +46,10 @@ class Frame:
 class Expressions:
     """Rewrites the expressions of one function, whose code is placed where `place` stands."""
 
-    def __init__(self, own: set[str], native: set[str], hidden: set[str], fresh: Any, place: Any) -> None:
+    def __init__(
+        self, own: set[str], native: set[str], hidden: set[str], fresh: Any, place: Any, sizes: bool = False
+    ) -> None:
+        self.sizes = sizes  # whether arithmetic is seen, of which a size may be part
         self.own = own  # its variables
         self.native = native  # those of them that Python itself must find unbound
         self.hidden = hidden  # those that the conversion added
@@ -99,6 +118,12 @@ class Expressions:
         if not isinstance(node.op, gast.Not):
             return self.within(node)
         return operator_call("not_", [self.one(node.operand, True)], node)
+
+    def _binop(self, node: Any, test: bool) -> Any:
+        sign = _ARITHMETIC.get(type(node.op))
+        if not self.sizes or sign is None or not _may_be_float(node.left) or isinstance(node.right, _NO_SIZES):
+            return self.within(node)
+        return operator_call("binary", [self.one(node.left), constant(sign, node), self.one(node.right)], node)
 
     def _compare(self, node: Any, test: bool) -> Any:
         if len(node.ops) == 1 or _binds(node.comparators[1:]):

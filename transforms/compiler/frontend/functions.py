@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from .hooks import cached_by_code
 from .operators import CELL, CONTROL
 
-__all__ = ["Conversion", "conversion", "convert_code", "converted", "has_control_flow", "is_converted", "is_helper"]
+__all__ = [
+    "Conversion", "conversion", "convert_code", "converted", "has_arithmetic", "has_control_flow", "is_converted", "is_helper",
+]  # fmt: skip
 
 _JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs]) - {
     dis.opmap.get(n) for n in ("SEND", "END_SEND", "JUMP_BACKWARD_NO_INTERRUPT")
@@ -35,6 +37,14 @@ def has_control_flow(code: types.CodeType) -> bool:
     return any(isinstance(c, types.CodeType) and has_control_flow(c) for c in code.co_consts)
 
 
+@cached_by_code(1024)
+def has_arithmetic(code: types.CodeType) -> bool:
+    """Whether code, or that of a function in it, has operators between two values."""
+    if any(i.opname == "BINARY_OP" for i in dis.get_instructions(code)):
+        return True
+    return any(isinstance(c, types.CodeType) and has_arithmetic(c) for c in code.co_consts)
+
+
 def is_converted(code: types.CodeType) -> bool:
     """Whether code comes from a conversion."""
     return CONTROL in code.co_freevars or CONTROL in code.co_cellvars
@@ -45,13 +55,13 @@ def is_helper(code: types.CodeType) -> bool:
     return code.co_qualname.endswith(">") and f".<{CONTROL}." in code.co_qualname
 
 
-def convert_code(function: types.FunctionType, calls: bool = False) -> types.CodeType | None:
+def convert_code(function: types.FunctionType, calls: bool = False, sizes: bool = False) -> types.CodeType | None:
     """The code of `function`, converted: closed over the same variables, and over CONTROL, in whose cell CELL stands.
 
     None where it stays as it is; `conversion(function.__code__)` says why. With `calls`, functions without control flow are
-    converted too, so that their calls are seen.
+    converted too, so that their calls are seen; with `sizes` their arithmetic.
     """
-    return conversion(function.__code__, calls).code
+    return conversion(function.__code__, calls, sizes).code
 
 
 def converted(function: types.FunctionType, calls: bool = False) -> types.FunctionType | None:
@@ -69,7 +79,7 @@ def converted(function: types.FunctionType, calls: bool = False) -> types.Functi
     return made
 
 
-def conversion(code: types.CodeType, calls: bool = False) -> Conversion:
+def conversion(code: types.CodeType, calls: bool = False, sizes: bool = False) -> Conversion:
     """What becomes of a function with this code."""
     if is_converted(code):
         return Conversion(None, "it is converted already")
@@ -77,11 +87,11 @@ def conversion(code: types.CodeType, calls: bool = False) -> Conversion:
         return Conversion(None, "it is a generator or a coroutine")
     if not (has_control_flow(code) or calls):
         return Conversion(None, "it has no loops and no branches")
-    return _conversion(code)
+    return _conversion(code, sizes)
 
 
 @cached_by_code(1024)
-def _conversion(code: types.CodeType) -> Conversion:
+def _conversion(code: types.CodeType, sizes: bool) -> Conversion:
     from .convert import Fresh, Keep, convert_tree, lines_of_helpers  # gast is slow to load, and needed only here
     from .matches import ask_by_isinstance
     from .nodes import tell_of_caught
@@ -98,7 +108,7 @@ def _conversion(code: types.CodeType) -> Conversion:
             helpers: set[str] = set()
             lines = lines_of_helpers(tree)
             try:
-                convert_tree(tree, Fresh(tree), helpers, keep)
+                convert_tree(tree, Fresh(tree), helpers, keep, sizes)
                 break
             except Keep as found:
                 place, reason = found.args

@@ -88,19 +88,26 @@ class Needs(NamedTuple):
 
 
 def cached_by_code(size: int) -> Callable[[F], F]:
-    """Return a decorator that caches what is computed of a code object and of the file that it names.
+    """Return a decorator that caches what is computed of a code object, for the newest so many of them.
 
-    Python takes code objects for equal that differ in their files alone: a copy of a function, with or without source.
+    It goes by identity. Python takes code objects for equal that differ in their files alone (a copy of a function, with or
+    without source), and hashes all of their instructions, which a long function pays for each of its operations.
     """
 
     def decorate(compute: F) -> F:
-        @functools.lru_cache(maxsize=size)
-        def cached(code: types.CodeType, _filename: str, *rest: Any) -> Any:
-            return compute(code, *rest)
+        known: dict[Any, tuple[types.CodeType, Any]] = {}  # with the code, so that its identity is not given again
 
         @functools.wraps(compute)
         def of_code(code: types.CodeType, *rest: Any) -> Any:
-            return cached(code, code.co_filename, *rest)
+            key = (id(code), *rest)
+            found = known.get(key)
+            if found is None:
+                found = code, compute(code, *rest)
+                if len(known) >= size:
+                    for oldest in list(known)[: size // 2]:
+                        known.pop(oldest, None)
+                known[key] = found
+            return found[1]
 
         return cast(F, of_code)
 
@@ -166,13 +173,13 @@ def _uses(code: types.CodeType) -> tuple[list[_Use], bool, bool]:
     return found, tree, calls
 
 
-@functools.lru_cache(maxsize=4096)
+@cached_by_code(4096)
 def catches(code: types.CodeType) -> bool:
     """Return whether code may go on after an error: it has a handler, or leaves a `with`."""
     return bool(code.co_exceptiontable) and any(i.opname == "PUSH_EXC_INFO" for i in dis.get_instructions(code))
 
 
-@functools.lru_cache(maxsize=4096)
+@cached_by_code(4096)
 def needs_of(code: types.CodeType) -> Needs:
     """Return what the code of a function needs."""
     found = [_uses(part) for part in all_code(code)]

@@ -9,6 +9,8 @@ import types
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
+import numpy as np
+
 from ....tracer.core.losses import caught, telling
 from ....tracer.modes.listening import captured_scope, control_flow
 
@@ -158,6 +160,29 @@ def chain(x: Any, sign: str, y: Any, *more: Any, test: bool = False) -> Any:
     return and_(first, lambda: chain(y, more[0], more[1](), *more[2:], test=test), test)
 
 
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow,
+}  # fmt: skip
+
+
+def binary(x: Any, sign: str, y: Any) -> Any:
+    """`x * y` and its like, where x may be a float and y a size, whom a float would not ask."""
+    return _of_size(_ARITHMETIC[sign], x, y)
+
+
+def _of_size(op: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    if type(y) not in _PLAIN and isinstance(y, int) and isinstance(x, (float, complex, np.generic)):
+        reflected = getattr(y, "reflected", None)
+        found = NotImplemented if reflected is None else reflected(op, x)
+        if found is not NotImplemented:
+            return found
+    return op(x, y)
+
+
+_PLAIN = frozenset([int, bool])
+
+
 def assert_(test: Any, message: Callable[[], Any] | None, line: int) -> None:
     """`assert test, message`."""
     regions = control_flow()
@@ -233,10 +258,12 @@ def append(place: Any, value: Any) -> Any:
 
 
 def _in_place(op: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any], Any]:
+    plain = _ARITHMETIC.get(sign[:-1], op)
+
     def update(x: Any, y: Any) -> Any:
         if (regions := control_flow()) is not None and (kept := regions.iadd(op, x, y)) is not NotImplemented:
             return kept
-        return op(x, y)
+        return _of_size(plain, x, y) if isinstance(x, float) else op(x, y)
 
     update.__name__ = op.__name__
     update.__doc__ = f"What `x` is after `x {sign} y`: x itself, written into, where it can be."
@@ -287,7 +314,7 @@ _IN_PLACE = {
 
 
 operators = types.SimpleNamespace(
-    while_=while_, for_=for_, if_=if_, ifexp=ifexp, and_=and_, or_=or_, not_=not_, chain=chain, assert_=assert_,
+    while_=while_, for_=for_, if_=if_, ifexp=ifexp, and_=and_, or_=or_, not_=not_, chain=chain, binary=binary, assert_=assert_,
     listcomp=listcomp, truth=truth, trips=trips, undef=undef, name=name, delete=delete, bound=bound, append=append,
     call=call, caught=caught, entered=telling,
     **{name: _in_place(getattr(operator, name), sign) for name, sign in _IN_PLACE.items()},

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import builtins
-import functools
 import inspect
 import keyword
 import linecache
 import re
 import types
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of, values_in
 from ....runtime.ir.known_ops import GETITEM
 from ....runtime.ir.opcodes import SCAN
 from ....runtime.registry import ops_of
@@ -22,7 +22,19 @@ from ....runtime.user_ops import USERS, text_name
 from ....tracer.core.site import Site
 from .hooks import cached_by_code
 
-__all__ = ["Cotangents", "Names", "function_name", "line_text", "name_values", "parse_code", "span_of"]
+__all__ = [
+    "Cotangents",
+    "Names",
+    "function_name",
+    "is_returned",
+    "line_text",
+    "name_of_item",
+    "name_values",
+    "names_of_operands",
+    "names_of_parts",
+    "parse_code",
+    "span_of",
+]
 
 _MODULES = ("np", "scipy", "math", "cmath", "statistics")  # that generated text imports
 _RESERVED = frozenset([*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *_MODULES, "_"])
@@ -32,6 +44,7 @@ _WRITTEN = frozenset(
     ["abs", "bool", "complex", "float", "int", "len", "range", "slice", "NotImplemented", "None", "True", "False"]
 )
 _PRAGMA = re.compile(r"\s*#\s*(fmt|isort|mypy|noqa|pragma|pylint|pyright|ruff|type)\b.*")
+_OF_ARRAYS = ("T", "mT", "real", "imag", "flat", "size", "shape", "ndim", "dtype")  # attributes that are no fields
 _WRITES = ops_of(index_set, index_add_at)
 _SAME = ops_of(np.copy, np.asarray)
 
@@ -41,11 +54,13 @@ class Names:
 
     def __init__(self) -> None:
         self._taken: set[str] = {*_RESERVED, *map(text_name, USERS)}
+        self._counts: dict[str, int] = {}  # up to which number a name is taken: none is ever given back
 
     def copy(self) -> Names:
         """Names of which the same are taken so far."""
         names = Names()
         names._taken |= self._taken
+        names._counts |= self._counts
         return names
 
     def parameter(self, name: str) -> str:
@@ -60,10 +75,11 @@ class Names:
 
     def new(self, wish: str) -> str:
         """`wish`, or `wish_2`, `wish_3` ... where it is taken."""
-        name, k = wish, 1
+        name, k = wish, self._counts.get(wish, 1)
         while name in self._taken:
             k += 1
             name = f"{wish}_{k}"
+        self._counts[wish] = k
         self._taken.add(name)
         return name
 
@@ -89,7 +105,7 @@ def name_values(graph: Graph, given: dict[Value, str]) -> dict[Value, str]:
         if v not in wishes and v.cotangent_of is not None:
             primal = _primal_name(v, wishes)
             if primal is not None:
-                wishes[v] = "d_" * primal[1] + primal[0]
+                wishes[v] = "".join(primal)
     return wishes
 
 
@@ -101,8 +117,8 @@ class Cotangents:
         inputs = set(graph.inputs)
         self._wishes = wishes
         self._primals: dict[Value, Value | None] = {}
-        self._returned = {v for v in values_in(graph.outputs) if v.cotangent_of in inputs and v in wishes}
-        self._gradients = {wishes[v]: v.cotangent_of for v in self._returned}
+        self._returned = {v for v in values_in(graph.outputs) if primal_of(v) in inputs and v in wishes}
+        self._gradients = {wishes[v]: primal_of(v) for v in self._returned}
         for call in reversed(graph.calls):
             first = call.args[0] if call.args else None
             for start, out in zip(call.args[1], call.outs, strict=False) if call.op is SCAN else ():
@@ -117,38 +133,40 @@ class Cotangents:
             elif call.op.base in _SAME and first in wishes:
                 self._become(call.outs[0], first)
                 del wishes[first]  # the result has the name, not its copy
-        for v in [v for v in wishes if v.cotangent_of in inputs and v not in self._returned]:
-            if self._gradients.get(wishes[v]) is v.cotangent_of:
+        for v in [v for v in wishes if primal_of(v) in inputs and v not in self._returned]:
+            if self._gradients.get(wishes[v]) is primal_of(v):
                 del wishes[v]  # a part of the gradient
 
     def _become(self, v: Value, named: Value) -> None:
         if v not in self._wishes:
             self._wishes[v] = self._wishes[named]
-            self._primals[v] = self._primals.get(named, named.cotangent_of)
+            self._primals[v] = self._primals.get(named, primal_of(named))
             if named in self._returned:
                 self._returned.add(v)
 
     def wish(self, v: Value, wish: str, called: dict[Value | None, str], temporary: tuple[str, ...]) -> str:
-        """`wish`, by the names that values have got by now; the first of `temporary` where it would take a gradient's."""
-        primal = self._primals.get(v, v.cotangent_of)
-        if primal is not None and primal in called and (wish in temporary or wish == f"d_{self._wishes.get(primal)}"):
-            wish = f"d_{called[primal]}"
-        return temporary[0] if wish in self._gradients and v not in self._returned else wish
+        """`wish`, by the names that values have got by now; `d_x_part` where it would take the name of a gradient."""
+        primal, stem = self._primals.get(v, primal_of(v)), prefix_of(v)
+        if (
+            primal is not None
+            and primal in called
+            and (wish in temporary or wish == f"{stem}{self._wishes.get(primal)}")
+        ):
+            wish = f"{stem}{called[primal]}"
+        return f"{wish}_part" if wish in self._gradients and v not in self._returned else wish
 
 
-def _primal_name(v: Value, wishes: dict[Value, str]) -> tuple[str, int] | None:
-    depth = 0
+def _primal_name(v: Value, wishes: dict[Value, str]) -> tuple[str, str] | None:
+    """What comes before the name of a value that `v` is the cotangent of, and that name."""
+    stem = ""
     primal: Value | None = v
     seen: set[Value] = set()  # values that were merged may be cotangents of each other
     while primal is not None and primal not in wishes:
         if primal in seen:
             return None
         seen.add(primal)
-        primal = primal.cotangent_of
-        depth += 1
-    if primal is None or depth == 0:
-        return None
-    return wishes[primal], depth
+        stem, primal = stem + prefix_of(primal), primal_of(primal)
+    return None if primal is None or not stem else (stem, wishes[primal])
 
 
 def all_values(graph: Graph) -> list[Value]:
@@ -187,6 +205,28 @@ def assigned_names(site: Site, count: int) -> list[str | None]:
     return list(found) if len(found) == count else [None] * count
 
 
+def names_of_operands(site: Site) -> tuple[str | None, ...]:
+    """The names of what the expression at `site` computes with, in the order of the op's arguments."""
+    return _places(site.code).operands.get(span_of(site), ())
+
+
+def names_of_parts(parameter: str, codes: Collection[types.CodeType]) -> tuple[str | None, ...]:
+    """The names that a function among `codes` gives to the parts of its parameter: of `W, b = params`."""
+    own = [code for code in codes if parameter in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
+    found = {_places(code).parts[parameter] for code in own if parameter in _places(code).parts}
+    return found.pop() if len(found) == 1 else ()
+
+
+def name_of_item(site: Site) -> str | None:
+    """The name that a loop gives to the items of what stands at `site`."""
+    return _places(site.code).items.get(span_of(site))
+
+
+def is_returned(site: Site) -> bool:
+    """Whether a function returns the expression at `site`."""
+    return span_of(site) in _places(site.code).returned
+
+
 Span = tuple[int | None, ...]  # line, end line, column, end column
 
 
@@ -196,6 +236,9 @@ class _Places(NamedTuple):
     assigned: dict[Span, tuple[str | None, ...]]  # the names that they are given
     unpacked: dict[Span, tuple[str | None, ...]]  # the names in a tuple of targets, by its own span
     returned: set[Span | str]  # and the names that are returned, of those that are assigned but once
+    operands: dict[Span, tuple[str | None, ...]]  # the names of what an expression computes with
+    parts: dict[str, tuple[str | None, ...]]  # the names of the parts of a variable that is unpacked
+    items: dict[Span, str]  # the names of the items of what a loop walks
 
 
 def span_of(site: Site) -> Span:
@@ -205,7 +248,7 @@ def span_of(site: Site) -> Span:
     return positions[k] if k < len(positions) else ()
 
 
-@functools.lru_cache(maxsize=512)
+@cached_by_code(512)
 def _positions(code: types.CodeType) -> list[Span]:
     return list(code.co_positions())
 
@@ -215,7 +258,7 @@ def _places(code: types.CodeType) -> _Places:
     """The expressions of a code object that are assigned, unpacked or returned."""
     import gast  # slow to load, needed only to compile
 
-    found = _Places({}, {}, set())
+    found = _Places({}, {}, set(), {}, {}, {})
     parsed = parse_code(code)
     if parsed is None:
         return found
@@ -240,19 +283,62 @@ def _places(code: types.CodeType) -> _Places:
             found.assigned[place(value)] = found.unpacked[place(target)] = names
 
     for node in gast.walk(tree):
+        operands = operands_of(node, code)
+        if any(operands):
+            found.operands[place(node)] = operands
         if isinstance(node, gast.Assign):
             for target in node.targets:
                 assign(target, node.value)
+                if isinstance(target, (gast.Tuple, gast.List)) and isinstance(node.value, gast.Name):
+                    found.operands[place(target)] = (node.value.id,)
+                    if place(target) in found.unpacked:
+                        found.parts.setdefault(node.value.id, found.unpacked[place(target)])
         elif isinstance(node, (gast.AnnAssign, gast.NamedExpr)) and node.value is not None:
             assign(node.target, node.value)
         elif isinstance(node, gast.AugAssign):
             assign(node.target, node)
+        elif isinstance(node, gast.For) and isinstance(node.target, gast.Name):
+            found.items[place(node.iter)] = node.target.id
         elif isinstance(node, gast.Return) and node.value is not None:
             found.returned.add(place(node.value))
             if isinstance(node.value, gast.Name):
                 found.returned.add(node.value.id)
     found.returned.difference_update([name for name, k in times.items() if k > 1])
     return found
+
+
+def operands_of(node: Any, code: types.CodeType) -> tuple[str | None, ...]:
+    """The names of what an expression computes with, in the order of the op's arguments; None for other expressions."""
+    import gast
+
+    def name(tree: Any) -> str | None:
+        if isinstance(tree, gast.Name):
+            return str(tree.id)
+        if isinstance(tree, gast.Attribute) and isinstance(tree.value, gast.Name) and tree.attr not in _OF_ARRAYS:
+            return str(tree.attr)
+        key = tree.slice.value if isinstance(tree, gast.Subscript) and isinstance(tree.slice, gast.Constant) else None
+        return key if isinstance(key, str) and key.isidentifier() else None
+
+    if isinstance(node, gast.BinOp):
+        return (name(node.left), name(node.right))
+    if isinstance(node, gast.Compare) and len(node.comparators) == 1:
+        return (name(node.left), name(node.comparators[0]))
+    if isinstance(node, gast.AugAssign):
+        return (name(node.target), name(node.value))
+    if isinstance(node, gast.UnaryOp):
+        return (name(node.operand),)
+    if isinstance(node, gast.Subscript) or (isinstance(node, gast.Attribute) and node.attr in _OF_ARRAYS):
+        return (name(node.value),)
+    if isinstance(node, gast.Call):
+        args = [None if isinstance(a, gast.Starred) else name(a) for a in node.args]
+        root = node.func.value if isinstance(node.func, gast.Attribute) else None
+        while isinstance(root, (gast.Attribute, gast.Subscript)):
+            root = root.value
+        local = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+        if isinstance(root, gast.Name) and root.id in local:
+            args.insert(0, name(node.func.value))  # a method
+        return tuple(args)
+    return ()
 
 
 def parse_code(code: types.CodeType) -> tuple[Any, int] | None:

@@ -6,7 +6,14 @@ from collections.abc import Callable, Collection
 
 from ....runtime.errors import VerifyError
 from ....runtime.ir.graph import Call, Graph
+from ....runtime.ir.known_ops import MEAN
+from ....runtime.ir.opcodes import COND, SCAN, all_calls
 from ....runtime.ir.verify import effects_of, verify
+from ....runtime.ops import Op
+from ....runtime.registry import ops_of
+from ....runtime.rules.control import GUARD
+from ....runtime.rules.indexing import place
+from ....runtime.rules.linalg import shared_matmul
 from .chunks import in_chunks
 from .cse import common_subexpressions
 from .dead_code import dead_code
@@ -31,6 +38,12 @@ PASSES = (
 )  # fmt: skip
 
 Pass = Callable[[Graph], Graph]
+
+# The passes that are about the calls of few ops: they do not run on a graph without any. The others are for all graphs.
+ABOUT: dict[Pass, frozenset[Op]] = {
+    invariants: frozenset([SCAN, COND]), residuals: frozenset([SCAN]), means: frozenset([MEAN]), placing: ops_of(place),
+    sharing: ops_of(shared_matmul),    early_guards: frozenset([GUARD]),
+}  # fmt: skip
 
 
 def _name(run: Pass) -> str:
@@ -63,11 +76,14 @@ def optimise(
         fast, spared, late = FAST, decided, (*FAST, *_AFTER, *late)
     for run in (*PASSES, *late):
         if only is None or _name(run) in only or run is in_chunks:
-            effects = effects_of(graph)
-            graph = everywhere(run, spared if run in fast else None)(graph)
-            verify(graph, _name(run), known)
-            if effects_of(graph) != effects:
-                raise VerifyError(f"the pass `{_name(run)}` dropped or moved effects:\n{graph}")
+            ops = {call.op.base for call in all_calls(graph)}
+            if run not in ABOUT or not ABOUT[run].isdisjoint(ops):
+                effects = effects_of(graph)
+                within = SCAN in ops or COND in ops
+                graph = (everywhere(run, spared if run in fast else None) if within else run)(graph)
+                verify(graph, _name(run), known)
+                if effects_of(graph) != effects:
+                    raise VerifyError(f"the pass `{_name(run)}` dropped or moved effects:\n{graph}")
             if seen is not None:
                 seen(_name(run), graph)
     return graph

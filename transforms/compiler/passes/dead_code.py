@@ -19,15 +19,15 @@ __all__ = ["dead_code", "stays"]
 
 def dead_code(graph: Graph) -> Graph:
     """The graph without calls that no output, guard, effect or raising op depends on."""
-    return _live_part(graph, Ranges(graph if any(map(is_region, graph.calls)) else None))
+    return _live_part(graph, Ranges(graph) if any(map(is_region, graph.calls)) else None)
 
 
-def _live_part(graph: Graph, ranges: Ranges) -> Graph:
+def _live_part(graph: Graph, ranges: Ranges | None) -> Graph:
     live: set[Value] = set(values_in(graph.outputs))
     kept: list[Call] = []
     for call in reversed(graph.calls):
         if any(v in live for v in call.outs) or stays(call, ranges) or divides_by_a_number(call):
-            if is_region(call):
+            if ranges is not None and is_region(call):
                 call = _narrow_scan(call, live, ranges) if call.op is SCAN else _narrow_cond(call, live, ranges)
             kept.append(call)
             live.update(call.reads)

@@ -3,8 +3,8 @@
 `x * 1` and `x / 1` keep every real float (also -0.0, infinities and NaN; a complex infinity they do not);
 `x - 0.0` keeps them, too;
 `x + 0` is left alone, since it loses -0.0, but for sizes. A transpose of a transpose is the array. A sum over every axis
-needs no `axis`. A copy of one number that was spread is `np.full`. `np.where(np.False_ & condition, a, b)` is `b`, where
-that has the dtype and shape of the result.
+needs no `axis`, and one whose axes are dropped keeps none. A copy of one number that was spread is `np.full`.
+`np.where(np.False_ & condition, a, b)` is `b`, where that has the dtype and shape of the result.
 """
 
 from __future__ import annotations
@@ -15,10 +15,23 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
-from ....runtime.ir.known_ops import ADD, BROADCAST_TO, COPY, DIVIDE, MEAN, MULTIPLY, SUBTRACT, SUM, TRANSPOSE, WHERE
+from ....runtime.ir.known_ops import (
+    ADD,
+    BROADCAST_TO,
+    COPY,
+    DIVIDE,
+    MEAN,
+    MULTIPLY,
+    NEGATIVE,
+    SQUEEZE,
+    SUBTRACT,
+    SUM,
+    TRANSPOSE,
+    WHERE,
+)
 from ....runtime.registry import require
 from ....runtime.rules.elementwise import astype
-from .rewrite import is_elementwise, rewrite, seen_from_outside
+from .rewrite import is_elementwise, result, rewrite, seen_from_outside
 
 __all__ = ["identities"]
 
@@ -38,6 +51,8 @@ def identities(graph: Graph) -> Graph:
         out = call.outs[0]
         if call.backward and call.op.base in (SUM, MEAN):
             return _over_all(call)
+        if call.op.base is SQUEEZE:
+            return _not_kept(call, maker, uses)
         if call.op.base is COPY and call.args[0] in spread:
             return _filled(call, spread[call.args[0]])
         if call.op.base is BROADCAST_TO:
@@ -78,6 +93,43 @@ def _filled(call: Call, spread: Call) -> list[Call] | None:
     out.cotangent_of = out.cotangent_of or spread.outs[0].cotangent_of
     full, number = require(np.full), float(number) if isinstance(number, np.float64) else number
     return [Call(full, full.bind(shape, number), call.outs, call.site, call.backward, call.quiet)]
+
+
+def _not_kept(call: Call, maker: dict[Value, Call], uses: Counter[Value]) -> list[Call] | None:
+    """A sum, or one with another sign, whose axes of length 1 are dropped: it does not keep them."""
+    chain: list[Call] = []  # signs, the last one first
+    v = call.args[0]
+    while isinstance(v, Value) and uses[v] == 1 and v in maker and maker[v].op.base is NEGATIVE:
+        chain.append(maker[v])
+        v = maker[v].args[0]
+    made = maker.get(v) if isinstance(v, Value) and uses[v] == 1 else None
+    if made is None or made.op.base is not SUM or not isinstance(made.args[0], Value):
+        return None
+    params = [p.name for p in made.op.params]
+    axis, keepdims = params.index("axis"), params.index("keepdims")
+    ndim = len(made.args[0].type.shape)
+    dropped, summed = _axes(call.args[1], ndim), _axes(made.args[axis], ndim)
+    if made.args[keepdims] is not True or dropped is None or dropped != summed:
+        return None
+    calls = [
+        made.with_args((*made.args[:keepdims], made.op.params[keepdims].default, *made.args[keepdims + 1 :])),
+        *chain[::-1],
+    ]
+    found: list[Call] = []
+    for k, step in enumerate(calls):
+        args = step.args if not found else (found[-1].outs[0], *step.args[1:])
+        last = k == len(calls) - 1
+        outs = call.outs if last else (result(step.op, args),)
+        if last and result(step.op, args, call.outs[0].type).type != call.outs[0].type:
+            return None
+        found.append(Call(step.op, args, outs, step.site, step.backward, step.quiet))
+    return found
+
+
+def _axes(axis: Any, ndim: int) -> set[int] | None:
+    """The axes that an argument names, counted from the front."""
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return {a % ndim for a in axes} if ndim and all(type(a) is int for a in axes) else None
 
 
 def _over_all(call: Call) -> list[Call] | None:

@@ -1,8 +1,8 @@
 """Residuals of loops: what a loop remembers for its reverse, and the reverse can have in another way, is not stacked.
 
-An invariant is given to both loops; the place of a trip, views, rows `x[t]` and signs are computed again; of what only the
-shape is asked another value of that shape will do; and where a carried value is wanted before and after a trip, one is
-stacked and the other carried backwards. The bits stay.
+An invariant is given to both loops; the place of a trip, views, rows `x[t]`, signs, and a sum or product of what the reverse
+has anyway are computed again; of what only the shape is asked another value of that shape will do; and where a carried value
+is wanted before and after a trip, one is stacked and the other carried backwards. The bits stay.
 """
 
 from __future__ import annotations
@@ -74,10 +74,11 @@ class _Pair:
         places = {v: k for k, v in enumerate(self.maker)}
         for y in sorted(self.forward.ys, key=lambda y: places.get(y.value, -1)):
             for item in [x for x in self.reverse.xs if y.out not in self.kept and _is(self.outer(y.out), x.given)]:
-                found = self.there(y.value, but=item) if self.may_drop(item) else _NOT
+                measured = _is_measured(self.reverse.body, item.param) and self.may_drop(item)
+                found = self.alike(y.value, item) if measured else _NOT
+                if found is _NOT and self.may_drop(item):
+                    found = self.there(y.value, but=item)
                 found = self.backwards(y.value) if found is _NOT else found
-                if found is _NOT and _is_measured(self.reverse.body, item.param) and self.may_drop(item):
-                    found = self.alike(y.value, item)
                 if found is not _NOT:
                     self.reverse.xs.remove(item)
                     self.reverse.replace({item.param: found})
@@ -120,7 +121,8 @@ class _Pair:
         if call is None or not _is_cheap(call) or (but is not None and but.param in self.shown and not is_view(call)):
             return _NOT
         found = {w: self.find(w, again, but) for w in call.reads}
-        if len(again) == MOST or any(w is _NOT for w in found.values()):
+        arrays = [known for known in again.values() if _is_sum(known) and known.outs[0].type.kind != "python"]
+        if len(again) == MOST or (arrays and _is_sum(call)) or any(w is _NOT for w in found.values()):
             return _NOT
         args = tuple([map_values(a, found.__getitem__) for a in call.args])
         made = again[v] = Call(call.op, args, (like(v),), call.site, self.reverse.call.backward, True)
@@ -193,6 +195,11 @@ def _size(call: Call, shape: tuple[int, ...]) -> Any:
 
 
 def _is_cheap(call: Call) -> bool:
-    """Whether a call makes a view, a number of Python or a sign, and so does not raise where it has not before."""
-    counted = call.op.base in (ADD, SUBTRACT, MULTIPLY) or call.op in SIZES
-    return is_view(call) or call.op.base is NEGATIVE or (counted and call.outs[0].type.kind == "python")
+    """Whether a call makes a view, a size, a sum, a product or a sign, and so does not raise where it has not before."""
+    counted = call.op in SIZES and call.outs[0].type.kind == "python"
+    return is_view(call) or counted or _is_sum(call) or call.op.base is NEGATIVE
+
+
+def _is_sum(call: Call) -> bool:
+    """Whether a call adds, subtracts or multiplies, element by element."""
+    return call.op.base in (ADD, SUBTRACT, MULTIPLY)

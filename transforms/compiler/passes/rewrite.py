@@ -25,7 +25,9 @@ class Region(Graph):
 
 
 def rewrite(graph: Graph, step: Callable[[Call], Any], regions: bool = False) -> Graph:
-    """Apply `step` to each call: it gives None (keep), a list of calls in its place, or the thing its result is.
+    """Apply `step` to each call: it gives None (keep), a list of calls in its place, or `("is", what its results are)`.
+
+    A third part of the latter are calls to put in its place.
 
     Loops and branches are kept as they are, unless `regions` says that `step` knows them.
     """
@@ -47,6 +49,7 @@ def rewrite(graph: Graph, step: Callable[[Call], Any], regions: bool = False) ->
         elif isinstance(found, list):
             calls.extend(found)
         elif isinstance(found, tuple) and found and found[0] == "is":
+            calls.extend(found[2] if len(found) == 3 else ())
             for out, new in zip(call.outs, found[1], strict=True):
                 replaced[out] = new
                 if isinstance(new, Value) and new.cotangent_of is None and new not in forward:

@@ -1,23 +1,38 @@
 """Constant factors and signs meet before they meet an array; only where no rounding changes.
 
 `a + -b` is `a - b`, `-a * -b` is `a * b`, `-(c * x)` is `-c * x`, and `-a * (c * x)` is `a * (-c * x)`: a sign is never
-rounded. `d * (c * x)` is `(d * c) * x` where c is a power of two of at least one and |d| is at least one:
-then `c * x` is exact, or both are infinite.
+rounded. `d * (c * x)` is `(d * c) * x` where c is a power of two of at least one and |d| is at least one: then `c * x`
+is exact, or both are infinite. So it is where d is such a power and c a whole number. A power of two goes into the
+constant of a product or quotient that is known to neither overflow nor lose digits near zero: `2.0 * (0.5 / x.size)` is
+`1.0 / x.size`.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
-from ....runtime.ir.known_ops import ADD, MULTIPLY, NEGATIVE, SUBTRACT
+from ....runtime.ir.infer import fits, infer
+from ....runtime.ir.known_ops import (
+    ADD,
+    BROADCAST_TO,
+    DIVIDE,
+    EXPAND_DIMS,
+    MULTIPLY,
+    NEGATIVE,
+    SQRT,
+    SUBTRACT,
+    WHERE,
+)
 from ....runtime.ops import Op
 from ....runtime.registry import require
-from .rewrite import rewrite
+from ....runtime.rules.control import COUNT, SIZE
+from .rewrite import result, rewrite
 
 __all__ = ["scaling"]
 
@@ -28,6 +43,18 @@ class _Scaled(NamedTuple):
     constant: Any
     value: Value
     position: int  # of the constant
+
+
+class _Magnitude(NamedTuple):
+    """Between which powers of two all values of a kind lie that are neither zero nor infinite."""
+
+    low: float
+    high: float
+
+
+_OF_A_SIZE = _Magnitude(0, 63)
+_OF_A_ROOT = _Magnitude(-537, 512)
+_NORMAL = {np.dtype(np.float32): _Magnitude(-126, 127), np.dtype(np.float64): _Magnitude(-1022, 1023)}
 
 
 def scaling(graph: Graph) -> Graph:
@@ -45,14 +72,99 @@ def scaling(graph: Graph) -> Graph:
         return call if call is not None and call.op.base is op else None
 
     def step(call: Call) -> Any:
-        found = _rewritten(call, once)
-        for made in found or [call]:
+        found = _taken_in(call, maker, once) or _rewritten(call, once)
+        if isinstance(found, list) and not all(map(_lies_as_before, found)):
+            found = None  # without its own memory a sign of what is one number everywhere leaves the order to other operands
+        for made in found if isinstance(found, list) else [call]:
             for out in made.outs:
                 maker[out] = made
                 uses.setdefault(out, 1)
         return found
 
     return rewrite(graph, step)
+
+
+def _lies_as_before(call: Call) -> bool:
+    """Whether a call still gives results of the type and layout that its outputs have."""
+    inferred = infer(call.op, call.args)
+    return inferred is None or all(map(fits, [v.type for v in call.outs], inferred))
+
+
+def _taken_in(call: Call, maker: dict[Value, Call], once: Callable[[Any, Op], Call | None]) -> Any:
+    """A power of two times `c * x` or `c / x`, as one product or quotient."""
+    if call.op.base is not MULTIPLY or call.outs[0].type.dtype not in _NORMAL:
+        return None
+    for k in (0, 1):
+        power, inner = call.args[k], once(call.args[1 - k], MULTIPLY) or once(call.args[1 - k], DIVIDE)
+        if inner is None or not _is_power_of_two(power) or inner.outs[0].type.dtype != call.outs[0].type.dtype:
+            continue
+        made = _times(power, inner, maker)
+        left = _without_one(made)
+        if left is not None and left.type == call.outs[0].type:
+            return ("is", (left,))
+        if made is not None and result(made.op, made.args, call.outs[0].type).type == call.outs[0].type:
+            return [Call(made.op, made.args, call.outs, call.site, call.backward, call.quiet)]
+    return None
+
+
+def _without_one(call: Call | None) -> Value | None:
+    """What is multiplied by one."""
+    if call is None or call.op.base is not MULTIPLY:
+        return None
+    return next(
+        (v for c, v in (call.args, call.args[::-1]) if not isinstance(c, Value) and c == 1 and isinstance(v, Value)),
+        None,
+    )
+
+
+def _times(power: float, call: Call, maker: dict[Value, Call]) -> Call | None:
+    """A product or quotient with its constant a power of two as large, where that is exact."""
+    here, factor = _magnitude(call.outs[0], maker), math.log2(abs(power))
+    normal = _NORMAL[call.outs[0].type.dtype]
+    if here is None or not (normal.low <= here.low + min(factor, 0) and here.high + max(factor, 0) <= normal.high):
+        return None
+    places = (0,) if call.op.base is DIVIDE else (0, 1)
+    for k in places:
+        if _is_number(call.args[k]):
+            args = list(call.args)
+            args[k] = type(args[k])(args[k] * power) if isinstance(args[k], np.floating) else args[k] * power
+            return call.with_args(tuple(args))
+    return None
+
+
+def _magnitude(v: Any, maker: dict[Value, Call]) -> _Magnitude | None:
+    """How great and how small a value may be, where that follows from constants, sizes and roots."""
+    if not isinstance(v, Value):
+        return _Magnitude(*[math.log2(abs(float(v)))] * 2) if _is_number(v) else None
+    call = maker.get(v)
+    if call is None:
+        return None
+    if call.op in (SIZE, COUNT):
+        return _OF_A_SIZE
+    if call.op.base in (BROADCAST_TO, EXPAND_DIMS):
+        return _magnitude(call.args[0], maker)
+    if call.op.base is WHERE:
+        sides = [_magnitude(a, maker) for a in call.args[1:] if isinstance(a, Value) or a != 0]
+        known = [side for side in sides if side is not None]
+        return (
+            _Magnitude(min(m.low for m in known), max(m.high for m in known))
+            if sides and len(known) == len(sides)
+            else None
+        )
+    if call.op.base is SQRT and v.type.dtype in _NORMAL:
+        return _OF_A_ROOT
+    if call.op.base not in (MULTIPLY, DIVIDE) or len(call.args) != 2:
+        return None
+    left, right = (_magnitude(a, maker) for a in call.args)
+    if left is None or right is None:
+        return None
+    if call.op.base is MULTIPLY:
+        return _Magnitude(left.low + right.low - 1, left.high + right.high + 1)
+    return _Magnitude(left.low - right.high - 1, left.high - right.low + 1)
+
+
+def _is_power_of_two(c: Any) -> bool:
+    return type(c) in (int, float, np.float64, np.float32) and _is_number(c) and math.frexp(abs(float(c)))[0] == 0.5
 
 
 def _rewritten(call: Call, once: Any) -> list[Call] | None:
@@ -119,7 +231,7 @@ def _scaled(call: Call) -> _Scaled | None:
             isinstance(v, Value)
             and _is_number(c)
             and v.type.dtype == call.outs[0].type.dtype
-            and v.type.kind == "array"
+            and (v.type.kind == "array" or (v.type.kind == "scalar" and type(c) in (int, float)))
         ):
             return _Scaled(c.item() if isinstance(c, np.floating) else c, v, k)  # the array gives the dtype either way
     return None
@@ -131,12 +243,13 @@ def _is_number(c: Any) -> bool:
 
 def _exact(outer: Any, inner: Any, dtype: Any) -> bool:
     """Whether outer * (inner * x) rounds once, like (outer * inner) * x."""
-    fraction, _ = math.frexp(float(inner))
     product = float(outer) * float(inner)
-    same_type = (
-        type(outer) in (int, float) and type(inner) in (int, float) and abs(product) <= float(np.finfo(dtype).max)
-    )
-    return same_type and fraction == 0.5 and inner >= 1 and abs(outer) >= 1 and product / float(inner) == float(outer)
+    if type(outer) not in (int, float) or type(inner) not in (int, float) or abs(product) > float(np.finfo(dtype).max):
+        return False
+    if not (abs(outer) >= 1 and abs(inner) >= 1 and product / float(inner) == float(outer)):
+        return False
+    # a whole number times what lies near zero is exact; so is a power of two there, but for what overflows either way
+    return (inner >= 1 and _is_power_of_two(inner)) or (_is_power_of_two(outer) and float(inner).is_integer())
 
 
 def _with(product: Call, place: Call, constant: Any, scaled: _Scaled, out: Value | None = None) -> Call:

@@ -1,19 +1,26 @@
-"""Shapes are read where a reader would read them: from an argument or a named value, not from a temporary."""
+"""Shapes are read where a reader would read them: from an argument or a named value, not from a temporary.
+
+A value of which nobody asks more than its shape is not computed for that: `(h @ w).shape` is `(h.shape[0], w.shape[1])`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ....runtime.ir.graph import Call, Graph, Value, values_in
-from ....runtime.ir.known_ops import MULTIPLY
+from ....runtime.ir.known_ops import MATMUL, MULTIPLY, TRANSPOSE
 from ....runtime.ir.opcodes import SCAN
 from ....runtime.ops import Kind
-from ....runtime.registry import require
-from ....runtime.rules.control import SIZE, SIZES, count_of
+from ....runtime.registry import ops_of, require
+from ....runtime.rules.control import COUNT, SIZE, SIZES, count_of, size_of
 from ..frontend.user_names import name_values
-from .rewrite import is_elementwise, rewrite
+from .rewrite import is_elementwise, result, rewrite
 
 __all__ = ["shapes"]
+
+_SAME_SHAPE = ops_of(np.cumsum, np.cumprod, np.flip, np.sort, np.roll)  # of vectors
 
 
 def shapes(graph: Graph) -> Graph:
@@ -23,6 +30,7 @@ def shapes(graph: Graph) -> Graph:
 
     if not any(call.op in SIZES for call in graph.calls):
         return graph
+    asked = {v for call in graph.calls if call.op not in SIZES for v in call.reads} | set(values_in(graph.outputs))
     named = set(name_values(graph, dict.fromkeys(graph.inputs, "")))
     starts = _starts(graph)
 
@@ -45,6 +53,13 @@ def shapes(graph: Graph) -> Graph:
         out = call.outs[0]
         if call.op in SIZES and isinstance(call.args[0], Value):
             v = root(call.args[0])
+            if v not in asked and call.op is not COUNT:
+                axes = [_axis(v, k, maker) for k in ([call.args[1]] if call.op is SIZE else range(len(v.type.shape)))]
+                whole = axes[0][0] if axes else v
+                if axes == [(whole, k) for k in range(len(whole.type.shape))]:
+                    v = whole
+                elif axes and all(axis[0] is not v for axis in axes):
+                    return _sizes(call, axes)
             if call.op is SIZE:
                 sizes[out] = (v, frozenset([int(call.args[1])]))
                 if len(v.type.shape) == 1:
@@ -59,6 +74,45 @@ def shapes(graph: Graph) -> Graph:
         return None
 
     return rewrite(graph, step)
+
+
+def _axis(v: Value, k: int, maker: dict[Value, Call]) -> tuple[Value, int]:
+    """The value furthest back, and its axis, that has the length of an axis of `v`."""
+    while (call := maker.get(v)) is not None:
+        before = _axis_before(call, k)
+        if before is None:
+            break
+        v, k = before
+    return v, k
+
+
+def _axis_before(call: Call, k: int) -> tuple[Value, int] | None:
+    """The argument of a call, and its axis, whose length an axis of the result has, where that follows from the op."""
+    out, x = call.outs[0].type, call.args[0] if call.args else None
+    if call.op.base is MATMUL:
+        x, y = call.args[:2]
+        if not isinstance(x, Value) or not isinstance(y, Value) or not len(x.type.shape) == len(y.type.shape) == 2:
+            return None
+        return (x, 0) if k == 0 else (y, 1)
+    if is_elementwise(call) or (call.op.kind is Kind.elementwise and call.op.n_out == 1):
+        same = [a for a in call.reads if a.type.kind == "array" and a.type.shape == out.shape]
+        return (same[0], k) if same else None
+    if not isinstance(x, Value) or x.type.kind != "array":
+        return None
+    if call.op.base is TRANSPOSE and call.args[1] is None:
+        return x, len(x.type.shape) - 1 - k
+    if call.op.base in _SAME_SHAPE and x.type.shape == out.shape and len(out.shape) == 1:
+        return x, k
+    return None
+
+
+def _sizes(call: Call, axes: list[tuple[Value, int]]) -> Any:
+    """Lengths read from these axes, in place of a shape or of one length."""
+    size = require(size_of)
+    if call.op is SIZE:
+        return [Call(size, axes[0], call.outs, call.site, call.backward, call.quiet)]
+    made = [Call(size, axis, (result(size, axis),), call.site, call.backward, call.quiet) for axis in axes]
+    return ("is", (tuple([c.outs[0] for c in made]),), made)
 
 
 def _starts(graph: Graph) -> dict[Value, Value]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value
-from ....runtime.ir.known_ops import BROADCAST_TO, EXPAND_DIMS, MEAN, SUM, WHERE
+from ....runtime.ir.known_ops import BROADCAST_TO, EXPAND_DIMS, GETITEM, MEAN, SUM, WHERE
 from ....runtime.ops import Op
 from ....runtime.registry import ops_of, require
 from ....runtime.rules.control import SIZES
@@ -54,6 +54,9 @@ def spreading(graph: Graph) -> Graph:
             if _is_number(number):
                 spread[out] = (number, None)
             return None
+        if call.op.base is GETITEM and call.args[0] in spread and out.type.kind == "scalar":
+            number = spread[call.args[0]][0]
+            return ("is", (number,)) if _is_number(number) and _dtype((number,)) == out.type.dtype else None
         if _takes_numbers(call.op):
             return _selected(call, spread)
         if call.op.base not in _EXACT or not is_elementwise(call):
@@ -66,11 +69,12 @@ def spreading(graph: Graph) -> Graph:
         if any(a.type.shape == out.type.shape for a in full) and _dtype(args) == out.type.dtype:
             # the stride of an axis of length 1 says in which order NumPy went through all operands
             return None if 1 in out.type.shape and not all(map(_in_rows, full)) else [call.with_args(args)]
+        small = spread[hit[0]][0] if len(hit) == 1 else None  # rows, of which a number is a factor
         if (
             full
             or out in outside
             or out in strided
-            or not all(_is_number(a) for a in args)
+            or not all(_is_number(a) for a in args if a is not small)
             or _dtype(args) != out.type.dtype
         ):
             return None
@@ -81,6 +85,8 @@ def spreading(graph: Graph) -> Graph:
             spread[out] = (out, spread[wide][1])
             return [call.with_args(args)]  # a number already; of constants it is folded, and stays an array of no axes
         number = result(call.op, args)
+        if number.type.kind == "array" and 1 in out.type.shape:
+            return None  # the stride of such an axis is seen
         number.cotangent_of = out.cotangent_of
         before = Call(call.op, args, (number,), call.site, call.backward, call.quiet)
         broadcast = require(np.broadcast_to)

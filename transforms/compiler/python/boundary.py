@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import gast
 
 from ....runtime.ir.graph import Value
-from ..schedule.signature import Signature, children
+from ..frontend.user_names import Names
+from ..schedule.program import Program, Unpack
+from ..schedule.signature import Instance, Signature, children, has_attributes
+from .layout import WIDTH
 from .literals import constant_tree
+from .widths import width
 
 __all__ = ["arguments_of", "result_of", "unpacking_of"]
 
@@ -29,37 +32,44 @@ def arguments_of(signature: Signature) -> Any:
     )  # fmt: skip
 
 
-def unpacking_of(
-    signature: Signature, names: Any, trees: dict[Value, Any], inputs: list[Value], wishes: dict[Value, str]
-) -> list[Any]:
+def unpacking_of(program: Program, names: Names, trees: dict[Value, Any]) -> list[Any]:
     """Statements that take the leaves out of arguments that are trees; `trees` learns how to write each input."""
     statements: list[Any] = []
-    for parameter, tree in zip(signature.arguments_named, signature.trees, strict=True):
+    for statement in program.body:
+        if not isinstance(statement, Unpack):
+            continue
+        tree, parameter = statement.tree, statement.parameter
         if isinstance(tree, Value):
             trees[tree] = _name(parameter)
-            wishes[tree] = parameter
             continue
         found = _leaves(tree, _name(parameter))
         if type(tree) in (list, tuple) and len(tree) > 1 and all(isinstance(v, Value) for v in tree):
             targets = []
-            for value, access in found:
-                name = wishes[value] = names.new(_wish(access, parameter))
+            for value, _ in found:
+                name = names.new(program.names[value])
                 trees[value] = _name(name)
                 targets.append(gast.Name(id=name, ctx=gast.Store(), annotation=None, type_comment=None))
             left = gast.Tuple(elts=targets, ctx=gast.Store())
             statements.append(gast.Assign(targets=[left], value=_name(parameter), type_comment=None))
             continue
+        first = len(statements)
         for value, access in found:
-            wish = _wish(access, parameter)
-            name = names.new(wish)
-            wishes[value] = name
+            name = names.new(program.names[value])
             trees[value] = _name(name)
             target = gast.Name(id=name, ctx=gast.Store(), annotation=None, type_comment=None)
             statements.append(gast.Assign(targets=[target], value=access, type_comment=None))
-    for value, name in zip(inputs[len(inputs) - len(signature.extras) :], signature.extras, strict=True):
-        trees[value] = _name(name)
-        wishes[value] = name
+        statements[first:] = _on_one_line(statements[first:])
     return statements
+
+
+def _on_one_line(statements: list[Any]) -> list[Any]:
+    """`W, b = params["W"], params["b"]`, where that fits on a line."""
+    if len(statements) < 2:
+        return statements
+    left = gast.Tuple(elts=[statement.targets[0] for statement in statements], ctx=gast.Store())
+    right = gast.Tuple(elts=[statement.value for statement in statements], ctx=gast.Load())
+    fits = len("    ") + width(left) + len(" = ") + width(right) <= WIDTH
+    return [gast.Assign(targets=[left], value=right, type_comment=None)] if fits else statements
 
 
 def result_of(tree: Any, write: Callable[[Any], Any], outputs: list[Any]) -> Any:
@@ -71,33 +81,31 @@ def _name(name: str) -> Any:
     return gast.Name(id=name, ctx=gast.Load(), annotation=None, type_comment=None)
 
 
-def _wish(access: Any, parameter: str) -> str:
-    """`w` for `p["w"]` and `p.w`, `p_1_0` for `p[1][0]`, `w_0` for `p["w"][0]`."""
-    numbers: list[str] = []
-    while not isinstance(access, gast.Name):
-        key = access.attr if isinstance(access, gast.Attribute) else getattr(access.slice, "value", None)
-        if isinstance(key, str) and key.isidentifier():
-            return "_".join([key, *numbers])
-        numbers.insert(0, str(key) if isinstance(key, int) else "part")
-        access = access.value
-    return "_".join([parameter, *numbers])
-
-
 def _leaves(tree: Any, access: Any) -> list[tuple[Value, Any]]:
     found = children(tree)
     if found is None:
         return [(tree, access)] if isinstance(tree, Value) else []
     out: list[tuple[Value, Any]] = []
     for key, sub in found:
-        if isinstance(key, str) and key.startswith(".") and dataclasses.is_dataclass(tree):
-            step: Any = gast.Attribute(value=access, attr=key[1:], ctx=gast.Load())
-        else:
-            step = gast.Subscript(value=access, slice=constant_tree(key), ctx=gast.Load())
-        out.extend(_leaves(sub, step))
+        out.extend(_leaves(sub, _part(access, f".{key[1:]}" if has_attributes(tree) else (key,))))
     return out
 
 
+def _part(access: Any, key: Any) -> Any:
+    """`p.w` for the key `.w`, `p["w"]` for ("w",)."""
+    if isinstance(key, str):
+        return gast.Attribute(value=access, attr=key[1:], ctx=gast.Load())
+    return gast.Subscript(value=access, slice=constant_tree(key[0]), ctx=gast.Load())
+
+
 def _build(tree: Any, leaf: Callable[[int], Any]) -> Any:
+    if isinstance(tree, Instance):
+        place = _name(tree.origin[0])
+        for key in tree.origin[1:]:
+            place = _part(place, key)
+        fields = [gast.keyword(arg=name, value=_build(part, leaf)) for name, part in tree.fields.items()]
+        cls = gast.Call(func=_name("type"), args=[place], keywords=[])
+        return gast.Call(func=cls, args=[], keywords=fields)
     if type(tree) is dict:
         return gast.Dict(keys=[constant_tree(k) for k in tree], values=[_build(v, leaf) for v in tree.values()])
     if type(tree) is list:

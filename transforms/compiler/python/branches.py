@@ -8,8 +8,10 @@ from typing import Any
 import gast
 
 from ....runtime.ir.graph import Call, Value
-from ..schedule.outcomes import Node, is_guard
+from ..schedule.outcomes import OutcomeNode
+from ..schedule.program import Guard, Statement
 from ..schedule.signature import Signature
+from ..schedule.steps import program_of
 from .conditions import condition
 from .docstrings import with_returns
 from .emit import Emitter, printed
@@ -20,7 +22,7 @@ __all__ = ["TreeEmitter", "emit_tree"]
 
 
 def emit_tree(
-    root: Node, inputs: list[Value], signature: Signature, results: Sequence[Any], name: str, docstring: str
+    root: OutcomeNode, inputs: list[Value], signature: Signature, results: Sequence[Any], name: str, docstring: str
 ) -> str:
     """The text of a function that computes each path of a tree; `results` are the result trees of the paths."""
     return printed(TreeEmitter(root, inputs, signature, results).function(name, docstring))
@@ -33,24 +35,24 @@ class TreeEmitter(Emitter):
     every path, and no array is written over that a later arm still reads.
     """
 
-    def __init__(self, root: Node, inputs: list[Value], signature: Signature, results: Sequence[Any]) -> None:
-        super().__init__(root.whole(inputs), signature)
+    def __init__(self, root: OutcomeNode, inputs: list[Value], signature: Signature, results: Sequence[Any]) -> None:
+        super().__init__(program_of(root.whole(inputs), signature, "tree"), signature)
         self.root = root
         self.inputs = inputs
         self.results = results
         for node in root.nodes():
             if node.is_choice():  # one `if` asks for both
                 value = node.arms[0][0].args[0]
-                self.schedule.uses[value] -= 1
-        self.parts: dict[Value | None, list[Call]] = {None: []}  # by the guard before them
+                self.facts.uses[value] -= 1
+        self.parts: dict[Value | None, list[Statement]] = {None: []}  # by the guard before them
         below: Value | None = None
         heads = {guard.outs[0] for node in root.nodes() for guard, _ in node.arms}
-        for call in self.graph.calls:
-            if is_guard(call) and call.outs[0] in heads:
-                below = call.outs[0]
+        for statement in self.body:
+            if isinstance(statement, Guard) and statement.out in heads:
+                below = statement.out
                 self.parts[below] = []
             else:
-                self.parts[below].append(call)
+                self.parts[below].append(statement)
 
     def function(self, name: str, docstring: str) -> Any:
         """The whole definition."""
@@ -60,7 +62,7 @@ class TreeEmitter(Emitter):
         texts = {with_returns(docstring, graph, called) for graph in self.root.straight(self.inputs)}
         return self.definition(name, texts.pop() if len(texts) == 1 else docstring, result)
 
-    def node(self, node: Node, below: Value | None) -> Any:
+    def node(self, node: OutcomeNode, below: Value | None) -> Any:
         """Write down what a node has, its arms among it; the expression that its last path returns."""
         while True:
             self.write(self.parts[below])
@@ -73,7 +75,7 @@ class TreeEmitter(Emitter):
                 self.guard(guard)
             node, below = under, guard.outs[0]
 
-    def fork(self, guard: Call, under: Node) -> None:
+    def fork(self, guard: Call, under: OutcomeNode) -> None:
         """`if s > 0:` and the paths that take it."""
         test = condition(guard, self.tree(guard.args[0]))
         names, trees, folded, above = self.names.copy(), dict(self.trees), set(self.folded), self.statements

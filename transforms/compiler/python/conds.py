@@ -8,7 +8,7 @@ import gast
 
 from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.opcodes import COND
-from ..schedule.buffers import is_own
+from ..schedule.program import If
 from .blocks import Block, Entries, about, alike, assign, mentions, name_of
 from .inlining import name_tree
 from .layout import WIDTH
@@ -23,31 +23,27 @@ if TYPE_CHECKING:
 __all__ = ["write_cond"]
 
 
-def write_cond(emitter: Emitter, call: Call) -> None:
+def write_cond(emitter: Emitter, chosen: If) -> None:
     """Write a branch down."""
+    call = chosen.call
     branch, pred, ins = call.args
     test = emitter.tree(pred)
-    wanted = [k for k, out in enumerate(call.outs) if out in emitter.schedule.uses]
+    wanted = [k for k, out in enumerate(call.outs) if out in emitter.facts.uses]
     targets: dict[int, str] = {}
     for k in wanted:
         targets[k] = _target(emitter, call, k, list(targets.values()))
     arms: list[Entries] = []
     lengths = []
-    for graph in branch:
+    for graph, statements in zip(branch, (chosen.then.body, chosen.orelse.body), strict=True):
         given = dict(zip(graph.inputs, ins, strict=True))
         names = {v: emitter.wishes.get(x) for v, x in given.items() if isinstance(x, Value)}
-        arm = inner(
-            emitter,
-            graph,
-            names,
-            own={v for v, x in given.items() if is_own(emitter.schedule, x, emitter.is_last, call)},
-        )
+        arm = inner(emitter, statements, graph, names)
         arm.trees = {v: emitter.tree(x) for v, x in given.items()}
         arm.lengths = {v: emitter.lengths[x] for v, x in given.items() if x in emitter.lengths}
         arm.foreign = {name for tree in arm.trees.values() for name in mentions(tree)}
         results = [(graph.outputs[k], name) for k, name in targets.items() if not _is_left_out(emitter, call, graph, k)]
         into(arm, results)
-        arm.write(arm.graph.calls)
+        arm.write(statements)
         finish(arm, results, about(call))
         arms.append(arm.statements)
         lengths.append(arm.lengths)
@@ -57,12 +53,12 @@ def write_cond(emitter: Emitter, call: Call) -> None:
     note_lengths(emitter, call, lengths)
     then, orelse = arms
     if not then and not orelse:
-        if emitter.order.has_effect(emitter, pred):
+        if emitter.order is not None and emitter.order.has_effect(emitter, pred):
             emitter.add(gast.Expr(value=test), call)
         return
-    chosen = _choice(emitter, call, test, then, orelse)
-    if chosen is not None:
-        emitter.add(chosen, call)
+    short = _choice(emitter, call, test, then, orelse)
+    if short is not None:
+        emitter.add(short, call)
         return
     if not then:
         negated = isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not)
@@ -98,10 +94,10 @@ def _target(emitter: Emitter, call: Call, k: int, taken: list[str]) -> str:
 def _is_left_out(emitter: Emitter, call: Call, graph: Graph, k: int) -> bool:
     """Whether a result is nothing in this arm, and read only in such arms of other branches as this one is not followed by."""
     out = call.outs[k]
-    if graph.outputs[k] is not None or out in emitter.schedule.outputs:
+    if graph.outputs[k] is not None or out in emitter.facts.outputs:
         return False
     arm = list(call.args[0]).index(graph)
-    for user in emitter.schedule.users.get(out, []):
+    for user in emitter.facts.users.get(out, []):
         if user.op is not COND or user.args[1] is not call.args[1]:
             return False
         other = user.args[0][arm]
@@ -127,7 +123,8 @@ def _choice(emitter: Emitter, call: Call, test: Any, then: Entries, orelse: Entr
         return None
     if isinstance(one.value, gast.IfExp) or isinstance(other.value, gast.IfExp):
         return None
-    if to_source(one.value) == to_source(other.value) and not emitter.order.has_effect(emitter, call.args[1]):
+    has_effect = emitter.order is not None and emitter.order.has_effect(emitter, call.args[1])
+    if to_source(one.value) == to_source(other.value) and not has_effect:
         return assign(name, one.value)
     value = gast.IfExp(test=test, body=one.value, orelse=other.value)
     room = emitter.indent + 4 * call.quiet + len(f"{name} = ") + width(value)

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import gast
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Value
-from ....runtime.ir.opcodes import SCAN, is_region
+from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of
+from ....runtime.ir.known_ops import EXPAND_DIMS, GETITEM
+from ....runtime.ir.opcodes import has_effects, is_region
 from ....runtime.rules.control import GUARD, SIZES
-from ..frontend.user_names import Cotangents, Names, name_values
-from ..passes.dead_code import dead_code
-from ..schedule.buffers import is_consumed
-from ..schedule.schedule import Schedule
+from ..frontend.user_names import Cotangents, Names
+from ..schedule.blocks import Block
+from ..schedule.names import named_within, origins_of, stem_of
+from ..schedule.program import (
+    Assign,
+    Effect,
+    Guard,
+    If,
+    Loop,
+    Program,
+    Push,
+    Return,
+    Reverse,
+    Statement,
+    Store,
+    Tiled,
+    Unpack,
+    calls_of,
+    leaves_of,
+    named_in,
+    writes_of,
+)
+from ..schedule.reading import read_as
 from ..schedule.signature import Signature
-from ..schedule.stores import STORE, with_stores
-from ..schedule.weak import SPREADING
-from .blocks import assign, mentions
+from ..schedule.steps import program_of
+from ..schedule.weak import SPREADING, is_plain_size, weak_numbers
+from .blocks import about, assign, mentions
 from .boundary import arguments_of, result_of, unpacking_of
 from .conditions import condition
 from .conds import write_cond
@@ -27,18 +47,19 @@ from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
 from .literals import constant_tree, given_tree, in_place_of
 from .loops import write_scan
+from .naming import NOUNS, described, is_widened, with_named_lists
 from .order import Order
 from .printer import note, to_source
-from .region import changed, is_deferred, is_read_once, put_on_stacks, variables_for
+from .region import append, changed, is_deferred, is_read_once, variables_for
 from .release import released
 from .sections import in_sections
 from .signs import with_sign
 from .spelling import imports_of_users
-from .stacks import name_regions, named_within, origins_of
 from .stores import write_store
 from .terms import BINARY, is_real, term
 from .tile_loops import write_loop
 from .widths import width, width_around
+from .written import as_written
 
 __all__ = ["Emitter", "emit", "printed"]
 
@@ -49,9 +70,9 @@ _IMPORTS = {
 }  # fmt: skip
 
 
-def emit(graph: Graph, signature: Signature, name: str, docstring: str) -> str:
-    """The text of a Python function that computes `graph`."""
-    return printed(Emitter(graph, signature).function(name, docstring))
+def emit(graph: Graph, signature: Signature, name: str, docstring: str, steps: Collection[str] | None = None) -> str:
+    """The text of a Python function that computes `graph`, after these steps of the schedule, or all."""
+    return printed(Emitter(program_of(graph, signature, name, steps), signature).function(name, docstring))
 
 
 def printed(tree: Any) -> str:
@@ -70,70 +91,111 @@ def printed(tree: Any) -> str:
     return "".join([*imports, "\n\n" if imports else "", to_source(tree)])
 
 
-class Emitter:
-    """Writes one graph; afterwards `statements` and `trees` tell what was written for which call and value."""
+_UNITS = (0.0, 1.0, -1.0)  # which nobody computes
 
-    def __init__(self, graph: Graph, signature: Signature) -> None:
+
+class Emitter:
+    """Writes one Program; afterwards `statements` and `trees` tell what was written for which call and value."""
+
+    around: Call  # of a region: what a statement belongs to that is no call's
+
+    def __init__(self, program: Program, signature: Signature) -> None:
         self.signature = signature
         self.names = Names()
         for parameter in signature.parameters:
             self.names.parameter(parameter)
         self.trees: dict[Value, Any] = {}  # how each value is written where it is used
-        given: dict[Value, str] = {}
-        self.unpacking = unpacking_of(signature, self.names, self.trees, graph.inputs, given)
-        graph = dead_code(graph) if any(map(is_region, graph.calls)) else graph
-        self.named = self.wishes = name_values(graph, given)  # in regions the first has the values of all before them
+        self.unpacking = unpacking_of(program, self.names, self.trees)
+        inputs = [v for s in program.body if isinstance(s, Unpack) for v in leaves_of(s.tree)]
+        result = program.body[-1]
+        assert isinstance(result, Return)
+        self.program = program
+        graph = Graph(inputs, calls_of(program.body), list(result.outputs))
+        within = {v for s in program.body for v in named_in(s)} - {v for s in program.body for v in writes_of(s)}
+        # What values are called; in regions the first has the values of all before them.
+        self.named = self.wishes = {v: name for v, name in program.names.items() if v not in within}
         self.indent = 4
         self.called: dict[Value | None, str] = {}
-        taken = {*self.wishes.values(), *named_within(graph)}
-        self.stem = next(s for s in ("t", "u", "v", "s", "tmp", "temporary") if s not in taken)
+        self.descriptions: dict[Value, str] = {}  # names for what nobody named, in regions too
+        self.stem = stem_of(graph, self.wishes)
+        taken = self.users = {*self.wishes.values(), *named_within(graph)}  # names that the user has for something
         self.result = next(s for s in ("out", "result", "value", "output") if s not in taken)
         self.origins = origins_of(graph)
-        self.begin(with_stores(graph, signature, self.wishes))
+        self.read_as = read_as(graph, signature, self.origins)  # what the user's code calls what it does not assign
+        self.begin(program.body, graph)
 
-    def begin(self, graph: Graph, steady: bool = True, own: Collection[Value] = ()) -> None:
-        """Look at the graph that is to be written, before the first call.
+    def begin(self, body: list[Statement], graph: Graph, steady: bool = True) -> None:
+        """Look at the statements that are to be written, before the first; their calls are those of `graph`.
 
-        In a region that is not `steady` nothing is known of the strides. The inputs that are its `own` may be written over.
+        In a region that is not `steady` nothing is known of the strides.
         """
-        name_regions(graph, self.wishes, self.stem, self.origins)
+        self.body = body
+        self.graph = graph
+        self.steady = steady
         self.slots: dict[Value, list[str]] = {}  # of a region: the variables that its results become
-        self.stacked: dict[Value, list[str]] = {}  # and the lists that they are put on
+        self.stacked: set[Value] = set()  # and what is put on lists
         self.deferred: set[Value] = set()  # and what is to be an expression
         self.foreign: set[str] = set()  # and the variables that belong to what is around it
         self.lengths: dict[Value, Any] = {}
         self.items: dict[Value, Any] = {}
         self.bundled: dict[Value, Any] = {}
-        self.schedule = Schedule(graph, self.wishes, steady, own)
-        self.graph = self.schedule.graph
+        self.in_tiles = {call for s in body if isinstance(s, Tiled) for call in calls_of(s.body)}
+        self.facts = Block(body, graph)
+        self.weak = weak_numbers(graph)
+        self.plain_sizes = {v for v in self.weak if is_plain_size(self.facts.maker[v], self.facts.users.get(v, []))}
+        over = [(s.call, s.slots[0].of[0]) for s in body if isinstance(s, Assign) and s.is_over()]
+        self.over = {call: v for call, v in over if call.op.consuming is None}  # by name, with `out=`
+        self.buffers = set(self.over.values())
         self.pieces: dict[Value, Any] = {}  # in a loop over tiles: where the results go that are needed whole
         self.in_loop = False
-        self.cotangents = Cotangents(self.graph, self.schedule.uses, self.wishes)
+        self.walked: set[Call] = set()  # rows that the head of a loop takes
+        self.cotangents = Cotangents(graph, self.facts.uses, self.wishes)
         self.statements: list[tuple[Any, Call]] = []
-        self.at_end = self.schedule.outputs  # what is read when all calls are written
+        self.at_end = self.facts.outputs  # what is read when all calls are written
         self.folded: set[Value] = set()
-        self.order = Order(self.graph)
+        self.order = Order(graph) if has_effects(graph) else None
 
     # the function
     def function(self, name: str, docstring: str) -> Any:
         """The whole definition."""
-        self.write(self.graph.calls)
+        self.write(self.body)
         self.statements = released(self)
         docstring = with_returns(
             docstring, self.graph, {v: t.id for v, t in self.trees.items() if isinstance(t, gast.Name)}
         )
         return self.definition(name, docstring, self.returned(self.signature.result_tree, self.graph.outputs))
 
-    def write(self, calls: list[Call]) -> None:
-        """Write calls down, those of a loop together."""
-        for call in calls:
-            tiles = self.schedule.tiles.get(call)
-            if tiles is None:
+    def write(self, body: Iterable[Statement]) -> None:
+        """Write statements down."""
+        for statement in body:
+            self.statement(statement)
+
+    def statement(self, statement: Statement) -> None:
+        """Write a statement down; lists are made where their loop begins, and what is freed is left to `released`."""
+        match statement:
+            case Assign(call=call) if statement.is_over() and call.op.consuming is not None:
+                self.consumed(call)
+            case Assign(slots=slots, call=call) if statement.is_over():
+                self.written_over(call, slots[0].of[0])
+            case Assign(call=call) | Effect(call=call):
                 self.call(call)
-            elif call is tiles.calls[0]:
-                write_loop(self, tiles)
-            if self.stacked and (tiles is None or call is tiles.calls[-1]):
-                put_on_stacks(self, call if tiles is None else tiles)
+            case Guard(call=call):
+                self.guard(call)
+            case Store(call=call):
+                write_store(self, call)
+            case Loop():
+                write_scan(self, statement)
+            case If():
+                write_cond(self, statement)
+            case Tiled():
+                write_loop(self, statement)
+            case Push(target=target, value=value):
+                maker = self.facts.maker.get(value) if isinstance(value, Value) else None
+                append(self, self.trees[target].id, self.tree(value), maker or self.around)
+            case Reverse(target=target):
+                turn = gast.Attribute(value=self.trees[target], attr="reverse", ctx=gast.Load())
+                turned = gast.Expr(value=gast.Call(func=turn, args=[], keywords=[]))
+                self.add(turned, about(self.facts.maker[target]))
 
     def returned(self, tree: Any, outputs: list[Any]) -> Any:
         """The returned expression: a tree of outputs."""
@@ -145,6 +207,7 @@ class Emitter:
         body.extend(self.unpacking)
         body.extend(in_sections(self.statements))
         body.append(gast.Return(value=result))
+        body = with_named_lists(body, self.stem, self.names)
         return gast.FunctionDef(
             name=name, args=arguments_of(self.signature), body=body, decorator_list=[], returns=None, type_comment=None,
             **({"type_params": []} if "type_params" in gast.FunctionDef._fields else {}),
@@ -153,20 +216,13 @@ class Emitter:
     # one call
     def call(self, call: Call) -> None:
         """Write a call down: folded into the expression that uses it, or as a statement of its own."""
-        if call.op is GUARD:
-            return self.guard(call)
-        if call.op is STORE:
-            return write_store(self, call)
-        if is_region(call):
-            return write_scan(self, call) if call.op is SCAN else write_cond(self, call)
+        if call in self.walked:
+            return
         if call.op.inline and len(body_of(call)) > 1:
             self.spelled_out(call)
             return
-        if call in self.schedule.over:
-            self.written_over(call, self.schedule.over[call])
-            return
         tree = self.narrow(call)
-        if call.op.effect and self.schedule.uses.get(call.outs[0]) is None:
+        if call.op.effect and self.facts.uses.get(call.outs[0]) is None:
             self.add(gast.Expr(value=tree), call)
             return
         if len(call.outs) > 1 or call.op.n_out != 1:
@@ -178,7 +234,7 @@ class Emitter:
         if out in self.pieces:
             self.add(gast.Assign(targets=[self.pieces[out]], value=tree, type_comment=None), call)
             return
-        if self.folds(call, out, tree) and self.order.may_wait(self, call, out):
+        if self.folds(call, out, tree) and (self.order is None or self.order.may_wait(self, call, out)):
             self.trees[out] = tree
             self.folded.add(out)
             return
@@ -209,15 +265,55 @@ class Emitter:
 
     def fresh(self, v: Value) -> str:
         """A name for a value, under which it is used from here on."""
-        if v not in self.schedule.uses:  # kept because it may raise
+        if v not in self.facts.uses:  # kept because it may raise
             return "_"
-        wish = self.wishes.get(v)
-        if wish is None:
-            wish = self.result if v in self.schedule.outputs else self.stem
-        wish = self.cotangents.wish(v, wish, self.called, (self.stem, self.result))
+        wish = self.cotangents.wish(v, self.wished(v), self.called, (self.stem, self.result))
         name = self.called[v] = self.names.new(wish)
         self.trees[v] = name_tree(name)
         return name
+
+    def wished(self, v: Value) -> str:
+        """What a value is to be called, before other values with that name are looked at."""
+        whole = v in self.facts.outputs and self.result != self.stem
+        return self.wishes.get(v) or (self.result if whole else self.described(v))
+
+    def described(self, v: Value) -> str:
+        """A name for a value that nobody named: as the user's code reads it, as a cotangent, or by what is computed."""
+        prefix, value = "", v
+        for _ in range(3):
+            primal = primal_of(value)
+            if primal is None:
+                break
+            prefix, value = prefix + prefix_of(value), primal
+            name = self.called.get(primal) or self.wishes.get(primal) or self.descriptions.get(primal)
+            if name is not None:
+                return prefix + name
+        goal = self.goal(v) if v not in self.descriptions else None
+        return self.descriptions.get(v, self.stem if goal is None else f"{goal}_part")
+
+    def describe(self, v: Value, tree: Any) -> None:
+        """Learn what a value could be called, that nobody named, by how it is written."""
+        name = self.read_as.get(v)
+        if name is None or name in self.users:
+            name = described(tree)
+            goal = self.goal(v) if name in NOUNS else None
+            if goal is not None and name != "mask":
+                name = f"{goal}_part" if goal.startswith("d_") else f"{goal}_{name}"
+        if name is not None and name not in self.users:
+            self.descriptions[v] = name
+
+    def goal(self, v: Value) -> str | None:
+        """The name of the variable that a value becomes a part of."""
+        start = self.facts.maker.get(v)
+        for _ in range(8):
+            users = self.facts.users.get(v, [])
+            user = next((user for user in users if start is not None and user.backward == start.backward), None)
+            if user is None or is_region(user) or len(user.outs) != 1:
+                return None
+            v = user.outs[0]
+            if v in self.wishes:
+                return self.wishes[v]
+        return None
 
     def target(self, v: Value, call: Call, during: Collection[Value] = ()) -> str:
         """The variable that a value goes into: of a result of a region the one that it becomes, if that is free by then."""
@@ -230,37 +326,34 @@ class Emitter:
 
     def free(self, name: str, call: Call, during: Collection[Value] = ()) -> bool:
         """Whether nobody reads what is in a variable behind `call`, nor what is written with it; nor to get at `during`."""
-        place = self.schedule.place[call]
+        place = self.facts.place[call]
         return not any(
             name in mentions(tree)
             for v, tree in self.trees.items()
-            if self.schedule.last.get(v, -1) > place or v in self.at_end or v in during
+            if self.facts.last.get(v, -1) > place or v in self.at_end or v in during
         )
 
     def folds(self, call: Call, out: Value, tree: Any) -> bool:
         """Whether a value is written inside the one expression that uses it."""
         if call.op in SIZES:
             return True  # x.shape costs nothing and says what it is
-        if out in self.schedule.outputs and self.schedule.uses[out] == 2 and call.op.n_out == 1:
+        if out in self.facts.outputs and self.facts.uses[out] == 2 and call.op.n_out == 1:
             return is_deferred(self, call, tree)
-        if (
-            out in self.wishes
-            or out in self.schedule.buffers
-            or out in self.schedule.outputs
-            or not self.schedule.uses.get(out)
-        ):
+        if out in self.wishes or out in self.buffers or out in self.facts.outputs or not self.facts.uses.get(out):
             return False
-        if out in self.schedule.kept:  # a loop reads it again and again, or it is stored behind another
+        if out in self.facts.kept:  # a loop reads it again and again, or it is stored behind another
             return False
         if isinstance(tree, gast.Attribute) and tree.attr == "T" and isinstance(tree.value, gast.Name):
             return True  # a view of something that has a name: no need of another
-        if self.schedule.uses[out] != 1:
+        if isinstance(tree, gast.Subscript) and isinstance(tree.value, gast.Name) and is_widened(tree):
+            return True
+        if self.facts.uses[out] != 1 or self.is_widened_often(out):
             return False
-        if not self.schedule.buffers.isdisjoint(call.reads):  # it must be computed before its argument is written over
+        if not self.buffers.isdisjoint(call.reads):  # it must be computed before its argument is written over
             return False
-        if any(v in self.schedule.written and self.outlives(out, self.schedule.written[v]) for v in call.reads):
+        if any(v in self.facts.written and self.outlives(out, self.facts.written[v]) for v in call.reads):
             return False
-        user = self.schedule.users[out][-1]
+        user = self.facts.users[out][-1]
         if user.quiet != call.quiet or user.backward != call.backward or user.op is GUARD:
             return user.op is GUARD and not call.quiet and width(tree) < WIDTH // 2
         if is_region(user):
@@ -269,15 +362,30 @@ class Emitter:
             return False  # with a name of its own it can be written over
         return width(tree) + width_around(out, user, self.trees) + self.margin(user) <= WIDTH
 
+    def is_widened_often(self, v: Value) -> bool:
+        """Whether all that is read of a value is `v[:, None]`, in several places."""
+        user = self.facts.users[v][-1]
+        if (
+            user.op.base not in (EXPAND_DIMS, GETITEM)
+            or user.args[0] is not v
+            or self.facts.uses.get(user.outs[0]) == 1
+        ):
+            return False
+        index = user.args[1] if type(user.args[1]) is tuple else (user.args[1],)
+        return user.op.base is EXPAND_DIMS or all(part is None or part == slice(None) for part in index)
+
     def margin(self, call: Call) -> int:
         """The columns before the expression of a call: the indent, and the name of its result."""
-        name = self.wishes.get(call.outs[0]) if call.outs else None
+        name = self.wished(call.outs[0]) if call.outs else "t_00"
         indent = self.indent + 4 * call.quiet + (4 + len("[tile]")) * self.in_loop
-        return indent + len(name or "t_00") + len(" = ")
+        number = 2 * (not self.names.is_free(name))
+        return indent + max(len(name) + number, len("t_00")) + len(" = ")
 
     def narrow(self, call: Call) -> Any:
         """The expression of a call, its widest parts taken out before it until it fits on a line."""
         tree = term(self, call)
+        if len(call.outs) == 1:
+            self.describe(call.outs[0], tree)
         while width(tree) + self.margin(call) > WIDTH:
             parts = [v for v in call.reads if v in self.folded and width(self.trees[v]) > 16]
             if not parts:
@@ -285,7 +393,7 @@ class Emitter:
             part = max(parts, key=lambda v: width(self.trees[v]))
             self.folded.discard(part)
             whole = self.trees[part]
-            self.add(assign(self.fresh(part), whole), self.schedule.maker[part])
+            self.add(assign(self.fresh(part), whole), self.facts.maker[part])
             tree = term(self, call)
         return tree
 
@@ -302,13 +410,14 @@ class Emitter:
             return gast.Call(
                 func=name_tree("slice"), args=[self.tree(e) for e in (x.start, x.stop, x.step)], keywords=[]
             )
-        if (
-            call is not None
-            and isinstance(x, np.float64)
-            and (call.outs[0] in self.schedule.weak or call.op.base in SPREADING)
-        ):
-            return constant_tree(float(x))
-        return constant_tree(in_place_of(x, call) if call is not None else x)
+        if call is None:
+            return constant_tree(x)
+        again = self.in_loop or hasattr(self, "around")
+        weak = isinstance(x, np.float64) and (call.outs[0] in self.weak or call.op.base in SPREADING)
+        number = float(x) if weak else in_place_of(x, call)
+        if not isinstance(x, float) or x in _UNITS:
+            return constant_tree(number)
+        return as_written(x, call, again) or as_written(number, call, again) or constant_tree(number)
 
     def index(self, x: Any) -> Any:
         """An index as it stands between brackets."""
@@ -330,15 +439,16 @@ class Emitter:
         """An argument that is written into an array, which has its own dtype."""
         return constant_tree(float(x)) if isinstance(x, np.float64) else self.tree(x)
 
-    def spelled_out(self, call: Call) -> None:
-        """An op of ours of several statements: its body, in place where its first argument is a buffer of its own."""
+    def consumed(self, call: Call) -> None:
+        """An op of ours that writes into its first argument: its body, in place."""
         first = call.args[0]
-        if call.op.consuming is not None and isinstance(first, Value) and self.owned(first, call):
-            self.trees[call.outs[0]] = self.trees[first]
-            for statement in body_of(call, consuming=True)[:-1]:
-                made = self.inlined(statement, call, {})
-                self.add(with_sign(made) if is_real(call) else made, call)
-            return
+        self.trees[call.outs[0]] = self.trees[first]
+        for statement in body_of(call, consuming=True)[:-1]:
+            made = self.inlined(statement, call, {})
+            self.add(with_sign(made) if is_real(call) else made, call)
+
+    def spelled_out(self, call: Call) -> None:
+        """An op of ours of several statements: its body."""
         body = body_of(call)
         given = body[-1].value
         results = [e.id for e in given.elts] if isinstance(given, gast.Tuple) else [given.id]
@@ -347,26 +457,17 @@ class Emitter:
         for statement in body[:-1]:
             self.add(self.inlined(statement, call, names), call)
 
-    def owned(self, v: Value, call: Call) -> bool:
-        """Whether a call may write into the variable of a value: a buffer that nobody else sees or reads behind it."""
-        return isinstance(self.trees.get(v), gast.Name) and is_consumed(self.schedule, v, self.is_last, call)
-
-    def is_last(self, v: Value, call: Call) -> bool:
-        """Whether a call is the last to read an array, in the graph and in the text, and nothing shares its memory."""
-        named = isinstance(self.trees.get(v), gast.Name)
-        return named and self.schedule.is_last(v, call) and self.free(self.trees[v].id, call)
-
     def outlives(self, v: Value, write: Call) -> bool:
         """Whether what is written within the expressions that read it could come to stand behind a call."""
-        while (user := self.schedule.last_user(v)) is not None:
-            if user is write or self.schedule.place[user] > self.schedule.place[write]:
+        while (user := self.facts.last_user(v)) is not None:
+            if user is write or self.facts.place[user] > self.facts.place[write]:
                 return user is not write
-            if len(user.outs) != 1 or user.outs[0] in self.schedule.outputs:
+            if len(user.outs) != 1 or user.outs[0] in self.facts.outputs:
                 return True
             (v,) = user.outs
-            if v in self.wishes or self.schedule.uses.get(v) != 1:  # a statement of its own, where it is computed
+            if v in self.wishes or self.facts.uses.get(v) != 1:  # a statement of its own, where it is computed
                 return False
-        return v in self.schedule.outputs
+        return v in self.facts.outputs
 
     def guard(self, call: Call) -> None:
         """`if not x > 0: return NotImplemented`: another specialisation is wanted."""

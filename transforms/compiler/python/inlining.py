@@ -106,6 +106,12 @@ def _body(fn: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
     body = tree.body
     if isinstance(body[0], gast.Expr) and isinstance(body[0].value, gast.Constant):
         body = body[1:]
+    if len(body) > 1:
+        given = body[-1].value
+        if not all(isinstance(e, gast.Name) for e in (given.elts if isinstance(given, gast.Tuple) else [given])):
+            raise TypeError(
+                f"{fn.__name__}: a body of several statements ends in `return name`, or in names; assign the result first"
+            )
     return tuple(body)
 
 

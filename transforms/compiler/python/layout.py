@@ -73,6 +73,7 @@ _HEAD = re.compile(
     r"(?:(?:return|raise|if|elif|while|from \S+ import|(?:async )?for .*? in) "
     r"|.* (?:[-+*/@%&|^]|//|\*\*|<<|>>)?= )|(?:(?:async )?def|class) "
 )
+_TARGETS = re.compile(r"(\w+(?:, \w+)+) = (\w+(?:\[\w+\])?)")  # many names for the parts of one thing
 _BREAKS = [re.compile(rf" (?=(?:{words}) )") for words in ("async for|for|if", "if|else", "or", "and")]
 _BREAKS += [re.compile(r"(?<!\bnot) (?=(?:[<>]=?|==|!=|is|in|not in) )")]
 _BREAKS += [re.compile(rf" (?=(?:{signs}) )") for signs in (r"\|", r"\^", "&", "<<|>>", "[-+]", "[*/%@]|//")]
@@ -83,6 +84,9 @@ def _wrapped(code: str, indent: int) -> list[str]:
     whole = ["    " * indent + code]
     if len(whole[0]) <= WIDTH or "\n" in code or code.startswith("#") or re.search(r"\b(lambda|yield)\b|f[\"']", code):
         return whole
+    if targets := _TARGETS.fullmatch(code):
+        pad, names = "    " * indent, targets.group(1).split(", ")
+        return [f"{pad}(", *[f"{pad}    {name}," for name in names], f"{pad}) = {targets.group(2)}"]
     mask = _mask(code)
     tail = re.search(r"(?: -> .*)?:$| from \w+$|$", mask)
     end = tail.start() if tail else len(code)

@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, Any
 import gast
 
 from ....runtime.ir.graph import Call, Value, values_in
+from ....runtime.ir.known_ops import GETITEM
 from ....runtime.ir.opcodes import SCAN, STACK, is_region
 from ....runtime.rules.control import COUNT, SIZE
 from ..passes.scans import Carry, Item, Scan
-from ..schedule.buffers import own_carry
+from ..schedule.buffers import is_steady
+from ..schedule.names import STEPS, TAKEN, plural
+from ..schedule.program import Loop
 from .blocks import Block, about, alike, assign, mentions, moves, name_of
-from .bundles import bundles_of, emptied, named_item, popped, unpacked
+from .bundles import bundles_of, named_item, unpacked
 from .inlining import name_tree
+from .layout import WIDTH
 from .literals import constant_tree
-from .region import append, finish, inner, into, is_read_once
-from .stacks import STEPS, TAKEN, call_tree, lengths_of_items, note_lengths, plural, same_length
+from .region import finish, inner, into, is_read_once
+from .stacks import call_tree, lengths_of_items, note_lengths, same_length
+from .widths import width
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -24,17 +29,18 @@ if TYPE_CHECKING:
 __all__ = ["write_scan"]
 
 
-def write_scan(emitter: Emitter, call: Call) -> None:
+def write_scan(emitter: Emitter, loop: Loop) -> None:
     """Write a loop down."""
-    _Loop(emitter, call).write()
+    _Loop(emitter, loop).write()
 
 
 class _Loop:
     """One loop on its way into the text."""
 
-    def __init__(self, emitter: Emitter, call: Call) -> None:
+    def __init__(self, emitter: Emitter, loop: Loop) -> None:
         self.emitter = emitter
-        self.call = call
+        self.loop = loop
+        self.call = call = loop.call
         self.scan = Scan(call)
         self.beside = about(call)
         self.carried = [c for c in self.scan.carry if c.after is not c.param]
@@ -44,16 +50,18 @@ class _Loop:
         self.lists: list[str] = []  # what is put on
         scan, place = self.scan, self.scan.place in self.read
         self.xs = [x for x in scan.xs if x.param in self.read]
+        self.rows = self.walked_rows()
         self.endless = scan.test is not None and scan.n is None
         whole = scan.test is None and (scan.n is None or all(same_length(emitter, scan.n, x.given) for x in self.xs))
-        self.walks = bool(self.xs) and whole and not (place and scan.loop.reverse)
-        bundled = any(x.given in emitter.bundled for x in self.xs)
-        self.pops = bundled and self.walks and scan.loop.reverse and emptied(emitter, call, self.xs)
+        if self.rows and whole:
+            place = False
+        self.walks = bool(self.xs or self.rows) and whole and not (place and scan.loop.reverse)
         self.hidden = {"enumerate", "reversed", "zip"}.intersection(
             emitter.signature.parameters
         )  # behind the user's names
-        self.walks = self.walks and not bundled and not self.hidden
-        self.indexed = place or (bool(self.xs) and not self.walks and not self.pops)
+        self.walks = self.walks and not self.hidden
+        self.rows = self.rows if self.walks else []
+        self.indexed = (scan.place in self.read and not self.rows) or (bool(self.xs) and not self.walks)
         self.index: str | None = None  # the variable that is the place of a trip
         self.counter: str | None = None  # the variable that counts the trips, where the header does not
 
@@ -73,21 +81,20 @@ class _Loop:
         times = None if scan.n is None else emitter.tree(scan.n)
         for statement in moves(starts):
             emitter.add(statement, self.origin(statement, starts))
-        lists: dict[Value, list[str]] = {}
-        given = []  # what is put on a list as a trip begins
-        bundles = bundles_of(emitter, scan)
-        for name, _ in bundles:
+        stacked: set[Value] = set()
+        lists: dict[Value, Any] = {}
+        bundles = bundles_of(emitter, self.loop)
+        for name, push in bundles:
+            lists[push.target] = name_tree(name)
             emitter.add(assign(name, gast.List(elts=[], ctx=gast.Load())), self.beside)
             self.lists.append(name)
         for y in scan.ys:
-            if y.out in emitter.schedule.uses and y.out not in emitter.bundled:
+            if y.out in emitter.facts.uses and y.out not in emitter.bundled:
                 name = emitter.target(y.out, call, call.reads)
                 emitter.add(assign(name, gast.List(elts=[], ctx=gast.Load())), self.beside)
                 self.lists.append(name)
-                if isinstance(y.value, Value) and y.value not in scan.body.inputs:
-                    lists.setdefault(y.value, []).append(name)
-                else:
-                    given.append((name, y.value))
+                lists[y.out] = emitter.trees[y.out]
+                stacked |= {v for v in values_in(y.value) if v not in scan.body.inputs}
         names: dict[Value, str | None] = {
             p.param: emitter.wishes.get(p.given) for p in scan.inv if isinstance(p.given, Value)
         }
@@ -100,32 +107,26 @@ class _Loop:
                     names[x.param] = word
         names |= dict(zip([c.param for c in self.carried], variables, strict=True))
         self.count_trips(times)
-        steady, own = own_carry(emitter.schedule, call, emitter.is_last)
-        body = inner(emitter, scan.body, names, steady, own)
-        body.trees, body.stacked = self.trees, lists
+        body = inner(emitter, self.loop.body, scan.body, names, is_steady(scan))
+        self.trees |= lists
+        body.trees, body.stacked, body.around = self.trees, stacked, self.beside
         results = [(c.after, name) for c, name in zip(self.carried, variables, strict=True)]
         for c in self.carried:
             if isinstance(c.after, Value) and c.out in emitter.wishes:
                 body.wishes.setdefault(c.after, emitter.wishes[c.out])
         into(body, results)
-        body.at_end |= {y.value for _, ys in bundles for y in ys}
+        body.at_end |= {v for _, push in bundles for v in push.value}
         body.lengths = {p.param: emitter.lengths[p.given] for p in (*scan.inv, *scan.xs) if p.given in emitter.lengths}
         body.lengths |= lengths_of_items(emitter, scan)
+        body.walked = set(self.rows)
         node = self.header(body, times)
         body.foreign = foreign | {name for name in [self.index] if name is not None}
-        for name, v in given:
-            append(body, name, body.tree(v), self.beside)
-        body.write(body.graph.calls)
-        for name, ys in bundles:
-            append(body, name, gast.Tuple(elts=[body.tree(y.value) for y in ys], ctx=gast.Load()), self.beside)
+        body.write(self.loop.body)
         finish(body, results, self.beside)
         if self.counter is not None:
             one = gast.AugAssign(target=name_tree(self.counter, store=True), op=gast.Add(), value=constant_tree(1))
             body.add(one, self.beside)
         emitter.statements.append((Block(node, body.statements, []), call))
-        for name in self.lists if scan.loop.reverse else ():
-            turn = gast.Attribute(value=name_tree(name), attr="reverse", ctx=gast.Load())
-            emitter.add(gast.Expr(value=gast.Call(func=turn, args=[], keywords=[])), self.beside)
         for c, name in zip(self.carried, variables, strict=True):
             emitter.trees[c.out] = name_tree(name)
             emitter.called[c.out] = name
@@ -139,7 +140,7 @@ class _Loop:
         if isinstance(given, Value) and given in emitter.folded and not _is_cheap(emitter.trees[given]):
             tree = emitter.trees[given]
             emitter.folded.discard(given)
-            emitter.add(assign(emitter.fresh(given), tree), emitter.schedule.maker[given])
+            emitter.add(assign(emitter.fresh(given), tree), emitter.facts.maker[given])
         self.trees |= {v: emitter.tree(given) for v in params if v is not None}
 
     def variables(self) -> list[str]:
@@ -160,16 +161,20 @@ class _Loop:
                 return name
         wish = emitter.wishes.get(c.out)
         start = name_of(emitter.trees[c.start]) if isinstance(c.start, Value) else None
-        own = start is not None and alike(start, wish) and start not in emitter.foreign
+        own = (
+            start is not None and (alike(start, wish) or alike(start, f"{wish}_part")) and start not in emitter.foreign
+        )
         if start is not None and own and emitter.free(start, self.call, during):
             return start
-        return emitter.fresh(c.out) if c.out in emitter.schedule.uses else emitter.names.new(wish or emitter.stem)
+        return (
+            emitter.fresh(c.out) if c.out in emitter.facts.uses else emitter.names.new(wish or emitter.described(c.out))
+        )
 
     def origin(self, statement: Any, starts: list[tuple[str, Any]]) -> Call:
         """What a statement before the loop belongs to: the call that made the start, if it is written there."""
         for c, (_, tree) in zip(self.carried, starts, strict=True):
             if c.start in self.emitter.folded and statement.value is tree:
-                maker = self.emitter.schedule.maker[c.start]
+                maker = self.emitter.facts.maker[c.start]
                 return Call(maker.op, (), (), maker.site, maker.backward, maker.quiet)
         return self.beside
 
@@ -184,12 +189,8 @@ class _Loop:
                 test = constant_tree(True)
             self.fetch(body, xs)
             return gast.While(test=test, body=[], orelse=[])
-        if self.pops:
-            body.statements += [(made, self.beside) for made in unpacked(emitter, body, xs, popped)]
-            kept = next(x.given for x in xs if x.given in emitter.bundled)
-            return gast.While(test=emitter.tree(kept), body=[], orelse=[])
         if self.indexed:
-            self.index = body.names.new(body.wishes.get(scan.place, "i"))
+            self.index = body.names.new(body.wishes.get(scan.place) or self.free_index())
             self.trees[scan.place] = name_tree(self.index)
         target: Any = name_tree(self.index or "_", store=True)
         if self.walks:
@@ -211,18 +212,40 @@ class _Loop:
         self.fetch(body, [] if self.walks else xs)
         return gast.For(target=target, iter=steps, body=[], orelse=[], type_comment=None)
 
+    def walked_rows(self) -> list[Call]:
+        """The calls that take row after row of one array, where nothing else asks for the place of a trip."""
+        scan, emitter = self.scan, self.emitter
+        maker = emitter.facts.maker.get(scan.n) if isinstance(scan.n, Value) else None
+        calls = [call for call in scan.calls if scan.place in call.reads]
+        if scan.place.name is not None:  # of a range of the user's
+            return []
+        if maker is None or scan.test is not None or scan.place in values_in(scan.body.outputs) or not calls:
+            return []
+        array = maker.args[0]
+        params = [item.param for item in scan.inv if item.given is array]
+        if not params or not _is_length(maker) or not isinstance(emitter.trees.get(array), gast.Name):
+            return []
+        rows = all(call.op.base is GETITEM and call.args[0] in params and call.args[1] is scan.place for call in calls)
+        return calls if rows else []
+
+    def free_index(self) -> str:
+        """A name for the place of a trip that the user has for nothing else."""
+        names = self.emitter.names
+        return next((s for s in "ijkmn" if s not in self.emitter.users and names.is_free(s)), "i")
+
     def asked(self, body: Emitter) -> tuple[Any, list[Any]]:
         """The test as an expression, and the statements that it takes before."""
-        graph, call = self.scan.test, self.call
+        graph, call, branch = self.scan.test, self.call, self.loop.test
         assert graph is not None
+        assert branch is not None
         (result,) = graph.outputs
-        test = inner(self.emitter, graph, {})
+        test = inner(self.emitter, branch.body, graph, {})
         test.indent = body.indent
         test.trees, test.at_end = self.trees, set(values_in(result))
         if call.quiet or not any(c.quiet for c in graph.calls):
             test.deferred = test.at_end
         test.foreign = {name for tree in self.trees.values() for name in mentions(tree)}
-        test.write(test.graph.calls)
+        test.write(branch.body)
         return test.tree(result), test.statements
 
     def leave(self, test: Any) -> tuple[Any, Call]:
@@ -233,12 +256,40 @@ class _Loop:
 
     def walk(self, body: Emitter, xs: list[Item]) -> tuple[Any, Any]:
         """`t, (h, z)` and `enumerate(zip(hs, zs))`."""
-        targets, lists = [], []
+        emitter = self.emitter
+        found: dict[str, Any] = {}  # by the name of a list what its items are called
         for x in xs:
-            targets.append(name_tree(named_item(self.emitter, body, x), store=True))
-            lists.append(self.turned(self.emitter.tree(x.given)))
+            name = emitter.trees[x.given].id
+            if x.given in emitter.bundled:
+                found[name] = found.get(name) or unpacked(emitter, body, name, xs)
+            elif name in found:
+                body.trees[x.param] = name_tree(found[name].id)
+            else:
+                found[name] = name_tree(named_item(emitter, body, x), store=True)
+        if self.rows:
+            row = self.rows[0].outs[0]
+            wish = body.wishes.get(row) or body.read_as.get(row)
+            name = body.names.new("row" if wish is None else wish)
+            self.trees |= {call.outs[0]: name_tree(name) for call in self.rows}
+            body.called |= {call.outs[0]: name for call in self.rows}
+            given = next(item.given for item in self.scan.inv if item.param is self.rows[0].args[0])
+            found = {emitter.trees[given].id: name_tree(name, store=True), **found}
+        target, steps = self.together(found)
+        if width(target) + width(steps) + emitter.indent + 4 * self.call.quiet + len("for  in :") > WIDTH:
+            for name, names in found.items():
+                if isinstance(names, gast.Tuple):
+                    found[name] = name_tree(body.names.new("item"), store=True)
+                    item = name_tree(found[name].id)
+                    body.add(gast.Assign(targets=[names], value=item, type_comment=None), self.beside)
+            target, steps = self.together(found)
+        return target, steps
+
+    def together(self, found: dict[str, Any]) -> tuple[Any, Any]:
+        """One target, and what is walked, of what the items of several lists are called."""
+        lists = [self.turned(name_tree(name)) for name in found]
+        targets = list(found.values())
         target, steps = targets[0], lists[0]
-        if len(xs) > 1:
+        if len(lists) > 1:
             target, steps = gast.Tuple(elts=targets, ctx=gast.Store()), call_tree("zip", *lists)
         if self.index is not None:
             target = gast.Tuple(elts=[name_tree(self.index, store=True), target], ctx=gast.Store())
@@ -251,15 +302,16 @@ class _Loop:
     def fetch(self, body: Emitter, xs: list[Item]) -> None:
         """`h = hs[i]`, or that where `h` is read, if it is but once."""
         bundled = [x for x in xs if x.given in self.emitter.bundled]
-        for made in unpacked(self.emitter, body, bundled, self.item):
-            body.add(made, self.beside)
+        for name in dict.fromkeys(self.emitter.trees[x.given].id for x in bundled):
+            names = unpacked(self.emitter, body, name, bundled)
+            body.add(gast.Assign(targets=[names], value=self.item(name), type_comment=None), self.beside)
         xs = [x for x in xs if x not in bundled]
         for x in xs:
             item = self.item(self.emitter.trees[x.given].id)
-            user = body.schedule.last_user(x.param)
+            user = body.facts.last_user(x.param)
             if (
                 user is not None
-                and body.schedule.uses[x.param] == 1
+                and body.facts.uses[x.param] == 1
                 and (not is_region(user) or is_read_once(x.param, user))
             ):
                 self.trees[x.param] = item
@@ -273,7 +325,7 @@ class _Loop:
     def count_trips(self, times: Any) -> None:
         """How the number of trips is written behind the loop; a variable counts them, where nothing else does."""
         scan, emitter = self.scan, self.emitter
-        wanted, indexed = scan.trips in emitter.schedule.uses, self.indexed and self.endless
+        wanted, indexed = scan.trips in emitter.facts.uses, self.indexed and self.endless
         if wanted and scan.test is None and not self.is_odd(times):
             given = times if times is not None else call_tree("len", emitter.tree(scan.xs[0].given))
             emitter.trees[scan.trips] = given
@@ -297,19 +349,22 @@ class _Loop:
         n, trips = self.scan.n, self.scan.trips
         if not isinstance(n, Value):
             return n is not None and n < 0
-        users = self.emitter.schedule.users.get(trips, [])
+        users = self.emitter.facts.users.get(trips, [])
         only = all(user.op is SCAN and user.args[4] is trips and user.reads.count(trips) == 1 for user in users)
-        return not only or trips in self.emitter.schedule.outputs or not _is_cheap(times)
+        return not only or trips in self.emitter.facts.outputs or not _is_cheap(times)
+
+
+def _is_length(call: Call) -> bool:
+    """Whether a call gives the length of an array."""
+    first = call.op is SIZE and call.args[1] == 0
+    whole = call.op is COUNT and isinstance(call.args[0], Value) and len(call.args[0].type.shape) == 1
+    return isinstance(call.args[0], Value) and (first or whole)
 
 
 def _as_len(times: Any, n: Any, emitter: Emitter) -> Any:
     """`len(x)` for `x.shape[0]`, and for `x.size` where that is the same."""
-    maker = emitter.schedule.maker.get(n)
-    if maker is None or not isinstance(maker.args[0], Value):
-        return times
-    first = maker.op is SIZE and maker.args[1] == 0
-    whole = maker.op is COUNT and len(maker.args[0].type.shape) == 1
-    return call_tree("len", emitter.trees[maker.args[0]]) if first or whole else times
+    maker = emitter.facts.maker.get(n)
+    return times if maker is None or not _is_length(maker) else call_tree("len", emitter.trees[maker.args[0]])
 
 
 def _is_cheap(tree: Any) -> bool:

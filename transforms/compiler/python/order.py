@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....runtime.ir.graph import Call, Graph, Value
-from ....runtime.ir.opcodes import has_effects, is_effect
+from ....runtime.ir.opcodes import is_effect
 from ..analysis.effects import stays
 
 if TYPE_CHECKING:
@@ -15,11 +15,10 @@ __all__ = ["Order"]
 
 
 class Order:
-    """The places of what may raise or has an effect, by the expressions that it is written within."""
+    """The places of calls that may raise or have an effect, by the expressions that they are written within."""
 
     def __init__(self, graph: Graph) -> None:
         self.calls = graph.calls
-        self.acts = has_effects(graph)
         self.within: dict[Value, set[int]] = {}
 
     def may_wait(self, emitter: Emitter, call: Call, out: Value) -> bool:
@@ -27,19 +26,17 @@ class Order:
 
         An effect crosses nothing that may raise, nor another effect, and is the only one of its expression.
         """
-        if not self.acts:
-            return True
         within = {k for v in call.reads if v in emitter.folded for k in self.within.get(v, ())}
-        within |= {emitter.schedule.place[call]} if stays(call) else set()
+        within |= {emitter.facts.place[call]} if stays(call) else set()
         if not within:
             return True
-        reader = emitter.schedule.users[out][-1] if emitter.schedule.uses[out] == 1 else None
+        reader = emitter.facts.users[out][-1] if emitter.facts.uses[out] == 1 else None
         beside = [v for v in reader.reads if v is not out and v in emitter.folded] if reader is not None else []
         others = {k for v in beside for k in self.within.get(v, ())}
-        if self._has_effect(within | others) and (others or reader in emitter.schedule.tiles):
+        if self._has_effect(within | others) and (others or reader in emitter.in_tiles):
             return False
         barrier = stays if self._has_effect(within) else is_effect
-        until = len(self.calls) if reader is None else emitter.schedule.place[reader]
+        until = len(self.calls) if reader is None else emitter.facts.place[reader]
         if any(barrier(self.calls[k]) for k in range(min(within) + 1, until) if k not in within):
             return False
         self.within[out] = within

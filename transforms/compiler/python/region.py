@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import gast
@@ -12,11 +11,11 @@ from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.opcodes import COND, SCAN, STACK
 from ..frontend.user_names import line_text, name_values
 from ..passes.scans import Scan
-from ..schedule.tiles import Tiles
+from ..schedule.names import name_regions, plural
+from ..schedule.program import Statement, calls_of
 from .blocks import about, alike, assign, moves, name_of
 from .inlining import name_tree
 from .layout import WIDTH
-from .stacks import plural
 from .terms import BINARY
 from .widths import width
 
@@ -31,7 +30,6 @@ __all__ = [
     "into",
     "is_deferred",
     "is_read_once",
-    "put_on_stacks",
     "variables_for",
 ]
 
@@ -41,9 +39,12 @@ SHORT = 40  # columns of an expression that waits for its turn in `a, b = b, a +
 
 
 def inner(
-    emitter: Emitter, graph: Graph, names: dict[Value, str | None], steady: bool = True, own: Collection[Value] = ()
+    emitter: Emitter, body: list[Statement], graph: Graph, names: dict[Value, str | None], steady: bool = True
 ) -> Emitter:
-    """What writes a region of the graph of `emitter`; `names` are those of its inputs, and of results that get a variable."""
+    """What writes the statements of a region; `names` are those of its inputs, and of results that get a variable.
+
+    `graph` is the region before the schedule: the order in which the user wrote it says what values are called.
+    """
     made = copy.copy(emitter)
     made.names = emitter.names.copy()
     made.trees = {}
@@ -52,7 +53,11 @@ def inner(
     given = {v: plural(v.name) if v.type.kind == STACK else v.name for v in graph.inputs if v.name is not None}
     given |= {v: name for v, name in names.items() if name is not None}
     made.wishes = name_values(graph, {**emitter.named, **given})
-    made.begin(graph, steady and emitter.schedule.steady, own)
+    name_regions(graph, made.wishes, made.stem, made.origins)
+    calls = calls_of(body)
+    anew = {v for call in calls for v in call.outs} - {v for call in graph.calls for v in call.outs}  # for tiles
+    made.wishes |= {v: name for v, name in emitter.program.names.items() if v in anew}
+    made.begin(body, Graph(graph.inputs, calls, graph.outputs), steady and emitter.steady)
     emitter.named.update(made.wishes)
     return made
 
@@ -65,7 +70,7 @@ def into(emitter: Emitter, results: Pairs) -> None:
     emitter.at_end = set(emitter.slots)
     for call in reversed(emitter.graph.calls):
         for c in Scan(call).carry if call.op is SCAN else ():
-            if c.out in emitter.slots and c.start in emitter.schedule.maker and emitter.schedule.uses.get(c.start) == 1:
+            if c.out in emitter.slots and c.start in emitter.facts.maker and emitter.facts.uses.get(c.start) == 1:
                 emitter.slots.setdefault(c.start, []).extend(emitter.slots[c.out])
 
 
@@ -73,7 +78,7 @@ def variables_for(emitter: Emitter, v: Value) -> list[str]:
     """The variables that a value of a region may go into: those that it becomes, and those that have its name."""
     found = emitter.slots.get(v, [])
     wish = emitter.wishes.get(v)
-    if wish is None or v not in emitter.schedule.uses:
+    if wish is None or v not in emitter.facts.uses:
         return found
     others = dict.fromkeys(name for names in emitter.slots.values() for name in names)
     return [*found, *[name for name in others if name not in found and alike(name, wish)]]
@@ -86,7 +91,7 @@ def finish(emitter: Emitter, results: Pairs, call: Call) -> None:
     folded = [v for _, v in pending if v in emitter.folded]
     owner = about(call)
     if folded and made:
-        first = emitter.schedule.maker[folded[0]]
+        first = emitter.facts.maker[folded[0]]
         owner = Call(call.op, (), (), first.site, first.backward, first.quiet)
     for statement in made:
         emitter.add(statement, owner)
@@ -113,7 +118,9 @@ def is_read_once(v: Value, user: Call) -> bool:
 def is_deferred(emitter: Emitter, call: Call, tree: Any) -> bool:
     """Whether a result of a region, which is read nowhere else, stays an expression until it goes where it goes."""
     (out,) = call.outs
-    if not emitter.schedule.buffers.isdisjoint(call.reads) or call.op.effect:
+    if not emitter.buffers.isdisjoint(call.reads) or call.op.effect:
+        return False
+    if any(v in emitter.facts.written for v in call.reads):  # what it reads may be written over before its turn
         return False
     if out in emitter.deferred:
         return True
@@ -125,15 +132,6 @@ def is_deferred(emitter: Emitter, call: Call, tree: Any) -> bool:
     (name,) = emitter.slots[out]
     one_by_one = len({c.quiet for c in emitter.graph.calls}) > 1
     return not one_by_one and (named is None or alike(name, named)) and not emitter.free(name, call)
-
-
-def put_on_stacks(emitter: Emitter, done: Call | Tiles) -> None:
-    """Put what was just computed on the lists that it belongs on."""
-    calls = [done] if isinstance(done, Call) else done.calls
-    for call in calls:
-        for v in call.outs:
-            for name in emitter.stacked.get(v, ()):
-                append(emitter, name, emitter.trees[v], call)
 
 
 def append(emitter: Emitter, name: str, tree: Any, call: Call) -> None:

@@ -11,10 +11,10 @@ import gast
 from ....runtime.ir.graph import Call, Value
 from ....runtime.ir.opcodes import is_region
 from ..analysis.memory import makes_new_memory, shares_with
-from .blocks import Block
+from ..schedule.program import Assign, Free, writes_of
 from .forks import Fork
 from .layout import WIDTH
-from .tile_loops import Loop
+from .tile_loops import each_statement
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -30,18 +30,19 @@ Entries = list[tuple[Any, Call]]
 def released(emitter: Emitter) -> Entries:
     """The statements that `emitter` has written, with a `del` of dead arrays before each that would raise the peak.
 
-    The peak is that of the text if each array went at its last use; so what is dead may stay for as long as it is below.
+    What dies, the Program says. The peak is that of the text if each array went at its last use; so what is dead may stay for
+    as long as it is below.
     """
     entries = emitter.statements
-    if sum(_nbytes(v) for v in emitter.schedule.maker) < WORTH:
+    if sum(_nbytes(v) for v in emitter.facts.maker) < WORTH:
         return entries
     memory = _Memory(emitter)
-    reads = [_names(statement) for statement, _ in entries]
-    last = {name: k for k, names in enumerate(reads) for name in names}
-    last |= {name: len(entries) for name in map(memory.called, emitter.schedule.outputs) if name is not None}
+    uses = [_variables(emitter, memory, entry) for entry in entries]
+    last = {name: k for k, names in enumerate(uses) for name in names}
+    last |= dict.fromkeys(memory.staying, len(entries))
     made: list[list[str]] = []
     seen: set[str] = set()
-    for names, (statement, _) in zip(reads, entries, strict=True):
+    for names, (statement, _) in zip(uses, entries, strict=True):
         if isinstance(statement, Fork):  # what an arm makes goes with it
             made.append([])
             continue
@@ -83,8 +84,8 @@ class _Memory:
             for v in call.outs:
                 tree = emitter.trees.get(v)
                 same = [r for r in call.reads if tree is not None and emitter.trees.get(r) is tree]  # written in place
-                if call in emitter.schedule.over:
-                    self.of[v] = self.of.get(emitter.schedule.over[call], frozenset())
+                if call in emitter.over:
+                    self.of[v] = self.of.get(emitter.over[call], frozenset())
                 elif same:
                     self.of[v] = self.of.get(same[0], frozenset())
                 elif is_region(call):
@@ -94,11 +95,17 @@ class _Memory:
                     self.of[v] = frozenset([v]) if v.type.kind == "array" else frozenset()
                 else:
                     self.of[v] = frozenset().union(*[self.of.get(r, ()) for r in shares_with(call)])
+        body = emitter.program.body
+        gone = {v for s in body if isinstance(s, Free) for v in s.values}
+        gone |= {s.slots[0].of[0] for s in body if isinstance(s, Assign) and s.is_over()}
+        living = {v for s in body for v in writes_of(s) if v.type.kind == "array"} - gone
         self.roots: dict[str, set[Value]] = {}
+        self.staying: set[str] = set()  # the variables that hold what the Program does not free
         for v, values in self.of.items():
             name = self.called(v)
             if name is not None and values:
                 self.roots.setdefault(name, set()).update(values)
+                self.staying |= {name} if v in living else set()
 
     def called(self, v: Value) -> str | None:
         """The variable that holds a value."""
@@ -114,21 +121,22 @@ def _nbytes(v: Value) -> int:
     return math.prod(v.type.shape) * int(v.type.dtype.itemsize) if v.type.kind == "array" else 0
 
 
-def _names(statement: Any) -> dict[str, None]:
-    """The variables that a statement reads or makes."""
-    if isinstance(statement, Fork):
-        return dict.fromkeys(name for inner, _ in statement.entries for name in _names(inner)) | _names(
-            statement.node.test
-        )
-    if isinstance(statement, Block):
-        entries = [*statement.body, *statement.orelse]
-        inside = dict.fromkeys(name for inner, _ in entries for name in _names(inner))
-        return _names(statement.node) | inside
-    if isinstance(statement, Loop):
-        parts = [*statement.before, statement.node, *[inner for inner, _ in statement.entries]]
-    else:
-        parts = [statement]
-    return dict.fromkeys(node.id for part in parts for node in gast.walk(part) if isinstance(node, gast.Name))
+def _variables(emitter: Emitter, memory: _Memory, entry: tuple[Any, Call]) -> dict[str, None]:
+    """The variables of the values that a statement reads or makes; what has none is written of those that its call reads."""
+    found: dict[str, None] = {}
+
+    def read(v: Value) -> None:
+        name = memory.called(v)
+        if name is not None:
+            found[name] = None
+        elif v in emitter.facts.maker:
+            for inner in emitter.facts.maker[v].reads:
+                read(inner)
+
+    for _, call in each_statement([entry]):
+        for v in (*call.reads, *call.outs):
+            read(v)
+    return found
 
 
 def _deleted(names: list[str], call: Call, before: Call | None) -> Entries:

@@ -14,13 +14,13 @@ from .forks import Fork
 from .inlining import name_tree
 from .printer import note, section, to_source
 from .selections import note_selections
-from .tile_loops import Loop, each_statement
+from .tile_loops import TileLoop, each_statement
 
 __all__ = ["in_sections"]
 
 
 def in_sections(
-    statements: list[tuple[Any, Call]], inside: Loop | None = None, quietly: bool = False, before: str | None = None,
+    statements: list[tuple[Any, Call]], inside: TileLoop | None = None, quietly: bool = False, before: str | None = None,
     within: Call | None = None, known: set[str] | None = None,
 ) -> list[Any]:  # fmt: skip
     """The statements of a function, or of a loop or a branch in it, those of the backward part with NumPy's warnings off.
@@ -39,7 +39,7 @@ def in_sections(
         part, site = key[0], key[2]
         first, call = members[0]
         begins = site is not None and any(_is_loop_of(site, group) for group in groups[place + 1 : place + 2])
-        if isinstance(first, Loop):
+        if isinstance(first, TileLoop):
             part = "forward and backward" if first.mixed else part
             first = first.before[0]
         elif isinstance(first, (Fork, Block)):
@@ -64,7 +64,7 @@ def in_sections(
                 note(first, f"{site}: {text}" if text else str(site), above=True)
         noted = noted if site is None else (forked, site)
         for statement, call in members:
-            if isinstance(statement, Loop):
+            if isinstance(statement, TileLoop):
                 inner = in_sections(statement.entries, statement, call.quiet or quietly, within=within, known=known)
                 statement.node.body.extend(inner)
                 into.extend((*statement.before, statement.node))
@@ -89,7 +89,7 @@ def _is_loop_of(site: Any, group: tuple[Any, list[tuple[Any, Call]]]) -> bool:
     return bool(key[2] == site) and isinstance(members[0][0], (Fork, Block))
 
 
-def _printed(statements: list[tuple[Any, Call]], inside: Loop | None) -> set[str]:
+def _printed(statements: list[tuple[Any, Call]], inside: TileLoop | None) -> set[str]:
     """The user's lines that are statements of the text, or the first lines of such, without blanks."""
     found: set[str] = set()
     alone = []
@@ -99,7 +99,7 @@ def _printed(statements: list[tuple[Any, Call]], inside: Loop | None) -> set[str
             found |= _printed(first.body, None) | _printed(first.orelse, None)
         if isinstance(first, (Fork, Block)):
             found.add(_header(first.node))
-        elif not others and key[0] in ("forward", "writes") and not isinstance(first, Loop):
+        elif not others and key[0] in ("forward", "writes") and not isinstance(first, TileLoop):
             alone.append(first)
     lines = to_source(gast.Module(body=alone, type_ignores=[])).splitlines()
     if inside is not None:  # the user's line, but for the slices
@@ -128,7 +128,7 @@ def _origin(entry: tuple[Any, Call]) -> tuple[str, bool, Any, Any]:
     """What consecutive statements share under one note; a loop stands alone."""
     statement, call = entry
     site = _line(call)
-    alone = id(statement) if isinstance(statement, (Loop, Fork, Block)) else None
+    alone = id(statement) if isinstance(statement, (TileLoop, Fork, Block)) else None
     return (section_of(call), call.quiet, site, alone)
 
 

@@ -42,7 +42,7 @@ def spelled(call: Call, tree: Callable[[Any], Any]) -> Any:
     of_floats = op.base in _OF_FLOATS or (op.base is _FULL and type(call.args[1]) is float)
     if of_floats and "dtype" in keywords and keywords["dtype"] in (np.float64, np.dtype(np.float64)):
         del keywords["dtype"]
-    path = text_name(op.path) if is_users(op) else op.path
+    path = text_name(op.path) if USERS and is_users(op) else op.path
     fn = name_tree("abs" if op.infix == "abs()" else "np.abs" if op.base is _ABSOLUTE else path)
     args = [tree(a) for a in positional]
     if op.base in _METHODS and _is_quick(call, args[0]):

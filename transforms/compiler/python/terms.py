@@ -61,7 +61,7 @@ def term(emitter: Emitter, call: Call) -> Any:
     if symbol in BINARY and len(args) == 2:
         if symbol == "*" and args[0] == -1 and isinstance(args[1], Value) and is_real(call, args[1]):
             return negated(emitter.tree(args[1], call))
-        if call.outs[0] in emitter.schedule.plain_sizes:
+        if call.outs[0] in emitter.plain_sizes:
             return emitter.tree(args[1])
         left, right = emitter.tree(args[0], call), emitter.tree(args[1], call)
         if symbol in SIGNED and is_real(call):
@@ -91,17 +91,17 @@ def _takes_index(emitter: Emitter, call: Call) -> bool:
         type(axis) is not int
         or not isinstance(x, Value)
         or x.type.kind != "array"
-        or call.outs[0] in emitter.schedule.outputs
+        or call.outs[0] in emitter.facts.outputs
     ):
         return False
-    return all(is_elementwise(user) or user.op.base is WHERE for user in emitter.schedule.users.get(call.outs[0], []))
+    return all(is_elementwise(user) or user.op.base is WHERE for user in emitter.facts.users.get(call.outs[0], []))
 
 
 def _is_spread(emitter: Emitter, x: Any) -> bool:
     """Whether an array repeats its numbers in memory: its negation does not, so that a product with it has other strides."""
     if not isinstance(x, Value) or x.type.kind != "array":
         return False
-    maker = emitter.schedule.maker.get(x)
+    maker = emitter.facts.maker.get(x)
     repeats = any(n > 1 and stride == 0 for n, stride in zip(x.type.shape, x.type.strides, strict=True))
     return repeats or (maker is not None and maker.op.base is BROADCAST_TO)
 

@@ -9,7 +9,7 @@ import gast
 import numpy as np
 
 from ....runtime.ir.graph import Call, Value
-from ..schedule.tiles import Tiles
+from ..schedule.program import Tiled, calls_of
 from .blocks import Block
 from .forks import Fork
 from .inlining import name_tree
@@ -19,12 +19,12 @@ from .printer import note
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["Loop", "each_statement", "write_loop"]
+__all__ = ["TileLoop", "each_statement", "write_loop"]
 
 Entries = list[tuple[Any, Call]]
 
 
-class Loop(NamedTuple):
+class TileLoop(NamedTuple):
     """A loop over tiles: the arrays made before it, the `for`, whose body is `tile = ...` so far, and what follows that."""
 
     before: list[Any]
@@ -37,7 +37,7 @@ class Loop(NamedTuple):
 def each_statement(entries: Iterable[tuple[Any, Call]]) -> Iterator[tuple[Any, Call]]:
     """The statements of a function, those of loops and branches among them."""
     for statement, call in entries:
-        if isinstance(statement, Loop):
+        if isinstance(statement, TileLoop):
             yield from ((made, call) for made in (*statement.before, *statement.node.body[:1]))
             yield from each_statement(statement.entries)
         elif isinstance(statement, Fork):
@@ -50,9 +50,9 @@ def each_statement(entries: Iterable[tuple[Any, Call]]) -> Iterator[tuple[Any, C
             yield statement, call
 
 
-def write_loop(emitter: Emitter, tiles: Tiles) -> None:
+def write_loop(emitter: Emitter, tiles: Tiled) -> None:
     """Write down the calls of a loop, each on a tile of its arguments, and what is needed whole into arrays made before."""
-    calls = tiles.calls
+    calls = calls_of(tiles.body)
     like = tiles.sliced[0]
     about = Call(calls[0].op, (), (), None, all(c.backward for c in calls), all(c.quiet for c in calls))
     taken = emitter.wishes.values()
@@ -73,12 +73,11 @@ def write_loop(emitter: Emitter, tiles: Tiles) -> None:
     above, emitter.statements = emitter.statements, []
     emitter.pieces = {v: piece(arrays[v], tile, store=True) for v in tiles.whole}
     emitter.in_loop = True
-    for call in calls:
-        emitter.call(call)
+    emitter.write(tiles.body)
     emitter.in_loop, emitter.pieces = False, {}
     mixed = about.backward != any(c.backward for c in calls)
     header = _header(arrays[like], tile, start, tiles.step)
-    above.append((Loop(made, header, tile, emitter.statements, mixed), about))
+    above.append((TileLoop(made, header, tile, emitter.statements, mixed), about))
     emitter.statements = above
     emitter.trees |= arrays
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.ir.opcodes import COND, SCAN
@@ -12,48 +12,52 @@ from ....runtime.ops import Kind
 from ..analysis.memory import makes_new_memory
 from ..passes.scans import Carry, Scan
 from .reuse import is_apart, last_writers
-from .schedule import Schedule
 
-__all__ = ["Last", "is_consumed", "is_own", "own_carry"]
+if TYPE_CHECKING:
+    from .blocks import Block
 
-Last = Callable[[Value, Call], bool]  # whether a call is the last to read an array
+__all__ = ["is_consumed", "is_own", "is_steady", "own_carry"]
 
 
-def own_carry(schedule: Schedule, call: Call, is_last: Last) -> tuple[bool, set[Value]]:
-    """Whether strides stay the same from trip to trip, and the parameters of the body that are its own.
+def own_carry(block: Block, call: Call) -> set[Value]:
+    """Return the parameters of a loop's body that are its own.
 
     Such a value begins in fresh memory that nobody else reads; each trip gives it back, changed or fresh, and keeps it
     nowhere else. Where strides vary, it is only added to: what is in C order stays so, whatever the other operand is.
     """
     scan = Scan(call)
-    steady = schedule.steady and all(map(_is_steady, scan.carry))
-    steady = steady and all(x.given.element is None or x.given.element.type == x.param.type for x in scan.xs)
-    return steady, _kept_own(scan, lambda v: is_own(schedule, v, is_last, call), steady)
+    return _kept_own(scan, lambda v: is_own(block, v, call), block.steady and is_steady(scan))
 
 
-def is_own(schedule: Schedule, v: Any, is_last: Last, reader: Call | None = None) -> bool:
+def is_steady(scan: Scan) -> bool:
+    """Whether strides stay the same from trip to trip."""
+    items = all(x.given.element is None or x.given.element.type == x.param.type for x in scan.xs)
+    return items and all(map(_is_steady, scan.carry))
+
+
+def is_own(block: Block, v: Any, reader: Call | None = None) -> bool:
     """Whether a value is in fresh memory, and read but once, or by `reader` last."""
-    if not isinstance(v, Value) or v.type.kind != "array" or v in schedule.kept:
+    if not isinstance(v, Value) or v.type.kind != "array" or v in block.kept:
         return False
-    if schedule.uses.get(v) != 1 and (reader is None or not is_last(v, reader)):
+    if block.uses.get(v) != 1 and (reader is None or not block.is_last(v, reader)):
         return False
-    if v not in schedule.maker:
-        return v in schedule.own
-    maker = schedule.maker[v]
-    if not schedule.steady and _is_filled(maker):
+    if v not in block.maker:
+        return v in block.own
+    maker = block.maker[v]
+    if not block.steady and _is_filled(maker):
         return True
-    return _gives_own(maker, v, lambda u: is_own(schedule, u, is_last), schedule.steady)
+    return _gives_own(maker, v, lambda u: is_own(block, u), block.steady)
 
 
-def is_consumed(schedule: Schedule, v: Value, is_last: Last, call: Call) -> bool:
+def is_consumed(block: Block, v: Value, call: Call) -> bool:
     """Whether a value lies in a buffer that nobody else sees, and nobody reads behind `call`, which may write into it."""
-    if v in schedule.outputs or v.type.kind != "array":
+    if v in block.outputs or v.type.kind != "array":
         return False
-    if schedule.uses.get(v) != 1 and not is_last(v, call):
+    if block.uses.get(v) != 1 and not block.is_last(v, call):
         return False
-    maker = schedule.maker.get(v)
+    maker = block.maker.get(v)
     if maker is None:
-        return v in schedule.own
+        return v in block.own
     if not maker.op.inline and call.outs[0].type != v.type:
         return False  # a copy would lie in memory in another order
     return makes_new_memory(maker)

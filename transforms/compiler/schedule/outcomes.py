@@ -10,19 +10,19 @@ from ....runtime.rules.control import GUARD
 from ..analysis.effects import stays
 from ..passes.rewrite import key_of
 
-__all__ = ["Node", "is_guard", "merged"]
+__all__ = ["OutcomeNode", "is_guard", "merged"]
 
 
-class Node:
+class OutcomeNode:
     """Calls one after the other, and then the end of a path, or arms: a guard each, and what follows where it holds."""
 
     def __init__(self, calls: list[Call], path: int | None, outputs: list[Any]) -> None:
         self.calls = calls
         self.path = path  # which path ends here; None where there are arms
         self.outputs = outputs
-        self.arms: list[tuple[Call, Node]] = []
+        self.arms: list[tuple[Call, OutcomeNode]] = []
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[OutcomeNode]:
         """This node and all below, as they follow each other in the text."""
         yield self
         for _, node in self.arms:
@@ -45,7 +45,7 @@ class Node:
         calls: list[Call] = []
         outputs: list[Any] = []
 
-        def add(node: Node) -> None:
+        def add(node: OutcomeNode) -> None:
             calls.extend(node.calls)
             outputs.extend(node.outputs)
             for guard, below in node.arms:
@@ -90,8 +90,9 @@ class Node:
         """Read other values in place of those that are no more."""
 
         def value(v: Value) -> Value:
-            if v.cotangent_of in now:
-                v.cotangent_of = now[v.cotangent_of]
+            for held in (v, v.cotangent_of):  # the latter stands for another in the second order
+                if held is not None and held.cotangent_of in now:
+                    held.cotangent_of = now[held.cotangent_of]
             return now.get(v, v)
 
         def moved(call: Call) -> Call:
@@ -119,9 +120,9 @@ def is_guard(call: Call) -> bool:
     return call.op is GUARD
 
 
-def merged(graphs: Sequence[Graph], inputs: list[Value], places: Sequence[list[int]]) -> Node | None:
+def merged(graphs: Sequence[Graph], inputs: list[Value], places: Sequence[list[int]]) -> OutcomeNode | None:
     """The tree of several graphs, whose inputs stand at `places` among `inputs`; None where two part at no guard."""
-    root: Node | None = None
+    root: OutcomeNode | None = None
     for k, (graph, at) in enumerate(zip(graphs, places, strict=True)):
         path = _Path(k, graph, {v: inputs[place] for v, place in zip(graph.inputs, at, strict=True)})
         if root is None:
@@ -142,7 +143,7 @@ class _Path:
         self.graph = graph
         self.known = known
 
-    def joins(self, node: Node) -> bool:
+    def joins(self, node: OutcomeNode) -> bool:
         """Add the path to the tree below `node`; False where it parts from the others at no guard."""
         at = k = 0  # the places in the path's calls and in those of the node
         while True:
@@ -158,7 +159,7 @@ class _Path:
                     self.known[own.outs[0]] = guard.outs[0]
                     at, k = end + 1, until + 1
                     continue
-                below = Node(node.calls[until + 1 :], node.path, node.outputs)
+                below = OutcomeNode(node.calls[until + 1 :], node.path, node.outputs)
                 below.arms = node.arms
                 node.calls, node.path, node.outputs, node.arms = node.calls[:until], None, [], [(guard, below)]
             if not node.arms or not self.is_like(own, node.arms[0][0]):
@@ -188,10 +189,10 @@ class _Path:
         """Whether two guards look at the same value in the same way."""
         return self.args(own)[:2] == guard.args[:2]
 
-    def rest(self, start: int) -> Node:
+    def rest(self, start: int) -> OutcomeNode:
         """The calls from `start` on as an arm of their own."""
         calls = [self.call(call) for call in self.graph.calls[start:]]
-        return Node(calls, self.number, [map_values(v, self.value) for v in self.graph.outputs])
+        return OutcomeNode(calls, self.number, [map_values(v, self.value) for v in self.graph.outputs])
 
     def call(self, call: Call) -> Call:
         args, outs = self.args(call), tuple(map(self.value, call.outs))

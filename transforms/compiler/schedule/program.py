@@ -1,6 +1,8 @@
 """The Program: a graph as statements, flat, in the order in which they run. Every target starts from it.
 
-Its variables are Values. A statement computes one call, or stores, frees or chooses; a loop and a branch hold statements.
+Its variables are Values. A statement computes one call, or stores, frees or chooses; a loop and a branch hold statements,
+which read what is made there and what the block is `given`, by its own names for that. What a statement computes, `call`
+says as the graph has it, for those who name and spell it.
 `run_program` (run.py) says what it means, `verified` (verify.py) what is well formed, `shown` (show.py) prints it for reading.
 """
 
@@ -14,9 +16,9 @@ from ....runtime.ir.graph import Call, Value, values_in
 from .signature import children
 
 __all__ = [
-    "Assign", "Branch", "Carry", "Effect", "Free", "Guard", "If", "List", "Loop", "Note", "Program", "Push", "Return",
-    "Reverse", "Slot", "Statement", "Store", "Tiled", "Unpack", "blocks_of", "each_statement", "leaves_of", "reads_of",
-    "writes_of",
+    "Assign", "Branch", "Carry", "Effect", "Free", "Given", "Guard", "If", "List", "Loop", "Note", "Program", "Push",
+    "Return", "Reverse", "Slot", "Statement", "Store", "Tiled", "Unpack", "blocks_of", "calls_of", "each_statement", "leaves_of",
+    "named_in", "reads_of", "writes_of",
 ]  # fmt: skip
 
 
@@ -44,6 +46,10 @@ class Assign:
     call: Call
     note: Note
 
+    def is_over(self) -> bool:
+        """Whether the result is written over an argument."""
+        return len(self.slots) == 1 and self.slots[0].memory == "over"
+
 
 @dataclasses.dataclass(eq=False)
 class Unpack:
@@ -61,15 +67,17 @@ class Store:
     base: Value
     index: Any
     value: Any
+    call: Call
     note: Note
 
 
 @dataclasses.dataclass(eq=False)
 class List:
-    """A new list, for one item of each trip of a loop."""
+    """A new list, for one item of each trip of a loop; a bundle holds tuples, with an item of each of several lists."""
 
     target: Value
     note: Note
+    of: tuple[Value, ...] = ()
 
 
 @dataclasses.dataclass(eq=False)
@@ -98,11 +106,15 @@ class Carry(NamedTuple):
     out: Value
 
 
+Given = tuple[tuple[Any, Value], ...]  # values, and what a block calls them
+
+
 class Branch(NamedTuple):
-    """Statements, and the values that they are there for."""
+    """Statements, the values that they are there for, and those that they are given."""
 
     body: list[Statement]
     results: tuple[Any, ...]
+    given: Given = ()
 
 
 @dataclasses.dataclass(eq=False)
@@ -112,11 +124,13 @@ class Loop:
     trips: Any
     test: Branch | None
     place: Value  # the number of a trip
-    items: tuple[tuple[Value, Value], ...]  # lists, and what the item of a trip is called
+    items: tuple[tuple[Value, Any], ...]  # lists, and what the item of a trip is called; of a bundle a tuple
     reverse: bool
     carries: tuple[Carry, ...]
+    given: Given  # what each trip reads
     body: list[Statement]
     count: Value  # the number of trips, behind the loop
+    call: Call
     note: Note
 
 
@@ -124,9 +138,9 @@ class Loop:
 class Tiled:
     """Elementwise calls that run on one piece of their arrays after the other, `step` rows at a time."""
 
-    like: Value  # the array whose rows are counted
     step: int
-    sliced: tuple[Value, ...]  # the arrays that are read in pieces
+    given: tuple[Value, ...]  # all that they read
+    sliced: tuple[Value, ...]  # of that, the arrays that are read in pieces; the rows of the first are counted
     whole: tuple[Value, ...]  # the results that are needed whole
     body: list[Statement]
     note: Note
@@ -140,6 +154,7 @@ class If:
     then: Branch
     orelse: Branch
     outs: tuple[Value, ...]
+    call: Call
     note: Note
 
 
@@ -151,6 +166,7 @@ class Guard:
     how: str
     expected: Any
     out: Value
+    call: Call
     note: Note
 
 
@@ -210,8 +226,40 @@ def each_statement(body: Iterable[Statement]) -> Iterator[Statement]:
             yield from each_statement(block)
 
 
+def calls_of(body: Iterable[Statement]) -> list[Call]:
+    """Return the calls of a block in order, those of tiles among them; a loop or a branch is one."""
+    found: list[Call] = []
+    for statement in body:
+        if isinstance(statement, Tiled):
+            found += calls_of(statement.body)
+        elif isinstance(statement, (Assign, Store, Loop, If, Guard, Effect)):
+            found.append(statement.call)
+    return found
+
+
+def named_in(statement: Statement) -> list[Value]:
+    """Return the values that are named within a loop or a branch."""
+    found: list[Value] = []
+    match statement:
+        case Loop():
+            found += [
+                statement.place,
+                *[c.param for c in statement.carries],
+                *values_in([v for _, v in statement.items]),
+            ]
+            found += [v for _, v in (*statement.given, *(statement.test.given if statement.test is not None else ()))]
+        case If(then=then, orelse=orelse):
+            found += [v for _, v in (*then.given, *orelse.given)]
+        case _:
+            return found
+    for block in blocks_of(statement):
+        for inner in block:
+            found += [*writes_of(inner), *named_in(inner)]
+    return found
+
+
 def reads_of(statement: Statement) -> list[Value]:
-    """Return the values that a statement itself reads; not those that the statements in it do."""
+    """Return the values that a statement reads; the statements in it read those by other names, or what they make."""
     match statement:
         case Assign(call=call) | Effect(call=call):
             return list(call.reads)
@@ -222,12 +270,12 @@ def reads_of(statement: Statement) -> list[Value]:
         case Reverse(target=target):
             return [target]
         case Loop():
-            lists = tuple(given for given, _ in statement.items)
-            return list(values_in((statement.trips, lists, tuple(c.start for c in statement.carries))))
-        case Tiled():
-            return [statement.like, *statement.sliced]
-        case If(test=test):
-            return list(values_in(test))
+            lists, starts = [given for given, _ in statement.items], [c.start for c in statement.carries]
+            return list(values_in([statement.trips, lists, starts, [x for x, _ in statement.given]]))
+        case Tiled(given=given):
+            return list(given)
+        case If(test=test, then=then):
+            return list(values_in([test, [x for x, _ in then.given]]))
         case Guard(value=value):
             return list(values_in(value))
         case Return(outputs=outputs):

@@ -93,7 +93,7 @@ def _one(statement: Statement, space: Space, given: Mapping[str, Any]) -> tuple[
             _tiled(statement, space)
         case If(test=test, then=then, orelse=orelse, outs=outs):
             arm = then if now(test) else orelse
-            inner = dict(space)
+            inner = {v: now(x) for x, v in arm.given}
             result = _run(arm.body, inner, given)
             space.update(zip(outs, map_values(arm.results, inner.__getitem__), strict=True))
             return result
@@ -130,40 +130,43 @@ def _unpack(tree: Any, value: Any, space: Space) -> None:
 
 
 def _loop(loop: Loop, space: Space, given: Mapping[str, Any]) -> tuple[Any] | None:
-    inner = dict(space)
 
     def now(x: Any) -> Any:
-        return map_values(x, inner.__getitem__)
+        return map_values(x, space.__getitem__)
 
-    inner.update({c.param: now(c.start) for c in loop.carries})
+    lists = {s.target: space[s.target] for s in loop.body if isinstance(s, Push)}
+    carried = {c.param: now(c.start) for c in loop.carries}
+    fixed = lists | {v: now(x) for x, v in loop.given}
     trips = now(loop.trips)
     if trips is None and loop.test is None:
-        trips = len(inner[loop.items[0][0]])
+        trips = len(space[loop.items[0][0]])
     places: Iterable[int] = itertools.count() if trips is None else range(trips)[:: -1 if loop.reverse else 1]
     count = 0
     for place in places:
-        trip = dict(inner)
         if loop.test is not None:
-            asked = dict(trip)
+            asked = {v: map_values(x, (space | carried).__getitem__) for x, v in loop.test.given}
             _run(loop.test.body, asked, given)
             if not map_values(loop.test.results[0], asked.__getitem__):
                 break
-        trip[loop.place] = place
-        trip.update({item: trip[stack][place] for stack, item in loop.items})
+        trip = {**fixed, **carried, loop.place: place}
+        for stack, item in loop.items:
+            taken = space[stack][place]
+            trip.update(zip(item, taken, strict=True) if type(item) is tuple else [(item, taken)])
         result = _run(loop.body, trip, given)
         if result is not None:
             return result
-        inner.update({c.param: map_values(c.after, trip.__getitem__) for c in loop.carries})
+        carried = {c.param: map_values(c.after, trip.__getitem__) for c in loop.carries}
         count += 1
-    space.update({c.out: inner[c.param] for c in loop.carries})
+    space.update({c.out: carried[c.param] for c in loop.carries})
     space[loop.count] = count
     return None
 
 
 def _tiled(tiled: Tiled, space: Space) -> None:
     """Run the calls on one piece after the other; results that are needed whole go into new arrays, piece by piece."""
-    whole = {v: np.empty(space[tiled.like].shape, v.type.dtype) for v in tiled.whole}
-    for start in range(0, len(space[tiled.like]), tiled.step):
+    like = space[tiled.sliced[0]]
+    whole = {v: np.empty(like.shape, v.type.dtype) for v in tiled.whole}
+    for start in range(0, len(like), tiled.step):
         rows = slice(start, start + tiled.step)
         piece = dict(space)
         piece.update({v: space[v][rows] for v in tiled.sliced})

@@ -6,11 +6,13 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-from ....runtime.ir.graph import Call, Value, map_values
+from ....runtime.ir.graph import Call, Value, map_values, prefix_of, primal_of
 from .program import (
     Assign,
+    Branch,
     Effect,
     Free,
+    Given,
     Guard,
     If,
     List,
@@ -50,10 +52,14 @@ class _Names:
 
     def __call__(self, v: Value) -> _Name:
         if v not in self.of:
-            stem = self.known.get(v) or v.name or ("t" if v.cotangent_of is None else f"d_{self(v.cotangent_of)}")
+            stem = self.known.get(v) or v.name or self._by_primal(v)
             names = (_Name(stem if n == 1 else f"{stem}_{n}") for n in itertools.count(1))
             self.give(v, next(name for name in names if name not in self.taken))
         return self.of[v]
+
+    def _by_primal(self, v: Value) -> str:
+        primal = primal_of(v)
+        return "t" if primal is None else f"{prefix_of(v)}{self(primal)}"
 
     def give(self, v: Value, name: _Name) -> None:
         """Call a value so from here on."""
@@ -140,42 +146,52 @@ class _Printer:
                 self.line(f"free {', '.join(map(self.names, values))}")
             case Loop():
                 self.loop(statement)
-            case Tiled(like=like, step=step, whole=whole, body=body):
+            case Tiled(step=step, sliced=sliced, whole=whole, body=body):
                 kept = ", ".join(map(self.names, whole))
-                self.line(f"in tiles of {step} rows of {self.names(like)}{f', for {kept}' * bool(kept)}:", site)
+                self.line(f"in tiles of {step} rows of {self.names(sliced[0])}{f', for {kept}' * bool(kept)}:", site)
                 self.block(body)
             case If(test=test, then=then, orelse=orelse, outs=outs):
                 given = f"{', '.join(map(self.names, outs))} = " if outs else ""
                 self.line(f"{given}if {self.text(test)}:", site)
-                self.arm(then.body, then.results)
+                self.arm(then)
                 self.line("else:")
-                self.arm(orelse.body, orelse.results)
+                self.arm(orelse)
             case Return(tree=tree, outputs=outputs):
                 self.line(f"return {built(tree, lambda k: _Name(self.text(outputs[k])))!r}")
 
-    def arm(self, body: list[Statement], results: tuple[Any, ...]) -> None:
-        self.block(body)
+    def given(self, given: Given) -> None:
+        """Call what a block is given as it is called outside."""
+        for x, v in given:
+            self.names.give(v, _Name(self.text(x)))
+
+    def arm(self, arm: Branch) -> None:
+        self.given(arm.given)
+        self.block(arm.body)
         self.depth += 1
-        self.line(f"give {', '.join(map(self.text, results))}")
+        self.line(f"give {', '.join(map(self.text, arm.results))}")
         self.depth -= 1
 
     def loop(self, loop: Loop) -> None:
-        words = [f"{self.names(c.param)} = {self.text(c.start)}" for c in loop.carries]
-        items = [f"{self.names(item)} of {self.names(stack)}" for stack, item in loop.items]
+        self.given(tuple((c.start, c.param) for c in loop.carries if c.after is c.param))
+        carries = [c for c in loop.carries if c.after is not c.param]
+        words = [f"{self.names(c.param)} = {self.text(c.start)}" for c in carries]
+        items = [f"{self.text(item)} of {self.names(stack)}" for stack, item in loop.items]
         often = [f"{self.text(loop.trips)} times"] if loop.trips is not None else []
         header = " ".join(
             ["loop", *["in reverse"] * loop.reverse, *often, *([f"over {', '.join(items)}"] if items else [])]
         )
         counting = f", counting {self.names(loop.count)}" if loop.count in self.counted else ""
         self.line(f"{header}{', carrying ' * bool(words)}{', '.join(words)}{counting}:", loop.note.site)
+        self.given(loop.given)
         if loop.test is not None:
+            self.given(loop.test.given)
             self.block(loop.test.body)
             self.depth += 1
             self.line(f"while {self.text(loop.test.results[0])}")
             self.depth -= 1
         self.block(loop.body)
         self.depth += 1
-        for c in loop.carries:
+        for c in carries:
             self.line(f"next {self.names(c.param)} = {self.text(c.after)}")
         self.depth -= 1
         for c in loop.carries:

@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Signature", "built", "children", "dataclasses_in", "parameter_names", "printable"]
+__all__ = [
+    "Instance", "Signature", "built", "children", "dataclasses_in", "has_attributes", "parameter_names", "printable",
+    "with_instances",
+]  # fmt: skip
 
 
 def parameter_names(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
@@ -44,8 +47,14 @@ class Signature:
         self.trees = trees  # for each argument: a tree whose leaves are Values, or static values
         self.extras = extras  # names of the arrays that come from outside
         self.result_tree = result  # a tree whose leaves are positions in the outputs of the graph
+        self.fixed: dict[Any, frozenset[int]] = {}  # of inputs: the axes whose lengths its text is for
         self.stores: tuple[str, ...] = ()  # the user's words for where the last result is stored, a tuple of values
         self.writes: list[Any] = []  # the inputs that the last outputs of the graph are written into
+
+    def name_of(self, leaf: Any) -> str:
+        """How an input is written; what comes from outside by its own name."""
+        found = (_name_in(tree, leaf, name) for name, tree in zip(self.arguments_named, self.trees, strict=True))
+        return next((name for name in found if name is not None), leaf.name or "an array")
 
     @property
     def parameters(self) -> list[str]:
@@ -53,15 +62,90 @@ class Signature:
         return self.arguments_named + self.extras
 
 
+class Instance:
+    """A part of a result whose class is that of a part of an argument: `type(p)(w=d_w, b=d_b)`."""
+
+    def __init__(self, cls: Any, origin: tuple[Any, ...], fields: dict[str, Any]) -> None:
+        self.cls = cls
+        self.origin = origin  # a parameter, and the keys that lead on
+        self.fields = fields
+
+
+def with_instances(result: Any, parameters: list[str], arguments: list[Any]) -> Any:
+    """A result tree with an Instance for each dataclass and named tuple whose class an argument has, and can be called."""
+    known: dict[type, tuple[Any, ...]] = {}
+
+    def look(tree: Any, *path: Any) -> None:
+        if _is_made_of_fields(tree) and "type" not in parameters:
+            known.setdefault(type(tree), path)
+        attributes = has_attributes(tree)
+        for key, part in children(tree) or ():
+            look(part, *path, key if attributes else (key,))
+
+    for name, argument in zip(parameters, arguments, strict=True):
+        look(argument, name)
+
+    def written(tree: Any) -> Any:
+        origin = known.get(type(tree))
+        if origin is not None:
+            names = getattr(tree, "_fields", None) or [f.name for f in dataclasses.fields(tree)]
+            return Instance(type(tree), origin, {n: written(getattr(tree, n)) for n in names})
+        if type(tree) is dict:
+            return {k: written(v) for k, v in tree.items()}
+        return type(tree)(map(written, tree)) if type(tree) in (list, tuple) else tree
+
+    return written(result) if known else result
+
+
+def _is_made_of_fields(value: Any) -> bool:
+    """Whether calling the class with the fields gives the instance, and does nothing else."""
+    cls: Any = type(value)
+    if isinstance(value, tuple) and hasattr(cls, "_fields"):
+        return _is_generated(cls.__new__) and cls.__init__ is object.__init__
+    if not dataclasses.is_dataclass(value) or hasattr(cls, "__post_init__") or cls.__new__ is not object.__new__:
+        return False
+    plain = all(f.init for f in dataclasses.fields(cls)) and cls.__setattr__ in (
+        object.__setattr__,
+        vars(cls).get("__setattr__"),
+    )
+    return plain and _is_generated(cls.__init__)
+
+
+def _is_generated(function: Any) -> bool:
+    """Whether the standard library wrote a method from the fields."""
+    return getattr(getattr(function, "__code__", None), "co_filename", None) == "<string>"
+
+
+def _name_in(tree: Any, leaf: Any, name: str) -> str | None:
+    """How a leaf of an argument is written."""
+    if tree is leaf:
+        return name
+    for key, part in children(tree) or ():
+        step = key if has_attributes(tree) else f"[{key!r}]"
+        found = _name_in(part, leaf, name + step)
+        if found is not None:
+            return found
+    return None
+
+
 def children(tree: Any) -> list[tuple[Any, Any]] | None:
-    """The (key, subtree) pairs of a container, with `.name` keys for dataclasses; None for a leaf."""
+    """The (key, subtree) pairs of a container, with `.name` keys for dataclasses and named tuples; None for a leaf."""
+    if isinstance(tree, Instance):
+        return [(f"{tree.cls.__qualname__} {tree.origin}.{name}", part) for name, part in tree.fields.items()]
     if isinstance(tree, dict):
         return list(tree.items())
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return [(f".{name}", part) for name, part in zip(tree._fields, tree, strict=True)]
     if isinstance(tree, (list, tuple)):
         return list(enumerate(tree))
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         return [(("." + f.name), getattr(tree, f.name)) for f in dataclasses.fields(tree)]
     return None
+
+
+def has_attributes(tree: Any) -> bool:
+    """Whether the keys of a container are attributes: of a dataclass or a named tuple."""
+    return dataclasses.is_dataclass(tree) or hasattr(tree, "_fields")
 
 
 def dataclasses_in(value: Any) -> set[type]:
@@ -74,7 +158,9 @@ def dataclasses_in(value: Any) -> set[type]:
 
 
 def printable(tree: Any) -> bool:
-    """Whether a result tree can be written as a literal: dicts with plain keys, lists and tuples."""
+    """Whether a result tree can be written as a literal: dicts with plain keys, lists, tuples, and classes of arguments."""
+    if isinstance(tree, Instance):
+        return all(map(printable, tree.fields.values()))
     if type(tree) is dict:
         return all(isinstance(k, (str, int, float, bool)) and printable(v) for k, v in tree.items())
     if type(tree) in (list, tuple):
@@ -84,6 +170,8 @@ def printable(tree: Any) -> bool:
 
 def built(tree: Any, leaf: Callable[[Any], Any]) -> Any:
     """Return a tree of dicts, lists and tuples with `leaf` of each of its leaves."""
+    if isinstance(tree, Instance):
+        return tree.cls(**{name: built(part, leaf) for name, part in tree.fields.items()})
     if isinstance(tree, dict):
         return {key: built(part, leaf) for key, part in tree.items()}
     if isinstance(tree, (list, tuple)):

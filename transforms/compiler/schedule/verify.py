@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ....runtime.errors import VerifyError
 from ....runtime.ir.graph import Value, values_in
+from ....runtime.rules.control import SIZES
 from .program import (
     Assign,
     Branch,
@@ -66,7 +67,7 @@ class _Check:
         for v in reads_of(statement):
             if v not in there:
                 return f"{type(statement).__name__} reads {v!r}, which is not there"
-            if v in self.spent:
+            if v in self.spent and not _needs_no_numbers(statement, v):
                 return f"{type(statement).__name__} reads {v!r}, which was written over"
         return None
 
@@ -107,37 +108,51 @@ class _Check:
                 inside = set(there)
                 return self.block(body, inside, set(there)) or self.given(whole, inside)
             case If():
-                return self.choice(statement, there, fixed)
+                return self.choice(statement, fixed)
         return None
 
-    def choice(self, branch: If, there: set[Value], fixed: set[Value]) -> str | None:
+    def choice(self, branch: If, fixed: set[Value]) -> str | None:
         """Return what is wrong with a branch; what one arm spends, the other may still read."""
         before, after = set(self.spent), set(self.spent)
         for arm in (branch.then, branch.orelse):
             self.spent = set(before)
-            problem = self.arm(arm, set(there), fixed)
+            kept = {v for x, v in arm.given if isinstance(x, Value) and x in fixed}
+            problem = self.arm(arm, kept)
             if problem is None and len(arm.results) != len(branch.outs):
                 problem = f"a branch gives {len(arm.results)} values for {len(branch.outs)}"
             if problem is not None:
                 return problem
-            after |= self.spent
+            after |= self.spent | {x for x, v in arm.given if v in self.spent and isinstance(x, Value)}
         self.spent = after
         return None
 
-    def arm(self, arm: Branch, inside: set[Value], fixed: set[Value]) -> str | None:
+    def arm(self, arm: Branch, fixed: set[Value]) -> str | None:
+        inside = {v for _, v in arm.given}
         return self.block(arm.body, inside, fixed) or self.given(values_in(arm.results), inside)
 
     def loop(self, loop: Loop, there: set[Value]) -> str | None:
         """Return what is wrong with a loop; a start whose trips write over what they carry is spent behind it."""
         params = {c.param for c in loop.carries}
         if loop.test is not None:
-            problem = self.arm(loop.test, there | params, there | params)
+            unknown = [x for x, _ in loop.test.given if isinstance(x, Value) and x not in there | params]
+            if unknown:
+                return f"a test is given {unknown[0]!r}, which is not there"
+            problem = self.arm(loop.test, {v for _, v in loop.test.given})
             if problem is not None:
                 return problem
         elif loop.trips is None and not loop.items:
             return "nothing says how often a loop runs"
-        inside = there | params | {loop.place, *[item for _, item in loop.items]}
-        problem = self.block(loop.body, inside, set(there))
+        fixed = {v for _, v in loop.given}
+        lists = {s.target for s in loop.body if isinstance(s, Push)} & there
+        inside = {*params, *fixed, *lists, loop.place, *values_in([item for _, item in loop.items])}
+        problem = self.block(loop.body, inside, fixed)
         problem = problem or self.given([v for c in loop.carries for v in values_in(c.after)], inside)
         self.spent |= {c.start for c in loop.carries if c.param in self.spent and isinstance(c.start, Value)}
         return problem
+
+
+def _needs_no_numbers(statement: Statement, v: Value) -> bool:
+    """Whether a statement reads the shape of an array alone, or stores in it, so that it may have been written over."""
+    if isinstance(statement, Store):
+        return v is statement.base
+    return isinstance(statement, Assign) and statement.call.op in SIZES

@@ -277,8 +277,9 @@ def test_ops_whose_versions_are_not_known_are_not_kept():
         lambda content: b"",
         lambda content: b"\x00\xff" + content,
         lambda content: content.replace(b"np.cos", b"np.sin"),
-        lambda content: content.partition(b"\n")[2],
+        lambda content: content.rpartition(b"# gradscribe")[0],
         lambda content: content + b"\n",
+        lambda content: content[:-1],
     ],
 )
 def test_a_damaged_file_is_ignored_and_written_anew(cache, written, tmp_path, damage):
@@ -306,7 +307,7 @@ def test_a_file_under_another_key_is_ignored(cache, written, tmp_path):
 def planted(path: Path, text: str) -> None:
     """Put another text into the cache, as somebody who knows its form could."""
     digest = hashlib.sha256(path.stem.encode() + text.encode()).hexdigest()
-    path.write_bytes(f"# gradscribe {digest}\n{text}".encode())
+    path.write_bytes(f"{text}# gradscribe {digest}\n".encode())
 
 
 def test_a_text_that_fails_its_check_is_forgotten(cache, written, tmp_path):
@@ -328,7 +329,7 @@ def test_what_others_may_write_is_not_loaded(cache, written, tmp_path, what, mod
     loss = module(tmp_path / "model.py", LOSS)
     first = source(loss)
     (path,) = texts(cache)
-    planted(path, "raise SystemExit('this text was run')")
+    planted(path, "raise SystemExit('this text was run')\n")
     place = cache if what == "folder" else path
     place.chmod(stat.S_IMODE(place.stat().st_mode) | mode)
     assert source(loss) == first
@@ -340,7 +341,7 @@ def test_what_others_may_write_is_not_loaded(cache, written, tmp_path, what, mod
 def test_a_folder_of_somebody_else_is_left_alone(cache, written, tmp_path, monkeypatch):
     loss = module(tmp_path / "model.py", LOSS)
     first = source(loss)
-    planted(texts(cache)[0], "raise SystemExit('this text was run')")
+    planted(texts(cache)[0], "raise SystemExit('this text was run')\n")
     somebody = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: somebody)
     assert source(loss) == first
@@ -353,7 +354,7 @@ def test_a_file_of_somebody_else_is_not_loaded(cache, written, tmp_path):
     loss = module(tmp_path / "model.py", LOSS)
     first = source(loss)
     (path,) = texts(cache)
-    planted(path, "raise SystemExit('this text was run')")
+    planted(path, "raise SystemExit('this text was run')\n")
     os.chown(path, 12345, 12345)
     assert source(loss) == first
     assert path.stat().st_uid == 0
@@ -486,8 +487,8 @@ for k in range(12):
     assert len({output for output, _ in done}) == 1
     assert len(texts(cache)) == len(list(cache.iterdir())) == 12
     for path in texts(cache):
-        header, _, text = path.read_bytes().partition(b"\n")
-        assert header.decode() == f"# gradscribe {hashlib.sha256(path.stem.encode() + text).hexdigest()}"
+        text, _, digest = path.read_bytes().rpartition(b"# gradscribe ")
+        assert digest.decode() == f"{hashlib.sha256(path.stem.encode() + text).hexdigest()}\n"
 
 
 # --- the bound, and the command ---------------------------------------------------------------------------------------

@@ -330,7 +330,7 @@ def test_the_check_of_an_exported_module_finds_arguments_that_are_written_into()
         return np.sum((np.ravel(k) + 3) * x)
 
     k, x = np.arange(4), np.arange(4.0)
-    text = str(gs.export(f, k, x, argnums=1))
+    text = str(gs.export(f, k, x, argnums=1, script=True))
     fine: dict[str, Any] = {"__name__": "exported"}
     exec(text, fine)
     assert fine["check_gradient"]({"k": k, "x": x})

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.transforms.compiler.driver import lazy_imports as machinery
-from gradscribe.transforms.compiler.driver import specialise
+from gradscribe.transforms.compiler.driver import lazy_imports, specialise
 from gradscribe.transforms.compiler.driver.specialise import difference
 
 Written = Callable[[], int]
@@ -120,7 +119,7 @@ def test_sizes_do_not_count_as_specialisations() -> None:
 
 def test_sizes_that_alternate_are_looked_up_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = same_at(lambda x: np.sum(x * x), [4, 5, 6, 4, 5, 6], vector)
-    monkeypatch.setattr(machinery, "Inputs", None)  # what takes a call apart
+    monkeypatch.setattr(lazy_imports, "Inputs", None)  # what takes a call apart
     for n in (4, 5, 6, 4, 5, 6):
         np.testing.assert_array_equal(compiled(*vector(n))[1], 2 * vector(n)[0])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import random
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -332,6 +333,42 @@ def test_what_is_added_elsewhere_or_read_before_is_left(other: str) -> None:
     assert paths(placing(before.copy())) == paths(before)
 
 
+def test_nothing_is_computed_for_a_shape() -> None:
+    """`(h @ w).shape` is made of the lengths of both; where the product is read, its own shape is the shorter word."""
+
+    def loss(x: Any, w: Any) -> Any:
+        return np.sum(np.tanh(x) @ w)
+
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(4, 3)), rng.normal(size=(3, 2))
+    text = str(gs.grad(loss, argnums=(0, 1)).source(x, w))
+    assert "np.broadcast_to(1.0, (x.shape[0], w.shape[1]))" in text
+    assert [line.count(" @ ") for line in text.splitlines() if "#" not in line and "@" in line] == [1, 1]
+    assert re.search(r"np.broadcast_to\(1.0, \w+\.shape\)", str(gs.value_and_grad(loss, argnums=(0, 1)).source(x, w)))
+    running = str(gs.jacobian(lambda x: np.cumsum(np.sin(x))).source(x[0]))
+    assert sum("np.cumsum(" in line for line in running.splitlines() if "#" not in line) == 1
+    compiled = gs.compile(gs.grad(loss, argnums=(0, 1)))
+    for n in (4, 1, 0, 7):
+        args = rng.normal(size=(n, 3)), w
+        for found, wanted in zip(compiled(*args), gs.grad(loss, argnums=(0, 1))(*args), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(ValueError, match="matmul"):
+        compiled(x, w[:1])
+
+
+def test_a_sum_whose_axes_are_dropped_keeps_none() -> None:
+    b = Builder(np.arange(24.0).reshape(2, 3, 4))
+    x = b.inputs[0]
+    kept = [b.add(np.sum, x, axis=axis, keepdims=True) for axis in (1, (0, -1), 2, 1)]
+    dropped = b.add(np.squeeze, b.add(operator.neg, kept[0]), 1)
+    both = b.add(np.squeeze, kept[1], (0, 2))
+    other = b.add(np.squeeze, b.add(np.sum, kept[2], axis=0, keepdims=True), 2)
+    graph = b.gives(dropped, both, other)
+    found = dead_code(identities(graph))
+    assert sum(c.op.path == "np.squeeze" for c in found.calls) == 1
+    same(graph, found, b.concrete)
+
+
 def test_scaling() -> None:
     b = Builder(A)
     x = b.inputs[0]
@@ -343,10 +380,42 @@ def test_scaling() -> None:
     same(graph, found, b.concrete)
 
 
+def test_powers_of_two_go_into_quotients_of_sizes_and_roots_alone() -> None:
+    """`2.0 * (0.5 / np.sqrt(x))` is `1.0 / np.sqrt(x)`; of `0.5 / x` it may lose digits near zero."""
+    edges = np.array([0.0, 5e-324, 1e-308, 0.3, 1.7e308, np.inf, np.nan])
+    b = Builder(edges)
+    x = b.inputs[0]
+    root, count = b.add(np.sqrt, x), b.add(count_of, x)
+    of_root = b.add(operator.mul, 2.0, b.add(operator.truediv, 0.5, root))
+    of_size = b.add(operator.mul, b.add(operator.truediv, np.float64(-1.0), count), 0.5)
+    nothing = b.add(operator.mul, 2.0, b.add(operator.mul, b.add(np.sqrt, x), 0.5))
+    of_any = b.add(operator.mul, 2.0, b.add(operator.truediv, 0.5, x))
+    graph = b.gives(of_root, of_size, nothing, of_any)
+    found = dead_code(scaling(graph))
+    assert [c.args[0] for c in found.calls if c.op.infix == "/"] == [1.0, -0.5, 0.5]
+    assert sum(c.op.infix == "*" for c in found.calls) == 1
+    with np.errstate(all="ignore"):
+        same(graph, found, b.concrete)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("outer", "inner"),
-    [(3.0, 3.0), (0.5, 2.0), (1e300, 2.0), (3e38, 2.0), (1e38, 4.0), (2.0, 0.5), (1.1, 4.0), (-3.0, 2), (0.0, 2.0)],
+    [
+        (3.0, 3.0),
+        (0.5, 2.0),
+        (1e300, 2.0),
+        (3e38, 2.0),
+        (1e38, 4.0),
+        (2.0, 0.5),
+        (1.1, 4.0),
+        (-3.0, 2),
+        (0.0, 2.0),
+        (2.0, 3.0),
+        (2.0, -200.0),
+        (4, 1.5),
+        (-2.0, 7),
+    ],
 )
 def test_scaling_never_rounds_otherwise(dtype: Any, outer: float, inner: float) -> None:
     values = np.array([0.1, -0.0, 0.0, 1e-45, 5e-324, 1e-300, 1e300, 1.7e308, 3e38, -1e38, np.inf, np.nan, 1 / 3])

@@ -184,19 +184,19 @@ def test_lists_are_walked_forward_and_back() -> None:
     printed(checked(b.graph(h, d, s), [V]), """
         h = x
         hs = []
-        ts = []
+        cos_hs = []
         for _ in range(3):
             hs.append(h)
-            ts.append(np.cos(h))
+            cos_hs.append(np.cos(h))
             h = np.sin(h)
         d_h = np.ones_like(x)
-        ts_2 = []
-        for h_2, g in zip(reversed(hs), reversed(ts)):
-            ts_2.append(h_2 * d_h)
+        h_2_d_hs = []
+        for h_2, g in zip(reversed(hs), reversed(cos_hs)):
+            h_2_d_hs.append(h_2 * d_h)
             d_h = d_h * g
-        ts_2.reverse()
+        h_2_d_hs.reverse()
         s = np.zeros_like(x)
-        for k, d in enumerate(ts_2):
+        for k, d in enumerate(h_2_d_hs):
             s = s + d * k
         return h, d_h, s
     """)  # fmt: skip
@@ -286,7 +286,7 @@ def test_many_lists_for_one_reverse_are_one_list_of_tuples() -> None:
 
     printed(checked(graph(), [V]), """
         h = x
-        kept = []
+        saved = []
         hs = []
         for _ in range(3):
             hs.append(h)
@@ -295,16 +295,14 @@ def test_many_lists_for_one_reverse_are_one_list_of_tuples() -> None:
             e = np.exp(h)
             u = np.tanh(h)
             h = s * c
-            kept.append((s, c, e, u))
+            saved.append((s, c, e, u))
         d_h = np.ones_like(x)
-        while kept:
-            s, c, e, u = kept.pop()
-            h_2 = hs.pop()
+        for h_2, (s, c, e, u) in zip(reversed(hs), reversed(saved)):
             d_h = d_h * h_2 * s * c * e * u
         return h, d_h
     """)  # fmt: skip
-    assert "s, c, e, u = kept[i]" in checked(graph(0), [V])  # somebody sees the list of h
-    assert "kept" not in checked(graph(2), [V])
+    assert "h_2, (s, c, e, u) in zip(" in checked(graph(0), [V])  # somebody sees the list of h
+    assert "saved" not in checked(graph(2), [V])
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -380,10 +378,10 @@ def test_elif_and_what_only_one_arm_remembers() -> None:
         # forward
         s = x.sum()
         taken = s > 1.0
-        t = s < -1.0
+        mask = s < -1.0
         if taken:
             y = x * x
-        elif t:
+        elif mask:
             y = np.sin(x)
             e = None
         else:
@@ -395,7 +393,7 @@ def test_elif_and_what_only_one_arm_remembers() -> None:
             if taken:
                 d_x = 2.0 * x
             else:
-                d_x = np.cos(x) if t else e * x
+                d_x = np.cos(x) if mask else e * x
         return y, d_x
     """)  # fmt: skip
 

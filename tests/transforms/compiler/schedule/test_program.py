@@ -146,10 +146,10 @@ def _over_what_is_read(body: list[Statement]) -> list[Statement]:
 
 
 def _guard_behind_a_store(body: list[Statement]) -> list[Statement]:
+    first = next(s for s in body if isinstance(s, Assign))
     value = next(v for s in body if isinstance(s, Assign) for v in s.call.reads)
-    out = next(s for s in body if isinstance(s, Assign)).slots[0].value
-    store = Store(value, ..., 0.0, Note())
-    return [store, Guard(1.0, "bool", True, out, Note()), *body]
+    store = Store(value, ..., 0.0, first.call, Note())
+    return [store, Guard(1.0, "bool", True, first.slots[0].value, first.call, Note()), *body]
 
 
 def _endless(body: list[Statement]) -> list[Statement]:

@@ -18,7 +18,7 @@ BIG, OTHER = np.random.default_rng(0).uniform(0.1, 1.0, (2, 20_000))
 
 def test_the_source_writes_over_what_is_not_read_again() -> None:
     text = lines(gs.source(chain, BIG, OTHER))
-    assert "t = -a\n    b = np.exp(t, out=t)\n    c = np.add(b, y, out=b)" in text
+    assert "minus_a = -a\n    b = np.exp(minus_a, out=minus_a)\n    c = np.add(b, y, out=b)" in text
     assert "out=" not in gs.source(chain, BIG[:10], OTHER[:10])
 
 

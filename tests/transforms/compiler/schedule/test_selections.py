@@ -112,7 +112,7 @@ def test_an_exported_module_goes_by_bits_and_has_derivatives_when_loaded(tmp_pat
 
     w, x = RNG.normal(size=(2, 20_000))
     assert ".view(np.uint64) * ~(" in gs.export(loss, w, x, path=tmp_path / "loss_grad.py")
-    loaded = gs.load(tmp_path / "loss_grad.py", loss, w, x)
+    loaded = gs.load_exported(tmp_path / "loss_grad.py", loss, w, x)
     np.testing.assert_array_equal(gs.grad(loaded)(w, x), gs.grad(loss)(w, x))
     np.testing.assert_allclose(slope(loaded)(w), slope(loss)(w), rtol=1e-12, atol=1e-12)
     compiled = gs.compile(gs.grad(loaded), verify="first calls")

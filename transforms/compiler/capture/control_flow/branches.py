@@ -187,6 +187,9 @@ class Branches(Calls):
             return None
 
         def chosen(*args: Any, **options: Any) -> Any:
+            found = NotImplemented if options else self.capture.of_sizes(f, args)
+            if found is not NotImplemented:
+                return found
             if len(args) == 2 and not options:
                 x, y = args
                 takes_second = y < x if f is min else y > x

@@ -114,7 +114,10 @@ def branch_forward(node: Any, tangents: dict[int, Any]) -> dict[int, Any]:
             frame.made.update([t._ir for t in params.values()])
             arms.append((frame.calls, moved(regions, graph, inputs, dict(params))))
     moving = dict.fromkeys(j for _, found in arms for j in found)
-    both = {j: Either([found.get(j) for _, found in arms], of_numpy(regions.samples[call.outs[j]])) for j in moving}
+    parts = [call for made, _ in arms for call in made]
+    both = {
+        j: Either([found.get(j) for _, found in arms], of_numpy(regions.samples[call.outs[j]]), parts) for j in moving
+    }
     bodies: list[tuple[list[Call], list[Any], Any]] = []
     for at, (graph, (made, _)) in enumerate(zip(graphs, arms, strict=True)):
         with regions.frame() as extra:

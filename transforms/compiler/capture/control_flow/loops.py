@@ -58,7 +58,10 @@ class Loops(Calls):
                 return state
             return self._loop(body, state, names, test=test, steps=steps, target=target, dead=notes.get("dead", ()))
 
-        return self.attempt((body.__code__, line), run)
+        kept = self.attempt((body.__code__, line), run)
+        if kept is NotImplemented:
+            self.capture.counted.fix(steps.n)
+        return kept
 
     def _loop(
         self,

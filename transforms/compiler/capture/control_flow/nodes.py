@@ -21,7 +21,20 @@ from .forward import branch_forward, loop_forward
 from .residuals import keep, recall
 from .reverse import active_values, differentiable, needed_calls, outside_of, transposed
 from .stacks import META, stacked
-from .starts import Either, apart, as_kind, begun_anew, called, differs, empty_sum, of_numpy, owned, zeros
+from .starts import (
+    Either,
+    apart,
+    as_kind,
+    begun_anew,
+    called,
+    differs,
+    empty_sum,
+    is_spread,
+    laid_out,
+    of_numpy,
+    owned,
+    zeros,
+)  # fmt: skip
 from .state import plain_sample
 
 __all__ = ["RegionNode", "attach"]
@@ -179,6 +192,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
         values = {k: plain_sample(t) for k, t in results.items()}
         more = [k for k in active if k < nc and k not in carried and 1 + k in found]
         other = [k for k in hides if differs(values[k], samples[k]) or wider[k] != hides[k]]
+        other += [k for k in hides if k not in other and is_spread(samples[k]) and not is_spread(values[k])]
         if not more and not other:
             break
         carried = sorted([*carried, *more])
@@ -215,6 +229,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
         start = None if g[k] is None else over(g[k], hides[k])
         if start is None:
             start = called(zeros(samples[k], node.out(k), hides[k]), body.inputs[1 + k])
+        start = laid_out(start, samples[k], frame.calls, node.out(k))
         if k in node.slots:
             start = owned(start, starts, node, k, outs[len(starts)], calls)
         starts.append(as_kind(start, samples[k]))
@@ -335,7 +350,8 @@ def _branch_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> di
     used = [k for k in node.slots if any(k in found for _, found in arms)]
     params = [t._ir for t in (*cotangents.values(), *totals.values())]
     bodies: list[tuple[list[Call], list[Any], Any]] = []
-    both = {k: Either([found.get(k) for _, found in arms], of_numpy(inputs[k])) for k in used}
+    parts = [call for frame, _ in arms for call in frame.calls]
+    both = {k: Either([found.get(k) for _, found in arms], of_numpy(inputs[k]), parts) for k in used}
     for at, (graph, (frame, _)) in enumerate(zip(graphs, arms, strict=True)):
         with regions.frame() as extra:
             given = [one.of(at) for one in both.values()]

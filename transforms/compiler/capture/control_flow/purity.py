@@ -14,6 +14,7 @@ from .....runtime.registry import lookup
 from .....tracer.core.tensor_base import Operand
 from ....user_code.namespaces import makes_generators
 from ....user_code.scope import all_code, is_user_function, watched
+from ...frontend.hooks import cached_by_code
 
 __all__ = ["impure"]
 
@@ -67,7 +68,7 @@ def impure(f: Any, capture: Any) -> str | None:
     return f"calls `{name}`, which it cannot look into"
 
 
-@functools.lru_cache(maxsize=1024)
+@cached_by_code(1024)
 def stores_around(code: types.CodeType) -> bool:
     """Whether a function stores into a variable of one around it."""
     return any(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,10 @@ from .....tracer.core.tensor_base import Operand
 from ...frontend.attempts import LoopRejected
 from .examples import covered, hidden_by, joined, over
 
-__all__ = ["Either", "apart", "as_kind", "begun_anew", "called", "differs", "empty_sum", "of_numpy", "owned", "zeros"]
+__all__ = [
+    "Either", "apart", "as_kind", "begun_anew", "called", "differs", "empty_sum", "is_spread", "laid_out", "of_numpy", "owned",
+    "zeros",
+]  # fmt: skip
 
 
 def begun_anew(sample: Any, hid: tuple[Any, ...], hides: tuple[Any, ...]) -> Any:
@@ -90,6 +94,38 @@ def as_kind(value: Any, sample: Any) -> Any:
     return value[()]
 
 
+def is_spread(value: Any) -> bool:
+    """Whether an array is one number, seen at every place."""
+    return type(value) is np.ndarray and value.size > 1 and not any(value.strides)
+
+
+def laid_out(start: Any, sample: Any, calls: Sequence[Call], like: Any = None) -> Any:
+    """A cotangent that is one number at every place, as an array that lies as `sample`: other trips or arms leave one.
+
+    `calls` are those that read and leave it, `like` is the Tensor that it belongs to, where there is one. Where all that
+    they have lies in rows it stays as it is: so lies what they make of it.
+    """
+    held = getattr(start, "_value", start)
+    if not is_spread(held) or is_spread(sample):
+        return start
+    if sample.flags.c_contiguous:
+        rows = all(_in_rows(v) for call in calls for v in (*call.reads, *call.outs))
+        return start if rows else apply(require(np.copy), (start,), {})
+    if sample.flags.f_contiguous:
+        return apply(require(np.copy), (start,), {"order": "F"})
+    if like is not None and np.empty_like(like._value).strides == sample.strides:
+        return apply(require(np.full_like), (like, start[(0,) * held.ndim]), {})
+    return apply(require(np.copy), (start,), {})
+
+
+def _in_rows(v: Value) -> bool:
+    """Whether a value lies in C order, or is one number at every place."""
+    if v.type.kind != "array" or len(v.type.shape) < 2 or not any(v.type.strides):
+        return True
+    steps = [(step, n) for step, n in zip(v.type.strides, v.type.shape, strict=True) if n != 1]
+    return all(step == after * n for (step, _), (after, n) in itertools.pairwise(steps))
+
+
 def owned(start: Any, others: Sequence[Any], node: Any, k: int, after: Any, calls: Sequence[Call]) -> Any:
     """Where a cotangent starts that may end as it starts, in memory of its own if it is an argument's gradient.
 
@@ -127,17 +163,21 @@ def differs(a: Any, b: Any) -> bool:
 class Either:
     """A cotangent or a tangent that the arms of a branch give, of which one may give none: that is zeros, like `base`."""
 
-    def __init__(self, given: Sequence[Any], base: Any) -> None:
+    def __init__(self, given: Sequence[Any], base: Any, calls: Sequence[Call]) -> None:
         self.given = given
+        self.calls = calls
         self.base = base
         self.hides = joined(*map(hidden_by, given))
-        self.sample = next(t._value for t in given if t is not None)
+        samples = [t._value for t in given if t is not None]
+        self.sample = next((value for value in samples if not is_spread(value)), samples[0])
 
     def of(self, arm: int) -> Any:
         """What an arm gives, as the others do: recorded in a region."""
         found = self.given[arm]
         if not self.hides:
-            return as_kind(zeros(self.sample) if found is None else found, self.sample)
+            return as_kind(
+                zeros(self.sample) if found is None else laid_out(found, self.sample, self.calls), self.sample
+            )
         made = over(zeros(self.base) if found is None else found, self.hides)
         self.sample = made._value
         return made

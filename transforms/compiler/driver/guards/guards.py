@@ -19,9 +19,9 @@ from .....tracer.core.site import Site
 from ....user_code.scope import Path
 from ...capture.failure import read_at
 from ...capture.generators import is_generator
-from ...capture.sizes import Compared
+from ...capture.sizes import Compared, Fixed
 
-__all__ = ["ANY_INT", "Assumption", "Plan", "described", "same", "signature_key"]
+__all__ = ["ANY_INT", "Assumption", "Exactly", "GuardPlan", "described", "same", "signature_key"]
 
 
 class _AnyInt:
@@ -29,6 +29,13 @@ class _AnyInt:
 
 
 ANY_INT = _AnyInt()
+
+
+class Exactly:
+    """In place of a float that is no input: a static argument."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 def same(a: Any, b: Any) -> bool:
@@ -50,12 +57,17 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def signature_key(leaves: list[Any], free: Collection[int] = ()) -> tuple[Any, ...]:
-    """What the leaves of arguments have in common with those of other calls of one specialisation; `free` ints are any."""
+def signature_key(leaves: list[Any], free: Collection[int] = (), fixed: Collection[int] = ()) -> tuple[Any, ...]:
+    """What the leaves of arguments have in common with those of other calls of one specialisation.
+
+    Ints in `free` are any, floats in `fixed` count by their value.
+    """
     key: list[Any] = []
     for k, v in enumerate(leaves):
         if k in free:
             key.append(int)
+        elif k in fixed and isinstance(v, (float, complex, np.floating, np.complexfloating)):
+            key.append((type(v), repr(v)))
         elif type(v) is np.ndarray:
             key.append((v.dtype, v.shape, v.strides))
         elif type(v) is float or type(v) is complex:
@@ -65,8 +77,8 @@ def signature_key(leaves: list[Any], free: Collection[int] = ()) -> tuple[Any, .
         elif is_generator(v):
             key.append((type(v), "generator"))
         else:
-            fixed = isinstance(v, (int, str, bytes, np.generic, type(None), np.dtype))
-            key.append((type(v), v if fixed else repr(v) if type(v) is slice else id(v)))
+            by_value = isinstance(v, (int, str, bytes, np.generic, type(None), np.dtype))
+            key.append((type(v), v if by_value else repr(v) if type(v) is slice else id(v)))
             if type(v) is Count:
                 key.append(v.shape)
     return tuple(key)
@@ -104,7 +116,7 @@ def described(value: Any) -> str:
     return f"a {type(value).__name__}" if name is None else f"`{name}`"
 
 
-class Plan:
+class GuardPlan:
     """The assumptions of one specialisation, in the order in which they are checked, and the check itself."""
 
     def __init__(
@@ -117,6 +129,7 @@ class Plan:
         self.reads = reads
         self.free: Collection[int] = ()  # the leaves of the arguments that are ints, of any value
         self.assumptions: list[Assumption] = []
+        self.fixed: tuple[tuple[str, int, int, Fixed], ...] = ()  # lengths, with the names of their arrays and the axes
         self.compared: tuple[Compared, ...] = ()  # what the user's code found of sizes: it follows from the shapes
         self._arrays: list[tuple[str, str, Any, Path | None]] = []
         self._codes = tuple(codes)
@@ -125,6 +138,7 @@ class Plan:
         while any(name.startswith(self._own) for name in names):
             self._own += "_"
         self._space: dict[str, Any] = {self._own + name: known for name, known in _KNOWN.items()}
+        self._space["__name__"] = __name__  # by which debuggers skip it
         rules = self._constant(REPLACED)
         self._assume("rules", "the rules of gs.rule", "those of then", rules, f"{rules}.count == {REPLACED.count}")
         for name, value in zip(names, args, strict=True):
@@ -199,6 +213,10 @@ class Plan:
             self._assume("structure", words, f"a {kind.__name__}", text, typed)
             for f in dataclasses.fields(value):
                 self._tree(f"{text}.{f.name}", f"{words}.{f.name}", getattr(value, f.name))
+        elif kind is Exactly:
+            exact = self._constant(value.value)
+            typed = f"{own}type({text}) is {self._constant(type(value.value))}"
+            self._assume("static", words, described(value.value), text, f"{typed} and {own}same({text}, {exact})")
         elif value is ANY_INT:
             self._assume("number", words, "any int", text, f"{own}type({text}) is {self._constant(int)}")
         elif kind is float or kind is complex or isinstance(value, (np.floating, np.complexfloating)):

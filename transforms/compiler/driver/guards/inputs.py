@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .....tracer.core.foreign import conversion, library_of
 from .....tracer.core.tensor_base import Operand
 from ....trees import flatten_row, unflatten
 from ...capture.copies import with_copies
@@ -17,7 +18,10 @@ from ...capture.generators import copies_of, digest_of, is_generator
 from ...capture.instances import watchable
 from ...capture.outside import is_constant, why_not
 from ...schedule.signature import parameter_names
-from .guards import ANY_INT, signature_key
+from .guards import ANY_INT, Exactly, signature_key
+
+if TYPE_CHECKING:
+    from .static import Static
 
 __all__ = ["RUNTIME", "Inputs", "untransformed"]
 
@@ -28,14 +32,17 @@ class Inputs:
     """The arguments of one call, taken apart: what is an input, what is static, what cannot be compiled."""
 
     def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], varying: Collection[Any] = ()
-    ) -> None:
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], varying: Collection[Any] = (),
+        static: Static | None = None,
+    ) -> None:  # fmt: skip
         self.function = function
         self._varying = varying
+        self._static = static
         self.args, self.kwargs = args, kwargs
         self.names = parameter_names(function, args, kwargs)
         self.values = [*args, *kwargs.values()]
         self.leaves, self.structure = flatten_row(tuple(self.values))
+        self.fixed = frozenset() if static is None else static.leaves(len(args), list(kwargs), self.values)
         reason = _receiver(function)
         self.refused = None if reason is None else Failure(reason, definition(function))
         for leaf in self.leaves:
@@ -44,11 +51,11 @@ class Inputs:
                 self.refused = Failure(reason, definition(function))
         self._form = (self.structure, len(args), tuple(kwargs))
         self.free = frozenset(k for k in self.ints() if self.place(k) in varying) if varying else frozenset()
-        self.key = (*self._form, signature_key(self.leaves, self.free))
+        self.key = (*self._form, signature_key(self.leaves, self.free, self.fixed))
 
     def ints(self) -> dict[int, int]:
-        """The leaves that are ints of Python's."""
-        return {k: leaf for k, leaf in enumerate(self.leaves) if type(leaf) is int}
+        """The leaves that are ints of Python's, which may become inputs."""
+        return {k: leaf for k, leaf in enumerate(self.leaves) if type(leaf) is int and k not in self.fixed}
 
     def place(self, k: int) -> tuple[Any, ...]:
         """Where a leaf stands, among all calls of this form."""
@@ -57,18 +64,29 @@ class Inputs:
     @property
     def kind(self) -> tuple[Any, ...]:
         """What calls have in common that differ in lengths, layouts and ints alone."""
-        parts = signature_key(self.leaves, frozenset(self.ints()))
+        parts = signature_key(self.leaves, frozenset(self.ints()), self.fixed)
         return (*self._form, tuple([(p[0], len(p[1])) if len(p) == 3 else p for p in map(_as_row, parts)]))
 
     def is_input(self, k: int) -> bool:
         """Whether a leaf is an array or a number that generated source takes."""
-        return type(self.leaves[k]) is np.ndarray or isinstance(self.leaves[k], RUNTIME) or k in self.free
+        leaf = self.leaves[k]
+        return k not in self.fixed and (type(leaf) is np.ndarray or isinstance(leaf, RUNTIME) or k in self.free)
 
     def assumed(self) -> list[Any]:
-        """The arguments, with `ANY_INT` where each int will do."""
-        if not self.free:
+        """The arguments, with `ANY_INT` where each int will do, and `Exactly` where a float is no input."""
+        if not self.free and not self.fixed:
             return self.values
-        return list(unflatten(self.structure, [ANY_INT if k in self.free else v for k, v in enumerate(self.leaves)]))
+        exact = {k for k in self.fixed if isinstance(self.leaves[k], RUNTIME)}
+        marked = [Exactly(v) if k in exact else ANY_INT if k in self.free else v for k, v in enumerate(self.leaves)]
+        return list(unflatten(self.structure, marked))
+
+    def unmapped(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """The arguments with plain arrays on the memory of maps (joblib passes large arrays as such); None without maps."""
+        if not any(type(leaf) is np.memmap for leaf in self.leaves):
+            return None
+        leaves = [leaf.view(np.ndarray) if type(leaf) is np.memmap else leaf for leaf in self.leaves]
+        values, n = unflatten(self.structure, leaves), len(self.args)
+        return tuple(values[:n]), dict(zip(self.kwargs, values[n:], strict=True))
 
     @staticmethod
     def _reason(leaf: Any) -> str | None:
@@ -79,6 +97,9 @@ class Inputs:
                 if plain
                 else f"was called with an array of dtype {leaf.dtype.str if leaf.dtype.kind in 'biufc' else leaf.dtype}"
             )
+        form = conversion(leaf)
+        if form is not None:
+            return f"was called with a {type(leaf).__name__} of {library_of(leaf)}; pass {form}"
         if isinstance(leaf, np.ndarray):
             return f"was called with a {type(leaf).__name__}, a subclass of ndarray"
         if isinstance(leaf, Operand):
@@ -100,7 +121,7 @@ class Inputs:
     def again(self) -> Inputs:
         """The same inputs in memory of their own."""
         args, kwargs = self.copied()
-        return Inputs(self.function, tuple(args), kwargs, self._varying)
+        return Inputs(self.function, tuple(args), kwargs, self._varying, self._static)
 
     def digest(self) -> int:
         """A number that tells other inputs of the same signature apart from these."""

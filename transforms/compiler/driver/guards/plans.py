@@ -7,12 +7,12 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .guards import Assumption, Plan, same
+from .guards import Assumption, GuardPlan, same
 
 __all__ = ["joined_plan"]
 
 
-def joined_plan(plans: Sequence[Plan]) -> Plan | None:
+def joined_plan(plans: Sequence[GuardPlan]) -> GuardPlan | None:
     """The plan of all assumptions; None where they are made of other arguments, or expect different things of one place."""
     whole = copy.copy(plans[0])
     whole.assumptions = list(whole.assumptions)
@@ -44,7 +44,7 @@ def joined_plan(plans: Sequence[Plan]) -> Plan | None:
     return whole
 
 
-def _agree(a: Assumption, whole: Plan, b: Assumption, plan: Plan) -> bool:
+def _agree(a: Assumption, whole: GuardPlan, b: Assumption, plan: GuardPlan) -> bool:
     """Whether two assumptions of one place are the same."""
     constants: tuple[list[Any], list[Any]] = [], []
     texts = [
@@ -61,7 +61,7 @@ def _is_same(a: Any, b: Any) -> bool:
         return False
 
 
-def _renamed(text: str, plan: Plan, new: Callable[[str, Any], str]) -> str:
+def _renamed(text: str, plan: GuardPlan, new: Callable[[str, Any], str]) -> str:
     """An expression over the constants of a plan, each under the name that `new` gives it."""
     tree = ast.parse(text, mode="eval")
     for node in ast.walk(tree):

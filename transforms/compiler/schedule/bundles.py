@@ -1,0 +1,90 @@
+"""Bundles: many lists that one loop fills and one loop in reverse walks are one list of tuples."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ....runtime.ir.graph import Call, Type, Value
+from ....runtime.ir.opcodes import SCAN, STACK
+from .blocks import Block, changed
+from .program import List, Loop, Program, Push, Statement, writes_of
+
+__all__ = ["bundled"]
+
+MANY = 4  # lists that are better one
+
+
+def bundled(program: Program) -> Program:
+    """Return the program with bundles in place of many lists."""
+    return changed(program, _block)
+
+
+def _block(block: Block) -> list[Statement]:
+    """Return the statements of a block with bundles."""
+    body = block.body
+    bundles: dict[Loop, list[List]] = {}  # by the loop that fills them
+    for loop in [s for s in body if isinstance(s, Loop) and not s.reverse]:
+        parts = _parts(block, loop)
+        if parts:
+            bundles[loop] = [List(Value(Type(STACK, np.dtype(object), (), ())), loop.note, tuple(ys)) for ys in parts]
+    if not bundles:
+        return body
+    of = {v: made for lists in bundles.values() for made in lists for v in made.of}
+    first = {loop: _first_list(body, loop) for loop in bundles}
+    result: list[Statement] = []
+    for k, statement in enumerate(body):
+        for loop in [loop for loop, place in first.items() if place == k]:
+            result += bundles[loop]
+        if isinstance(statement, List) and statement.target in of:
+            continue
+        if isinstance(statement, Loop):
+            if statement in bundles:
+                result.append(_filling(statement, bundles[statement], of))
+                continue
+            if any(stack in of for stack, _ in statement.items):
+                statement = dataclasses.replace(statement, items=_items(statement, of))
+        result.append(statement)
+    return result
+
+
+def _parts(block: Block, loop: Loop) -> list[list[Value]]:
+    """Return the lists of each bundle that a loop fills: those that are read once, by one loop in reverse."""
+    made = {v for s in loop.body for v in writes_of(s)}
+    pushed = {s.target: s.value for s in loop.body if isinstance(s, Push)}
+    readers: dict[Call, list[Value]] = {}
+    for stack in loop.call.outs:
+        value = pushed.get(stack)
+        if isinstance(value, Value) and value in made and block.uses.get(stack) == 1:
+            user = block.users[stack][-1]
+            if user.op is SCAN and stack in user.args[2] and user.args[0].reverse:
+                readers.setdefault(user, []).append(stack)
+    found = []
+    for stacks in readers.values():
+        if len(stacks) >= MANY:
+            found.append(stacks)
+    return found
+
+
+def _first_list(body: list[Statement], loop: Loop) -> int:
+    """Return the place of the first list that a loop fills."""
+    targets = {s.target for s in loop.body if isinstance(s, Push)}
+    return next(k for k, s in enumerate(body) if isinstance(s, List) and s.target in targets)
+
+
+def _filling(loop: Loop, bundles: list[List], of: dict[Value, List]) -> Loop:
+    """Return a loop that puts a tuple on each bundle at the end of a trip."""
+    values = {s.target: s.value for s in loop.body if isinstance(s, Push)}
+    body = [s for s in loop.body if not (isinstance(s, Push) and s.target in of)]
+    body += [Push(bundle.target, tuple(values[v] for v in bundle.of), loop.note) for bundle in bundles]
+    return dataclasses.replace(loop, body=body, items=_items(loop, of))
+
+
+def _items(loop: Loop, of: dict[Value, List]) -> tuple[tuple[Value, Any], ...]:
+    """Return what a trip takes from lists: of a bundle a tuple, with None for what it does not read; bundles first."""
+    names = dict(loop.items)
+    bundles = dict.fromkeys(of[stack] for stack in names if stack in of)
+    taken = [(bundle.target, tuple(names.get(v) for v in bundle.of)) for bundle in bundles]
+    return (*taken, *[(stack, item) for stack, item in loop.items if stack not in of])

@@ -1,0 +1,146 @@
+"""Names for the values of a graph: the user's, those of what loops and branches give, and those of the leaves of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ....runtime.ir.graph import Graph, Value, prefix_of, primal_of, values_in
+from ....runtime.ir.opcodes import COND, SCAN, STACK, regions_of
+from ..frontend.user_names import Names, name_values
+from ..passes.scans import Scan
+from .signature import Signature, children, has_attributes
+
+__all__ = ["STEPS", "TAKEN", "name_regions", "named_leaves", "named_within", "origins_of", "plural", "stem_of"]
+
+TAKEN = "taken"  # a condition that is asked for more than once
+STEPS = "steps"  # how often a loop has run
+
+
+def plural(name: str) -> str:
+    """Return what a list of such things is called: `hs`, `steps_list`."""
+    return f"{name}_list" if name.endswith(("s", TAKEN)) or not name[-1].isalpha() else f"{name}s"
+
+
+def named_leaves(signature: Signature, inputs: list[Value], read_as: dict[Value, str]) -> dict[Value, str]:
+    """Return a name for each input: the parameter's, or `w` for the leaf `p["w"]`, or what the user's code reads it as."""
+    names = Names()
+    for parameter in signature.parameters:
+        names.parameter(parameter)
+    found: dict[Value, str] = {}
+    for parameter, tree in zip(signature.arguments_named, signature.trees, strict=True):
+        if isinstance(tree, Value):
+            found[tree] = parameter
+        else:
+            found |= {v: names.new(_wish(parameter, keys, read_as.get(v))) for v, keys in _leaves(tree, ())}
+    found |= zip(inputs[len(inputs) - len(signature.extras) :], signature.extras, strict=True)
+    return found
+
+
+def _leaves(tree: Any, keys: tuple[Any, ...]) -> Iterator[tuple[Value, tuple[Any, ...]]]:
+    """Go through the Values of an argument, each with the keys that lead there."""
+    if isinstance(tree, Value):
+        yield tree, keys
+    for key, part in children(tree) or ():
+        yield from _leaves(part, (*keys, key[1:] if has_attributes(tree) else key))
+
+
+def _wish(parameter: str, keys: tuple[Any, ...], read_as: str | None) -> str:
+    """`w` for `p["w"]` and `p.w`, what it is read as for `p[0]`; else `p_1_0` for `p[1][0]`, `w_0` for `p["w"][0]`."""
+    numbers: list[str] = []
+    for key in reversed(keys):
+        if isinstance(key, str) and key.isidentifier():
+            return "_".join([key, *numbers]) if read_as is None or not numbers else read_as
+        numbers.insert(0, str(key) if isinstance(key, int) and key >= 0 else "part")
+    return "_".join([parameter, *numbers]) if read_as is None else read_as
+
+
+def stem_of(graph: Graph, names: dict[Value, str]) -> str:
+    """Return what is called so that has no name: the first letter that the user does not use."""
+    taken = {*names.values(), *named_within(graph)}
+    return next(s for s in ("t", "u", "v", "s", "tmp", "temporary") if s not in taken)
+
+
+def named_within(graph: Graph) -> set[str]:
+    """The names of the values of the regions of a graph."""
+    found: set[str] = set()
+    for call in graph.calls:
+        for region in regions_of(call):
+            values = [*region.inputs, *[v for inner in region.calls for v in inner.outs]]
+            found.update(v.name for v in values if v.name is not None)
+            found.update(name_values(region, {}).values())
+            found |= named_within(region)
+    return found
+
+
+def origins_of(graph: Graph) -> dict[Value, Value]:
+    """What the inputs of regions are that a region reads as they are."""
+    found: dict[Value, Value] = {}
+    for call in graph.calls:
+        if call.op is SCAN:
+            pairs = [(v, item.given) for item in Scan(call).inv for v in (item.param, item.asked)]
+        else:
+            pairs = [pair for region in regions_of(call) for pair in zip(region.inputs, call.args[2], strict=True)]
+        found |= {v: given for v, given in pairs if isinstance(given, Value) and v is not None and v is not given}
+        for region in regions_of(call):
+            found |= origins_of(region)
+    return found
+
+
+def name_regions(graph: Graph, wishes: dict[Value, str], stem: str, origins: dict[Value, Value]) -> None:
+    """Names for what loops and branches give, where nobody named it; what a loop starts from has the name that it carries."""
+    count: dict[Value, int] = {}
+    for v in (*[v for call in graph.calls for v in call.reads], *values_in(graph.outputs)):
+        count[v] = count.get(v, 0) + 1
+    own = {v for call in graph.calls for v in call.outs if count.get(v) == 1} - set(values_in(graph.outputs))
+
+    def name(v: Any) -> str | None:
+        """What a value is called, or what it is the cotangent of."""
+        stem, seen = "", set[Value]()
+        while isinstance(v, Value) and v not in seen:
+            seen.add(v)
+            found = wishes.get(v) or v.name
+            if found is not None:
+                return stem + found
+            stem += "" if v in origins else prefix_of(v)
+            v = origins.get(v, primal_of(v))
+        return None
+
+    def wish(out: Value, *others: Any) -> None:
+        if out.type.kind == STACK:
+            item = getattr(out.element, "name", None)
+            if out.name in (None, item):
+                named = (item, wishes.get(out), *map(name, (out.element, *others)))
+                wishes[out] = plural(next(filter(None, named), stem))
+        elif out not in wishes:
+            found = next(filter(None, map(name, others)), None)
+            if found is not None:
+                wishes[out] = found
+
+    for call in reversed(graph.calls):
+        if call.op is COND:
+            branch, pred, _ = call.args
+            if isinstance(pred, Value) and count[pred] > 1:
+                wishes.setdefault(pred, TAKEN)  # which way was taken, for the way back
+            for out, then, orelse in zip(call.outs, branch.then.outputs, branch.orelse.outputs, strict=True):
+                wish(out, then, orelse)
+        elif call.op is SCAN:
+            scan = Scan(call)
+            for c in scan.carry:
+                running = name(c.param) if call.backward and c.param is not c.after else None
+                if running is not None and running.startswith("d_") and c.out.type.kind != STACK:
+                    wishes[c.out] = running  # and not what it is the gradient of at last
+                wish(c.out, c.param, c.asked, c.after, c.start)
+                if c.start in own and c.out in wishes:
+                    wishes[c.start] = wishes[c.out]
+            for y in scan.ys:
+                asked = any(inner.op is COND and inner.args[1] is y.value for inner in scan.calls)
+                counted = any(inner.op is SCAN and inner.outs[-1] is y.value for inner in scan.calls)
+                if (asked or counted) and name(y.value) is None and y.out not in wishes:
+                    wishes[y.out] = TAKEN if asked else STEPS
+                wish(y.out, y.value)
+            wishes.setdefault(scan.trips, STEPS)
+        else:
+            for out in call.outs:
+                if out.type.kind == STACK:
+                    wish(out)
