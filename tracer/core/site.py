@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import abc
 import functools
+import linecache
 import os
+import re
 import sys
 import types
 import typing
@@ -18,6 +20,7 @@ __all__ = [
     "add_line",
     "blame",
     "calls_to",
+    "definition",
     "is_ours",
     "library_of",
     "prune",
@@ -47,6 +50,25 @@ class Site(NamedTuple):
         if self.code.co_filename in _FOLLOWED:
             return name  # of ours, where the text beside it says enough
         return f"{'cell' if 'ipykernel_' in folder else name}:{self.line}"  # a notebook's files bear numbers
+
+
+def definition(function: Any) -> Site | None:
+    """Where a function (or the function under transforms of it) is defined: the line of its `def`."""
+    while not isinstance(function, types.FunctionType):
+        for inner in ("function", "func", "__func__"):  # our transforms, functools.partial, methods
+            if hasattr(function, inner):
+                function = getattr(function, inner)
+                break
+        else:
+            function = getattr(type(function), "__call__", None)  # noqa: B004  # the function itself is wanted
+            if not isinstance(function, types.FunctionType):
+                return None
+    code = function.__code__
+    line = code.co_firstlineno  # that of the first decorator
+    for k in range(line, line + 50):
+        if re.match(r"\s*(async\s+)?def\b", linecache.getline(code.co_filename, k)):
+            return Site(code, 0, line if code.co_name == "<lambda>" else k)
+    return Site(code, 0, line)
 
 
 def is_ours(filename: str) -> bool:

@@ -18,7 +18,7 @@ from ....runtime.rules.control import size_of
 from ....runtime.rules.messages import PRINTS
 from ....runtime.user_ops import USERS, home_of, is_users
 from ....tracer.core.graph import next_sequence
-from ....tracer.core.site import Site, calls_to, user_site
+from ....tracer.core.site import Site, calls_to, definition, user_site
 from ....tracer.core.tensor_base import Operand, wrap
 from ....tracer.memory.survivors import note_held
 from ....tracer.modes.thread_state import LOCAL
@@ -31,7 +31,7 @@ from ..frontend.operators import CELL, CONTROL
 from ..frontend.user_names import assigned_names
 from .copies import copied
 from .exits import guard_sizes, left
-from .failure import Failure, definition, read_at, reading
+from .failure import Failure, read_at, reading
 from .generators import GENERATOR, Generators, is_generator
 from .instances import AS_THEY_ARE, Instances
 from .instructions import compares_objects, only_for_super, refused, stored_attributes

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dis
-import linecache
 import re
 import types
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ....tracer.core.site import Site
+from ....tracer.core.site import Site, definition
 from ...user_code.scope import Path, all_code
 
-__all__ = ["Failure", "change", "definition", "instead", "read_at", "reading"]
+__all__ = ["Failure", "change", "instead", "read_at", "reading"]
 
 
 class Failure(NamedTuple):
@@ -24,25 +23,6 @@ class Failure(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.site}: it {self.reason}" if self.site else f"it {self.reason}"
-
-
-def definition(function: Any) -> Site | None:
-    """Where a function (or the function under transforms of it) is defined: the line of its `def`."""
-    while not isinstance(function, types.FunctionType):
-        for inner in ("function", "func", "__func__"):  # our transforms, functools.partial, methods
-            if hasattr(function, inner):
-                function = getattr(function, inner)
-                break
-        else:
-            function = getattr(type(function), "__call__", None)  # noqa: B004  # the function itself is wanted
-            if not isinstance(function, types.FunctionType):
-                return None
-    code = function.__code__
-    line = code.co_firstlineno  # that of the first decorator
-    for k in range(line, line + 50):
-        if re.match(r"\s*(async\s+)?def\b", linecache.getline(code.co_filename, k)):
-            return Site(code, 0, line if code.co_name == "<lambda>" else k)
-    return Site(code, 0, line)
 
 
 def reading(function: types.FunctionType, name: str) -> Site | None:

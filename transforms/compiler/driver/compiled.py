@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from ....runtime.errors import CompileError, EagerWarning, VerifyError
 from ....tracer.core.exits import warn_at_user
-from ....tracer.core.site import prune
+from ....tracer.core.site import definition, prune
 from ....tracer.modes.thread_state import LOCAL
 from ...transform import Transform
 from ...user_code.scope import scope
-from ..capture.failure import Failure, definition
+from ..capture.failure import Failure
 from .debugger import TRACED_BY, skipping_ours
 from .varying import Varying
 

@@ -14,7 +14,7 @@ from ....runtime.ir.graph import Call, Graph
 from ....runtime.ir.opcodes import has_effects
 from ....runtime.rules.control import GUARD
 from ....tracer.core.graph import AccumulateGrad, reached_from
-from ....tracer.core.site import Site
+from ....tracer.core.site import Site, definition
 from ....tracer.core.tensor_base import Operand
 from ....tracer.modes.thread_state import recording, transforming
 from ...difference import LOOSE_COMPLEX, NO_SIGNS, difference
@@ -25,7 +25,7 @@ from ..analysis.lengths import input_axis
 from ..capture.capture import Capture
 from ..capture.containers import Containers
 from ..capture.copies import with_copies
-from ..capture.failure import Failure, definition
+from ..capture.failure import Failure
 from ..capture.generators import copies_of, is_generator, modules_of, muted
 from ..capture.instructions import refused
 from ..capture.numbers import NeededError, NumberNeededError

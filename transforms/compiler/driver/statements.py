@@ -42,7 +42,7 @@ def quoted(site: Site | None) -> str:
 
 def statements(specialisation: Specialisation) -> list[Statement]:
     """The statements of a text that belong to calls; none where text and graph do not fit together."""
-    from ..python.tile_loops import (
+    from ..python.blocks import (
         each_statement,  # stands on gast, which is slow to load, and few texts are looked into
     )
 

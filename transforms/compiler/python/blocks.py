@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import gast
@@ -11,7 +11,10 @@ import gast
 from ....runtime.ir.graph import Call
 from .inlining import name_tree
 
-__all__ = ["Block", "Entries", "Pairs", "about", "alike", "assign", "mentions", "moves", "name_of", "plain"]
+__all__ = [
+    "Block", "Entries", "Fork", "Pairs", "TileLoop", "about", "alike", "assign", "each_statement", "mentions", "moves",
+    "name_of", "plain",
+]  # fmt: skip
 
 Entries = list[tuple[Any, Call]]
 Pairs = list[tuple[str, Any]]  # variables, and expressions that become their values
@@ -26,6 +29,40 @@ class Block(NamedTuple):
     node: Any
     body: Entries
     orelse: Entries
+
+
+class Fork(NamedTuple):
+    """An `if`, the statements under it, and the return that ends them; what follows belongs to the other paths."""
+
+    node: Any
+    entries: Entries
+    result: Any
+
+
+class TileLoop(NamedTuple):
+    """A loop over tiles: the arrays made before it, the `for`, whose body is `tile = ...` so far, and what follows that."""
+
+    before: list[Any]
+    node: Any
+    tile: str  # the name of the slice
+    entries: Entries
+    mixed: bool  # forward and backward calls
+
+
+def each_statement(entries: Iterable[tuple[Any, Call]]) -> Iterator[tuple[Any, Call]]:
+    """The statements of a function, those of loops and branches among them."""
+    for statement, call in entries:
+        if isinstance(statement, TileLoop):
+            yield from ((made, call) for made in (*statement.before, *statement.node.body[:1]))
+            yield from each_statement(statement.entries)
+        elif isinstance(statement, Fork):
+            yield statement.node, call
+            yield from each_statement(statement.entries)
+        elif isinstance(statement, Block):
+            yield statement.node, call
+            yield from each_statement((*statement.body, *statement.orelse))
+        else:
+            yield statement, call
 
 
 def assign(name: str, value: Any) -> Any:

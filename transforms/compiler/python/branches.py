@@ -12,10 +12,10 @@ from ..schedule.outcomes import OutcomeNode
 from ..schedule.program import Guard, Statement
 from ..schedule.signature import Signature
 from ..schedule.steps import program_of
+from .blocks import Fork
 from .conditions import condition
 from .docstrings import with_returns
 from .emit import Emitter, printed
-from .forks import Fork
 from .release import released
 
 __all__ = ["TreeEmitter", "emit_tree"]

@@ -12,9 +12,8 @@ from ....runtime.ir.graph import Call, Value
 from ....runtime.ir.opcodes import is_region
 from ..analysis.memory import makes_new_memory, shares_with
 from ..schedule.program import Assign, Free, writes_of
-from .forks import Fork
+from .blocks import Fork, each_statement
 from .layout import WIDTH
-from .tile_loops import each_statement
 
 if TYPE_CHECKING:
     from .emit import Emitter

@@ -9,12 +9,10 @@ import gast
 from ....runtime.ir.graph import Call
 from ..frontend.user_names import line_text
 from ..schedule.stores import section_of
-from .blocks import Block
-from .forks import Fork
+from .blocks import Block, Fork, TileLoop, each_statement
 from .inlining import name_tree
 from .printer import note, section, to_source
 from .selections import note_selections
-from .tile_loops import TileLoop, each_statement
 
 __all__ = ["in_sections"]
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import gast
 import numpy as np
 
 from ....runtime.ir.graph import Call, Value
 from ..schedule.program import Tiled, calls_of
-from .blocks import Block
-from .forks import Fork
+from .blocks import TileLoop
 from .inlining import name_tree
 from .literals import constant_tree
 from .printer import note
@@ -19,35 +17,7 @@ from .printer import note
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["TileLoop", "each_statement", "write_loop"]
-
-Entries = list[tuple[Any, Call]]
-
-
-class TileLoop(NamedTuple):
-    """A loop over tiles: the arrays made before it, the `for`, whose body is `tile = ...` so far, and what follows that."""
-
-    before: list[Any]
-    node: Any
-    tile: str  # the name of the slice
-    entries: Entries
-    mixed: bool  # forward and backward calls
-
-
-def each_statement(entries: Iterable[tuple[Any, Call]]) -> Iterator[tuple[Any, Call]]:
-    """The statements of a function, those of loops and branches among them."""
-    for statement, call in entries:
-        if isinstance(statement, TileLoop):
-            yield from ((made, call) for made in (*statement.before, *statement.node.body[:1]))
-            yield from each_statement(statement.entries)
-        elif isinstance(statement, Fork):
-            yield statement.node, call
-            yield from each_statement(statement.entries)
-        elif isinstance(statement, Block):
-            yield statement.node, call
-            yield from each_statement((*statement.body, *statement.orelse))
-        else:
-            yield statement, call
+__all__ = ["write_loop"]
 
 
 def write_loop(emitter: Emitter, tiles: Tiled) -> None:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .....tracer.core.foreign import conversion, library_of
+from .....tracer.core.site import definition
 from .....tracer.core.tensor_base import Operand
 from ....trees import flatten_row, unflatten
 from ...capture.copies import with_copies
-from ...capture.failure import Failure, definition
+from ...capture.failure import Failure
 from ...capture.generators import copies_of, digest_of, is_generator
 from ...capture.instances import watchable
 from ...capture.outside import is_constant, why_not
