@@ -109,6 +109,8 @@ def _carrier_of(module: types.ModuleType) -> Any:
             self.files: set[str] = set()
 
         def reducer_override(self, obj: Any) -> Any:
+            if type(obj) is types.CodeType:  # cloudpickle 3.1.3 gives it the name of no file, and so no source
+                return _in_file, (*self.dispatch_table[types.CodeType](obj), obj.co_filename)
             made = super().reducer_override(obj)
             if type(obj) is types.FunctionType and made is not NotImplemented:
                 self.files.add(obj.__code__.co_filename)
@@ -141,6 +143,11 @@ def _unpacked(data: bytes, texts: dict[str, str]) -> Any:
         if not linecache.getlines(name):
             linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     return pickle.loads(data)
+
+
+def _in_file(make: Any, args: tuple[Any, ...], filename: str) -> types.CodeType:
+    """A code object, of the file that it was written in."""
+    return make(*args).replace(co_filename=filename)  # type: ignore[no-any-return]
 
 
 def _blank(cls: Any) -> Any:

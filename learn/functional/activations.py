@@ -130,7 +130,7 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     array([-0.5,  2. ])
     """
     if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU: choose another number")
     (x,) = arrays(input)
     return written(x, inplace, _bent(x, alpha, 1 / alpha, 1.0))
 

@@ -213,7 +213,9 @@ def _pads(
         return [(0, 0)] * n
     if padding == "same":
         if any(s != 1 for s in strides):
-            raise ShapeError("padding='same' is not supported for strided convolutions")
+            raise ShapeError(
+                "padding='same' is not supported for strided convolutions: give numbers for padding, or take stride=1"
+            )
         total = [d * (k - 1) for k, d in zip(size, dilations, strict=True)]
         return [(t // 2, t - t // 2) for t in total]
     if isinstance(padding, str):

@@ -48,7 +48,9 @@ class LBFGS(Optimizer):
         )  # fmt: skip
         super().__init__(params, options)
         if len(self.param_groups) != 1:
-            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+            raise ValueError(
+                "LBFGS doesn't support per-parameter options (parameter groups): give one list of parameters"
+            )
 
     @in_place
     def step(self, closure: Callable[[], Any]) -> Any:

@@ -412,7 +412,9 @@ class CyclicLR(LRScheduler):
         self.total_size = float(step_size_up + down)
         self.step_ratio = step_size_up / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
-            raise ValueError("mode is invalid and scale_fn is None")
+            raise ValueError(
+                f"mode is invalid and scale_fn is None: take 'triangular', 'triangular2', 'exp_range' or a function, not {mode!r}"
+            )
         self.mode, self.gamma, self.cycle_momentum = mode, gamma, cycle_momentum
         self.scale_mode = scale_mode if scale_fn else "iterations" if mode == "exp_range" else "cycle"
         self._scale_lambdas = [scale_fn]

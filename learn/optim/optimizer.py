@@ -76,7 +76,7 @@ class Optimizer(Updates):
             return
         groups = _as_groups(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise ValueError("optimizer got an empty parameter list: give it arrays, or a list or dict of them")
         for group in groups:
             self.add_param_group(group)
 
@@ -106,7 +106,7 @@ class Optimizer(Updates):
                 stacklevel=3,
             )
         if known & {id(p) for p in listed}:
-            raise ValueError("some parameters appear in more than one parameter group")
+            raise ValueError("some parameters appear in more than one parameter group: leave each in one")
         self.param_groups.append({**self.defaults, **param_group, "params": listed})
 
     @in_place

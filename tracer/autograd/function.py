@@ -253,7 +253,9 @@ class Function(FunctionCtx):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """Keep on `ctx` what backward needs; `inputs` has the defaults of forward filled in."""
-        raise NotImplementedError("setup_context is not implemented.")
+        raise NotImplementedError(
+            "setup_context is not implemented. Define it, or let forward take ctx as its first argument."
+        )
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:

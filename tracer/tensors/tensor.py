@@ -311,7 +311,9 @@ class Tensor(Operators, Exchange):
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `.grad`."""
         if self._node is None:
-            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
+            raise AutogradError(
+                "can't retain_grad on Tensor that has requires_grad=False: set x.requires_grad = True before it is computed with"
+            )
         if self.is_leaf:
             return
         extra_of(self._node).retain = weakref.ref(self)
@@ -319,15 +321,21 @@ class Tensor(Operators, Exchange):
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook(grad)` whenever the gradient of this tensor is known; what it returns replaces that gradient."""
         if self._node is None:
-            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+            raise AutogradError(
+                "cannot register a hook on a tensor that doesn't require gradient: set x.requires_grad = True first"
+            )
         return RemovableHandle(extra_of(self._node).hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
         """Call `hook(tensor)` whenever backward has added to `.grad` of this leaf; it returns nothing."""
         if self._node is None:
-            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+            raise AutogradError(
+                "cannot register a hook on a tensor that doesn't require gradient: set x.requires_grad = True first"
+            )
         if not self.is_leaf:
-            raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors: register_hook")
+            raise AutogradError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors: take register_hook"
+            )
         return RemovableHandle(extra_of(self._node).accumulated, hook)
 
     # exits
@@ -353,12 +361,12 @@ class Tensor(Operators, Exchange):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("len() of unsized object: the Tensor has no axes")
+            raise TypeError("len() of unsized object: the Tensor has no axes; take x.reshape(1), which has one")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self.shape:
-            raise TypeError("iteration over a 0-d tensor")
+            raise TypeError("iteration over a 0-d tensor: it is one number, x.reshape(1) has an axis")
         leave(self, "iter")
         return (self[k] for k in range(int(self.shape[0])))
 

@@ -92,7 +92,7 @@ class Tree(Specialisation):
         """The tree itself."""
         root = merged([path.graph for path in self.given], self.inputs, self.places)
         if root is None:
-            raise ValueError("paths part at no guard")
+            raise ValueError("paths part at no guard, each must have one of its own")
         return root
 
     def _text(self, signature: Signature, name: str) -> str:
