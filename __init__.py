@@ -1,4 +1,18 @@
-"""gradscribe: exact gradients of NumPy functions, eagerly or as readable source."""
+"""gradscribe: exact gradients of NumPy functions, eagerly or as readable source.
+
+Where to begin:
+
+    gs.grad(f)              the gradient of f (gs.value_and_grad: with the value; gs.jacobian, gs.hessian, gs.hvp, gs.jvp, gs.vjp)
+    gs.compile(gs.grad(f))  the same as generated NumPy source, which runs from the second call on
+    gs.source(g, *args)     that source, to read; gs.explain(g) says which calls it serves, and why others run eagerly
+    gs.vmap(f)              f for each example at once
+    gs.compare(f, *args)    eager, compiled and finite differences side by side
+    gs.export(f, *args, path="f.py")    a module with f and its gradient that needs NumPy alone
+    gs.tensor(x, requires_grad=True)    PyTorch's way: compute with it, .backward(), .grad
+
+`help(gs.grad)` and the like show each with an example; README.md and docs/ tell the rest. On the command line:
+`python -m gradscribe --help`.
+"""
 
 from __future__ import annotations
 

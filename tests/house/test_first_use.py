@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pydoc
+import re
 import subprocess
 import sys
 
 import pytest
+
+import gradscribe as gs
 
 import house
 
@@ -106,3 +110,10 @@ def test_a_call_enters_few_modules() -> None:
     counts = {line.partition(":")[0]: int(line.split(": ")[1].split()[0]) for line in printed.splitlines()}
     assert counts["a warm gradient"] <= 15, printed
     assert counts["a first compile"] <= 100, printed
+
+
+def test_the_first_page_of_help_says_where_to_begin() -> None:
+    page = pydoc.plain(pydoc.render_doc(gs)).split("PACKAGE CONTENTS")[0]
+    assert len(page.splitlines()) < 30
+    names = set(re.findall(r"gs\.(\w+)", page))
+    assert {"grad", "compile", "source", "explain", "vmap", "compare", "export", "tensor"} <= names <= set(dir(gs))
