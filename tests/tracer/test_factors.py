@@ -97,3 +97,17 @@ def test_a_cotangent_that_is_one_number_everywhere_becomes_an_array_as_in_eager_
         expected, found = gs.grad(function)(x * scale), compiled(x * scale)
         assert found.tobytes("A") == expected.tobytes("A")
         assert found.strides == expected.strides
+
+
+@pytest.mark.parametrize("root", [np.square, np.sqrt, lambda x: x**2])
+def test_a_factor_that_waits_is_multiplied_before_others_add_to_its_cotangent(root: Any) -> None:
+    def loss(x: Any) -> Any:
+        y = root(x)
+        part = y[1:]
+        return np.sum(y * 1.3) + np.sum(part * 2.3)
+
+    x = np.array([1.0, 2.0, 3.0])
+    slope = {np.square: 2.0 * x, np.sqrt: 0.5 / np.sqrt(x)}.get(root, 2.0 * x)
+    np.testing.assert_allclose(gs.grad(loss)(x), slope * [1.3, 3.6, 3.6], rtol=1e-15)
+    compiled = gs.compile(gs.grad(loss), verify="first calls")
+    np.testing.assert_array_equal(compiled(x), gs.grad(loss)(x))

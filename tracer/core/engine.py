@@ -328,6 +328,8 @@ def _sums(plan: Plan, edges: tuple[Any, ...], totals: dict[Any, Any], owned: set
         total = totals.get(edge) if takes else None
         if total is UNDEFINED:
             total = None
+        elif type(total) is Factored:
+            total = totals[edge] = total.product()
         if total is not None and edge not in owned and type(total) is np.ndarray:
             total = np.array(total)
         sums.append(total)

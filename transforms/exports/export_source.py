@@ -8,6 +8,7 @@ import inspect
 import os
 import re
 import types
+from typing import Any
 
 __all__ = ["Sources", "source_hash"]
 
@@ -92,7 +93,17 @@ def source_hash(functions: list[types.FunctionType]) -> str:
     for function in functions:
         text = source_of(function)
         try:
-            parts.append(ast.dump(ast.parse(text)))
+            parts.append(_dumped(ast.parse(text)))
         except SyntaxError:  # a lambda in the middle of an expression
             parts.append(text)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _dumped(node: Any) -> str:
+    """A syntax tree as text, the same in each version of Python: newer ones have fields more, which are empty."""
+    if isinstance(node, ast.AST):
+        fields = [
+            f"{name}={_dumped(value)}" for name, value in ast.iter_fields(node) if value is not None and value != []
+        ]
+        return f"{type(node).__name__}({', '.join(fields)})"
+    return f"[{', '.join(map(_dumped, node))}]" if isinstance(node, list) else repr(node)

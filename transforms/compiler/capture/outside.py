@@ -157,7 +157,7 @@ def _why_not_built_in(value: Any, name: str) -> str | None:
         return None if value in _PURE_BUILTINS else f"calls `{name}`, which has effects or reaches outside the function"
     if value in _STATEFUL:
         return f"uses `{name}`, a setting of NumPy's"
-    return None if top in _LIBRARIES or top == "_operator" else f"calls `{top}.{name}`"
+    return None if top in _LIBRARIES or top == "_operator" else f"calls `{top.removeprefix('_')}.{name}`"
 
 
 def _why_not_error(cls: type) -> str | None:
