@@ -11,7 +11,7 @@ from .thread_state import LOCAL
 
 __all__ = [
     "Recorder", "behind_effects", "called", "captured_scope", "catches", "control_flow", "drew", "in_backward", "in_loop",
-    "in_user_code", "new_generator", "of_sizes", "own_generator", "printed", "shape_of", "undecided",
+    "in_user_code", "new_generator", "of_its_own", "of_sizes", "own_generator", "printed", "shape_of", "undecided",
 ]  # fmt: skip
 
 
@@ -28,8 +28,17 @@ class Recorder(Protocol):
     def backward_begins(self) -> Any:
         """Cotangents or tangents begin to flow; returns what `backward_ends` takes."""
 
-    def backward(self, node: Any, g: Any) -> None:
-        """The engine arrives at `node` with the cotangent `g`."""
+    def backward(self, node: Any, g: Any) -> Any:
+        """The engine arrives at `node` with the cotangent `g`; returns what the engine goes on with."""
+
+    def added(self, edge: Any, total: Any, g: Any) -> Any:
+        """Return the sum of two cotangents that arrive at the node `edge`."""
+
+    def of_its_own(self, g: Any, others: Any) -> Any:
+        """Return a gradient that shares no memory with the `others`, whichever way branches go."""
+
+    def chosen(self, node: Any, g: Any, sums: Any, run: Callable[[Any, Any], Any]) -> Any:
+        """Return what `node` gives by `run(g, sums)`, of a cotangent that not all ways through a branch have."""
 
     def tangent(self, node: Any) -> None:
         """The forward engine arrives at `node`."""
@@ -136,6 +145,11 @@ def _user_code(recorder: Recorder) -> Iterator[None]:
         yield
     finally:
         recorder.user_code(before)
+
+
+def of_its_own(g: Any, others: Any) -> Any:
+    """Return a gradient in memory of its own: a copy where a capture cannot tell."""
+    return g if LOCAL.recorder is None else LOCAL.recorder.of_its_own(g, others)
 
 
 def called(op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> None:

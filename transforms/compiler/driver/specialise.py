@@ -208,17 +208,21 @@ def captured(
     unrolled: tuple[str, ...] = ()
     sizes = reaches_sizes(untransformed(function))
     if keeps and reaches_control_flow(untransformed(function)):
-        first = Capture(varying, keeps=True, sizes=sizes)
-        try:
-            return _captured(function, inputs, optimised, varying, families, first)
-        except (GivenUp, GradientLossError) as error:
-            return _uncaptured(function, inputs, first, error)
-        except LoopRejected as why:
-            first.generators.take_back()
-            if first.numbers.places:
-                raise NeededError(first.numbers.bounds or first.numbers.places) from None
-            where = f"{why.site}: " if why.site else ""
-            unrolled = (*(first.regions.unrolled() if first.regions else ()), f"{where}it {why.reason}")
+        for joins in (True, False):
+            first = Capture(varying, keeps=True, sizes=sizes, joins=joins)
+            try:
+                return _captured(function, inputs, optimised, varying, families, first)
+            except (GivenUp, GradientLossError) as error:
+                return _uncaptured(function, inputs, first, error)
+            except LoopRejected as why:
+                first.generators.take_back()
+                if first.regions is not None and first.regions.joined:
+                    continue
+                if first.numbers.places:
+                    raise NeededError(first.numbers.bounds or first.numbers.places) from None
+                where = f"{why.site}: " if why.site else ""
+                unrolled = (*(first.regions.unrolled() if first.regions else ()), f"{where}it {why.reason}")
+                break
     capture = Capture(varying, sizes=sizes)
     capture.unrolled = unrolled
     try:
