@@ -14,11 +14,10 @@ import numpy as np
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from ..runtime.registry import require
 from ..tracer.core.custom import CustomNode
-from ..tracer.core.dispatch import apply
+from ..tracer.core.dispatch import apply, of_its_own
 from ..tracer.core.foreign import conversion, is_masked
 from ..tracer.core.graph import AccumulateGrad, Node, next_sequence, reached_from
 from ..tracer.core.tensor_base import Operand, alias, levels_of, wrap
-from ..tracer.modes.listening import of_its_own
 from ..tracer.modes.thread_state import LOCAL, Era
 from ..tracer.random.randomness import read_by
 from .trees import LEAF, flatten, flatten_present, paths, unflatten

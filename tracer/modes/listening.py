@@ -11,7 +11,7 @@ from .thread_state import LOCAL
 
 __all__ = [
     "Recorder", "behind_effects", "called", "captured_scope", "catches", "control_flow", "drew", "in_backward", "in_loop",
-    "in_user_code", "new_generator", "of_its_own", "of_sizes", "own_generator", "printed", "shape_of", "undecided",
+    "in_user_code", "new_generator", "of_sizes", "own_generator", "printed", "shape_of", "undecided",
 ]  # fmt: skip
 
 
@@ -145,11 +145,6 @@ def _user_code(recorder: Recorder) -> Iterator[None]:
         yield
     finally:
         recorder.user_code(before)
-
-
-def of_its_own(g: Any, others: Any) -> Any:
-    """Return a gradient in memory of its own: a copy where a capture cannot tell."""
-    return g if LOCAL.recorder is None else LOCAL.recorder.of_its_own(g, others)
 
 
 def called(op: Any, bound: tuple[Any, ...], results: tuple[Any, ...]) -> None:

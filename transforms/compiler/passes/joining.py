@@ -68,6 +68,8 @@ def _joined(first: Call, second: Call) -> Call | None:
         outputs = [_put(v, before) for v in one.outputs]
         given_by = dict(zip(first.outs, outputs, strict=True))
         now = {p: given_by[g] if g in given_by else ins[g] for g, p in zip(second.args[2], two.inputs, strict=True)}
+        if any(isinstance(v, Value) and v.type != p.type for p, v in now.items()):
+            return None  # such as other strides, which what reads it may have, too
         more = _renamed(two.calls, now, known | {out for c in calls for out in c.outs})
         if more is None:
             return None
