@@ -182,7 +182,7 @@ def test_an_array_is_written_once_and_a_wrong_store_is_found(monkeypatch: pytest
     for x in (A, A * 2.0, A, B, B * 2.0, A, B):
         one, other = np.zeros(3), np.zeros(3)
         assert difference((compiled(x, one), one), (stores(x, other), other)) is None
-    planted(monkeypatch, "out[1:] = x[1:]", "out[1:] = x[1:] * x_0")
+    planted(monkeypatch, "out_2[1:] = x[1:]", "out_2[1:] = x[1:] * x_0")
     wrong = gs.compile(stores, verify="first calls")
     wrong(A, np.zeros(3))
     with pytest.raises(gs.VerifyError):
