@@ -78,7 +78,7 @@ def test_what_paths_share_is_written_once() -> None:
     follow(compiled, three, *[(v * k,) for k in (1.0, 1.01, 1.02) for v in (UP, DOWN, FAR)])
     text = compiled.source(UP)
     assert text == compiled.source(DOWN) == compiled.source(FAR)
-    for once in ("np.tanh(", "np.sum(", "np.exp(", "np.cos(", "x[0] > 5"):
+    for once in ("np.tanh(", "np.sum(", "np.exp(", "np.cos(", "if x[0] > 5:"):
         assert text.count(once) == 1, text
     assert "Knows 3 paths" in text
     assert "NotImplemented" not in text.partition("gives NotImplemented.")[2]  # every outcome is known
@@ -260,7 +260,7 @@ def test_verify_names_the_statement_of_an_arm(monkeypatch: pytest.MonkeyPatch) -
     with monkeypatch.context() as patched:
         patched.setattr(branches, "printed", lambda tree: original(tree).replace("np.cos", "np.sin"))
         follow(compiled, three, (UP,), (DOWN,), (UP,))
-    with pytest.raises(gs.VerifyError, match=r"is the first variable that differs, at line 21 of the generated source"):
+    with pytest.raises(gs.VerifyError, match=r"is the first variable that differs, at line 23 of the generated source"):
         compiled(DOWN)
     assert difference(compiled(DOWN), three(DOWN)) is None
     unchecked = gs.compile(three)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import random
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -298,3 +299,35 @@ def test_random_functions(seed: int) -> None:
         return np.where(rng.random(3) < 0.2, rng.choice([0.0, -0.0]), rng.normal(size=3) * rng.choice([0.3, 1.0, 3.0]))
 
     one_text(function, [(vector(), vector(), np.float64(rng.normal())) for _ in range(16)])
+
+
+BEYOND: dict[str, Callable[[Any], Any]] = {
+    "second": lambda f: gs.grad(lambda x, y, s: np.sum(gs.grad(f)(x, y, s) * x)),
+    "hessian": gs.hessian,
+    "jvp": lambda f: lambda x, y, s: gs.jvp(f, (x, y, s), (y, x, s)),
+    "vmap": lambda f: (
+        lambda x, y, s: gs.vmap(gs.grad(f), (0, 0, 0))(
+            np.stack([x, y, -x]), np.stack([y, x, y]), np.stack([s, s * 2, -s])
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("beyond", BEYOND)
+@pytest.mark.parametrize("seed", [*range(5), 61, 67, *[pytest.param(k, marks=pytest.mark.slow) for k in range(5, 60)]])
+def test_random_functions_beyond_gradients(beyond: str, seed: int) -> None:
+    """These may have a text for each outcome, or run eagerly: what they give is right."""
+    function = BEYOND[beyond](Writer(seed).function())
+    compiled = gs.compile(function, verify="first calls")
+    rng = np.random.default_rng(seed)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", gs.EagerWarning)
+        for _ in range(8):
+            args = (rng.normal(size=3), rng.normal(size=3) * 2.0, np.float64(rng.normal()))
+            try:
+                expected = function(*args)
+            except Exception as error:
+                with pytest.raises(type(error)):
+                    compiled(*args)
+                continue
+            assert difference(compiled(*args), expected) is None
