@@ -103,19 +103,12 @@ class _Memory:
         self.staying: set[str] = (
             set()
         )  # the variables that hold what the Program does not free, or nothing on some ways
-        chosen = [call for call in emitter.graph.calls if call.op is COND]
-        unbound = {
-            v
-            for call in chosen
-            for arm in call.args[0]
-            for v, out in zip(call.outs, arm.outputs, strict=True)
-            if out is None
-        }
+        chosen = {v for call in emitter.graph.calls if call.op is COND for v in call.outs}  # which not all arms bind
         for v, values in self.of.items():
             name = self.called(v)
             if name is not None and values:
                 self.roots.setdefault(name, set()).update(values)
-                self.staying |= {name} if v in living or v in unbound else set()
+                self.staying |= {name} if v in living or v in chosen else set()
 
     def called(self, v: Value) -> str | None:
         """The variable that holds a value."""

@@ -301,7 +301,9 @@ def test_random_functions(seed: int) -> None:
     one_text(function, [(vector(), vector(), np.float64(rng.normal())) for _ in range(16)])
 
 
-@pytest.mark.parametrize("seed", [1002, 1032, 1050, *[pytest.param(k, marks=pytest.mark.slow) for k in range(80, 100)]])
+@pytest.mark.parametrize(
+    "seed", [1001, 1002, 1011, 1032, *[pytest.param(k, marks=pytest.mark.slow) for k in range(80, 100)]]
+)
 def test_large_arrays_that_one_arm_alone_makes_are_not_deleted(seed: int) -> None:
     function = gs.value_and_grad(Writer(seed).function(), argnums=(0, 1, 2))
     rng = np.random.default_rng(seed)
