@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import gast
 
-from ....runtime.ir.graph import Call, Graph, Value
+from ....runtime.ir.graph import Call, Value
 from ....runtime.ir.opcodes import COND, is_region
 from ..analysis.memory import makes_new_memory, shares_with
 from ..schedule.program import Assign, Free, writes_of
@@ -104,12 +103,12 @@ class _Memory:
         self.staying: set[str] = (
             set()
         )  # the variables that hold what the Program does not free, or nothing on some ways
-        unbound = _unbound(emitter.graph, frozenset())
+        chosen = {v for call in emitter.graph.calls if call.op is COND for v in call.outs}  # which not all arms bind
         for v, values in self.of.items():
             name = self.called(v)
             if name is not None and values:
                 self.roots.setdefault(name, set()).update(values)
-                self.staying |= {name} if v in living or v in unbound else set()
+                self.staying |= {name} if v in living or v in chosen else set()
 
     def called(self, v: Value) -> str | None:
         """The variable that holds a value."""
@@ -119,22 +118,6 @@ class _Memory:
     def bytes(self, names: list[str]) -> int:
         """What these variables keep alive."""
         return sum(map(_nbytes, set().union(*[self.roots.get(name, ()) for name in names])))
-
-
-def _unbound(graph: Graph, given: Collection[Value]) -> set[Value]:
-    """The values of branches that some arm gives none of, such inputs among them: their variables may hold nothing."""
-    found = set(given)
-    for call in graph.calls:
-        for arm in call.args[0] if call.op is COND else ():
-            inside = _unbound(
-                arm, [p for p, x in zip(arm.inputs, call.args[2], strict=True) if isinstance(x, Value) and x in found]
-            )
-            found |= {
-                out
-                for out, v in zip(call.outs, arm.outputs, strict=True)
-                if v is None or (isinstance(v, Value) and v in inside)
-            }
-    return found
 
 
 def _nbytes(v: Value) -> int:
