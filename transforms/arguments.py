@@ -14,7 +14,7 @@ import numpy as np
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from ..runtime.registry import require
 from ..tracer.core.custom import CustomNode
-from ..tracer.core.dispatch import apply
+from ..tracer.core.dispatch import apply, of_its_own
 from ..tracer.core.foreign import conversion, is_masked
 from ..tracer.core.graph import AccumulateGrad, Node, next_sequence, reached_from
 from ..tracer.core.tensor_base import Operand, alias, levels_of, wrap
@@ -303,6 +303,7 @@ class Finisher:
         self.as_tensors = as_tensors or bool(LOCAL.levels)
         self.cuts = not as_tensors  # under vmap: Tensors, but without the graph
         self.outermost = LOCAL.differentiating == 0
+        self.given: list[Any] = []  # the gradients that are arrays
         self.used = {owner_of(s) for s in frame.sources}
 
     def gradients(self, frame: Arguments, grads: dict[Any, Any]) -> list[Any]:
@@ -343,6 +344,9 @@ class Finisher:
                 g = g[()]
             elif self.outermost and (not array.flags.writeable or owner_of(array) in self.used):
                 g = np.copy(g)
+            elif self.outermost:
+                g = of_its_own(g, self.given)
+            self.given.append(g)
             self.used.add(owner_of(g))
         if type(value) is np.ndarray and not value.dtype.isnative and type(g) is np.ndarray:
             g = g.astype(value.dtype, copy=False)  # LAPACK's results, and numbers, have the machine's byte order

@@ -305,7 +305,7 @@ def wide_waves(w, x):
 
 
 def signed(x):
-    """A decision that is guarded."""
+    """A decision: both arms stand in the text."""
     if np.sum(x) > 0.0:
         return np.sum(np.sqrt(np.abs(x)))
     return np.sum(x**2)
@@ -343,6 +343,29 @@ def relaxed(u, b):
         u = u + r / (2.0 * u)
         r = b - u * u
     return np.sum(u)
+
+
+def decided(x):
+    """A truth of Python's: a guard."""
+    if bool(np.sum(x) > 0.0):
+        return np.sum(np.sqrt(np.abs(x)))
+    return np.sum(x**2)
+
+
+def penalised(w, x, y):
+    """Decisions in sequence, some of which leave an argument out."""
+    r = x @ w - y
+    loss = np.mean(r**2)
+    size = np.sqrt(np.sum(w**2))
+    if loss > 1.0:
+        loss = 1.0 + np.log(loss)
+    if size > 1.0:
+        loss = loss + 0.1 * size
+    if w[0] < 0.0 and np.max(r) > 0.0:
+        loss = loss + w[0] ** 2
+    elif w[1] < 0.0:
+        loss = loss * 2.0
+    return loss
 
 
 def examples() -> list[Example]:
@@ -403,4 +426,6 @@ def examples() -> list[Example]:
         Example(normalised, (n(size=4), np.zeros(4))),
         Example(switched, (n(size=4), 12)),
         Example(relaxed, (np.ones(3), np.array([2.0, 3.0, 4.0])), 1),
+        Example(decided, (np.abs(n(size=4)),)),
+        Example(penalised, (n(size=3), features, targets)),
     ]  # fmt: skip

@@ -67,7 +67,7 @@ def test_a_compiled_step_is_eager_bit_for_bit_by_one_source(opt: Any) -> None:
     found, expected = (trained(f, opt, initial(), X, Y, steps=100) for f in (compiled, step))
     assert repr(found) == repr(expected)
     sources = gs.explain(compiled).specialisations
-    paths = 2 if isinstance(opt, (gs.optim.RAdam, gs.optim.ASGD)) else 1  # before and from a certain step on
+    paths = 2 if isinstance(opt, gs.optim.ASGD) else 1  # before and from a certain step on
     assert len(sources) == paths
     assert sum(one.hits for one in sources) == 100 - paths
     assert found[2]["step"] == 100

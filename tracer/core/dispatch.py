@@ -25,7 +25,18 @@ from .singular import strict
 from .site import blame, user_site
 from .tensor_base import Operand, alias, wrap
 
-__all__ = ["Foreign", "apply", "apply1", "apply2", "install", "install_batching", "install_masked", "node_of", "run"]
+__all__ = [
+    "Foreign",
+    "apply",
+    "apply1",
+    "apply2",
+    "install",
+    "install_batching",
+    "install_masked",
+    "node_of",
+    "of_its_own",
+    "run",
+]
 
 _new = object.__new__
 float64 = np.float64
@@ -56,6 +67,11 @@ def install_masked(module: Any) -> None:
 
 
 masked: Any = None
+
+
+def of_its_own(g: Any, others: Any) -> Any:
+    """Return a gradient in memory of its own: a copy where a capture cannot tell."""
+    return g if LOCAL.recorder is None else LOCAL.recorder.of_its_own(g, others)
 
 
 def apply1(op: Op, x: Any) -> Any:

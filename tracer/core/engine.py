@@ -172,7 +172,7 @@ def _run(
     undefined = UNDEFINED
     for node, g in roots:
         if node in totals:
-            totals[node] = totals[node] + g
+            totals[node] = totals[node] + g if recorder is None else recorder.added(node, totals[node], g)
         else:
             totals[node] = g
             heappush(heap, (-node.seq, node))
@@ -191,7 +191,7 @@ def _run(
             g = g.product()
         if watched:
             if recorder is not None and g is not undefined and type(g) is not Factored:
-                recorder.backward(node, g)
+                g = recorder.backward(node, g)
             if anomaly is not None:
                 anomaly.node = node
                 extra = extra or PLAIN
@@ -211,7 +211,7 @@ def _run(
         kind = type(node)
         if kind is Pick or kind is AccumulateGrad:
             if kind is Pick:
-                _collect(node, g, totals, heap)
+                _collect(node, g, totals, heap, recorder)
             else:
                 accumulate_at(node, extra, g, tensors)
             continue
@@ -233,7 +233,12 @@ def _run(
         if tensors:
             saved = rebuilt(node, saved)
         edges = node.edges
-        if extra is not None or g is undefined:
+        part = None
+        if recorder is not None and extra is None and g is not undefined:
+            part = _in_part(recorder, node, g, saved, totals, owned)
+        if part is not None:
+            grads = _taken_over(g, plan, edges, part, totals, owned, heap, needed) if plan.any_sum else part
+        elif extra is not None or g is undefined:
             grads = _alone(node, g, saved)
             if anomaly is not None:
                 anomaly.check(node, grads)
@@ -273,7 +278,7 @@ def _run(
             elif edge in owned and type(gx) is np.ndarray and gx.strides == total.strides:  # else + picks the order
                 totals[edge] += gx
             else:
-                total = totals[edge] = total + gx
+                total = totals[edge] = total + gx if recorder is None else recorder.added(edge, total, gx)
                 if type(total) is np.ndarray:
                     owned.add(edge)
     if profiler is not None:
@@ -281,7 +286,22 @@ def _run(
     return {node: g for node, g in results.items() if g is not UNDEFINED}
 
 
-def _collect(pick: Pick, g: Any, totals: dict[Any, Any], heap: list[tuple[float, Any]]) -> None:
+def _in_part(
+    recorder: Any, node: Any, g: Any, saved: Any, totals: dict[Any, Any], owned: set[Any]
+) -> tuple[Any, ...] | None:
+    """What a node gives where only some ways through a branch have its cotangent; None of other nodes."""
+    plan, edges = node.plan, node.edges
+
+    def run(g: Any, sums: Any) -> list[Any]:
+        found = plan.backward(tuple(g) if type(g) is list else g, saved, sums)
+        return [None if gx is None else fit(gx, edge.meta) for gx, edge in zip(found, edges, strict=True)]
+
+    sums = _sums(plan, edges, totals, owned) if plan.any_sum else None
+    found = recorder.chosen(node, g, sums, run)
+    return None if found is None else (*found, *[None] * (len(edges) - len(found)))
+
+
+def _collect(pick: Pick, g: Any, totals: dict[Any, Any], heap: list[tuple[float, Any]], recorder: Any) -> None:
     """Put the cotangent of one of several results where its node will find it."""
     parent = pick.parent
     if parent not in totals:
@@ -291,7 +311,10 @@ def _collect(pick: Pick, g: Any, totals: dict[Any, Any], heap: list[tuple[float,
         if totals[parent] is UNDEFINED:
             totals[parent] = [None] * parent.plural
         earlier = totals[parent][pick.index]
-        totals[parent][pick.index] = g if earlier is None else earlier + g
+        summed = recorder is not None and earlier is not None
+        totals[parent][pick.index] = (
+            recorder.added(pick, earlier, g) if summed else g if earlier is None else earlier + g
+        )
 
 
 def apply_node(node: Node, grads: tuple[Any, ...]) -> dict[Any, Any]:

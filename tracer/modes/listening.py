@@ -28,8 +28,17 @@ class Recorder(Protocol):
     def backward_begins(self) -> Any:
         """Cotangents or tangents begin to flow; returns what `backward_ends` takes."""
 
-    def backward(self, node: Any, g: Any) -> None:
-        """The engine arrives at `node` with the cotangent `g`."""
+    def backward(self, node: Any, g: Any) -> Any:
+        """The engine arrives at `node` with the cotangent `g`; returns what the engine goes on with."""
+
+    def added(self, edge: Any, total: Any, g: Any) -> Any:
+        """Return the sum of two cotangents that arrive at the node `edge`."""
+
+    def of_its_own(self, g: Any, others: Any) -> Any:
+        """Return a gradient that shares no memory with the `others`, whichever way branches go."""
+
+    def chosen(self, node: Any, g: Any, sums: Any, run: Callable[[Any, Any], Any]) -> Any:
+        """Return what `node` gives by `run(g, sums)`, of a cotangent that not all ways through a branch have."""
 
     def tangent(self, node: Any) -> None:
         """The forward engine arrives at `node`."""

@@ -4,19 +4,22 @@ import numpy as np
 def signed_value_and_grad(x):
     """Specialised to x: 1-d float64.
 
-    Returns out: float64; d_x: like x.
+    Returns result: float64; d_x: like x.
     """
 
     # forward
     # golden_functions.py:309: if np.sum(x) > 0.0:
-    if not x.sum() > 0.0:
-        return NotImplemented  # another specialisation is wanted
-    # golden_functions.py:310: return np.sum(np.sqrt(np.abs(x)))
-    root = np.sqrt(np.abs(x))
-    out = root.sum()
+    taken = x.sum() > 0.0
+    if taken:
+        # golden_functions.py:310: return np.sum(np.sqrt(np.abs(x)))
+        t = np.sqrt(np.abs(x))
+        result = t.sum()
+    else:
+        # golden_functions.py:311: return np.sum(x**2)
+        result = (x**2).sum()
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:310: return np.sum(np.sqrt(np.abs(x)))
-        d_x = 0.5 / root * np.sign(x)
-    return out, d_x
+        # golden_functions.py:309: if np.sum(x) > 0.0:
+        d_x = 0.5 / t * np.sign(x) if taken else 2.0 * x
+    return result, d_x

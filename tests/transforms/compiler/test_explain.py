@@ -34,7 +34,7 @@ def helper(a: Any) -> Any:
 
 def model(x: Any, n: Any, rate: Any) -> Any:
     y = helper(x) * W  # reads W
-    if np.sum(y) > 0:  # branches
+    if bool(np.sum(y) > 0):  # branches
         return np.sum(y) * n * rate
     return np.sum(y * y)
 

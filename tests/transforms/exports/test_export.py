@@ -40,7 +40,7 @@ def loss(w, x, y):
 
 
 def branching(w, x):
-    if np.sum(x @ w) > 0:
+    if bool(np.sum(x @ w) > 0):
         return np.sum(np.exp(x @ w))
     return np.sum(w**2)
 

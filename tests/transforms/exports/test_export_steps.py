@@ -183,11 +183,20 @@ def test_transforms_are_exported_under_their_own_names() -> None:
 
 def test_another_path_is_an_error() -> None:
     def f(x: Any) -> Any:
-        return {"out": x * 2 if np.sum(x) > 0 else -x}
+        return {"out": x * 2 if bool(np.sum(x) > 0) else -x}
 
     space = module_of(gs.export(f, np.ones(3)))
     with pytest.raises(ValueError, match="this input takes another path through `f`"):
         space["f"](-np.ones(3))
+
+
+def test_both_arms_of_a_branch_are_exported() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.exp(x)) if np.sum(x) > 0 else np.sum(x * x)
+
+    space = module_of(gs.export(gs.value_and_grad(f), np.ones(3)))
+    for x in (np.ones(3), -np.ones(3), np.arange(3.0), -np.arange(3.0)):
+        assert bits(space["f_value_and_grad"](x)) == bits(gs.value_and_grad(f)(x))
 
 
 def doubled() -> Any:

@@ -29,7 +29,7 @@ def loss(w, x, y, strength=0.5):
 
 
 def branching(w):
-    if w[0] > 0:
+    if bool(w[0] > 0):
         return np.sum(np.exp(w))
     return np.sum(w**2)
 

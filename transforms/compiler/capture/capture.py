@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import types
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,14 +90,16 @@ class Identities:
 class Capture:
     """The recorder that operations and exits report to, and the witness that decides what reads become."""
 
-    def __init__(self, varying: Collection[Any] = (), keeps: bool = False, sizes: bool = False) -> None:
+    def __init__(
+        self, varying: Collection[Any] = (), keeps: bool = False, sizes: bool = False, joins: bool = True
+    ) -> None:
         self.sizes = sizes  # whether the code asks for lengths
         self.began = next_sequence()
         self.regions: Regions | None = None  # where loops and branches stay what they are
         if keeps:
             from .control_flow import hooks  # not loaded for a function without any
 
-            self.regions = hooks.Regions(self)
+            self.regions = hooks.Regions(self, joins)
         self.varying = varying  # where numbers are read that change from call to call
         self.unrolled: tuple[str, ...] = ()  # the loops that an attempt to keep them could not, and why
         self.numbers = Numbers(self)
@@ -276,6 +278,11 @@ class Capture:
         self.counted.note(op, args, outs)
         if not self.numbers.follow(op, args, outs):
             return None
+        if regions is not None:
+            if regions.partial:
+                regions.is_read(op, args)
+            if regions.mixed:
+                regions.mixes(op, args, outs)
         site = self.site()
         sites = () if site is None or self._in_backward else (site, *calls_to(site.code, self.codes))
         for out, r in zip(outs, results, strict=True):
@@ -364,23 +371,38 @@ class Capture:
         ir = getattr(tensor, "_ir", None)
         return ir is not None and self.failed is None and is_behind_effects(self.graph, ir)
 
-    def backward(self, node: Any, g: Any) -> None:
-        """The engine arrives at `node` with cotangent `g`."""
+    def backward(self, node: Any, g: Any) -> Any:
+        """The engine arrives at `node` with cotangent `g`: what that is from here on."""
         if self._in_backward == "tangents":  # it transposes one VJP
-            return
+            return g
         self._in_backward = True
+        if self.regions is not None and self.regions.partial:
+            g = self.regions.arrived(node, g)
         ir = getattr(node, "ir", None)
         if ir is None:
-            return
+            return g
         outs, self._backward = ir
         of = outs[0]
         self._order = max(self._order, self._orders.get(of, 0) + 1)
         v = getattr(g, "_ir", None)
         if v is None or primal_of(v) in self.graph.inputs:
-            return
+            return g
         if v.cotangent_of is None or of in self.graph.inputs:  # a gradient is called by its argument
             first = self._order < 2 or of in self._orders
             v.cotangent_of = of if first else self._again.setdefault(of, again(of))
+        return g
+
+    def added(self, edge: Any, total: Any, g: Any) -> Any:
+        """The sum of two cotangents of what `edge` belongs to."""
+        return total + g if self.regions is None or not self.regions.partial else self.regions.added(edge, total, g)
+
+    def of_its_own(self, g: Any, others: Sequence[Any]) -> Any:
+        """A gradient in memory of its own, whichever way branches go."""
+        return g if self.regions is None else self.regions.of_its_own(g, others)
+
+    def chosen(self, node: Any, g: Any, sums: Any, run: Callable[[Any, Any], Any]) -> Any:
+        """What a node gives, where `g` is a cotangent that only some ways through a branch have; else None."""
+        return None if self.regions is None or not self.regions.partial else self.regions.chosen(node, g, sums, run)
 
     def user_code(self, runs: bool) -> bool:
         """A backward that the user wrote begins (or is over): its lines and names are the user's. How it was before."""

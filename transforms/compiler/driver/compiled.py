@@ -19,6 +19,7 @@ from ....tracer.modes.thread_state import LOCAL
 from ...transform import Transform
 from ...user_code.scope import scope
 from ..capture.failure import Failure
+from .arms import Ran, UncheckedArmError
 from .debugger import TRACED_BY, skipping_ours
 from .varying import Varying
 
@@ -153,7 +154,7 @@ class Compiled(Transform):
             self._say(inputs.refused, stays=False)
             return self._run_eagerly(args, kwargs)
         for entry in tuple(self._entries.get(inputs.key, ())):
-            if not entry.specialisation.unchecked and self.verify is not True and entry.fits(args, kwargs):
+            if not entry.specialisation.doubted and self.verify is not True and entry.fits(args, kwargs):
                 result = self._called(entry, args, kwargs)
                 if result is not NotImplemented:
                     if self._eager is None:
@@ -176,7 +177,12 @@ class Compiled(Transform):
         return result
 
     def _raised(self, error: Exception, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An error of generated text: raised, or where eager would have written before it, what eager does."""
+        """An error of generated text: raised, or where eager would have written before it, what eager does.
+
+        NotImplemented where the call takes an arm that no checked call has taken.
+        """
+        if isinstance(error, UncheckedArmError):
+            return NotImplemented
         changes = entry.specialisation.signature.writes or entry.stores
         if changes and _compiler().wrote_nothing(error, entry.specialisation):
             return self._run_eagerly(args, kwargs)
@@ -187,10 +193,13 @@ class Compiled(Transform):
         for entry in tuple(self._entries.get(inputs.key, ())):
             if not entry.fits(args, kwargs):
                 continue
-            checking = entry.specialisation.unchecked or self.verify is True
-            result = self._checked_again(entry, inputs, args, kwargs) if checking else self._called(entry, args, kwargs)
+            specialisation = entry.specialisation
+            checking = specialisation.doubted or self.verify is True
+            result = NotImplemented if checking else self._called(entry, args, kwargs)
+            if checking or (result is NotImplemented and specialisation.arms):
+                result = self._checked_again(entry, inputs, args, kwargs)
             if result is not NotImplemented:
-                if not entry.specialisation.unchecked and self._eager is None and self.verify is not True:
+                if not specialisation.doubted and self._eager is None and self.verify is not True:
                     self._remember(entry)
                 return result
         if len(self._texts) >= self.limit and not (self._families and self._families.may_serve(inputs.key)):
@@ -283,9 +292,11 @@ class Compiled(Transform):
             families.refuse(key)
             self._say_full()
             return result
+        if known is not None:
+            known.trust_arms(made.entry.specialisation.checked)
         families.learn(made.outline, entry.specialisation, key)
         if made.shared:  # a known text serves another size, and was checked there
-            entry.specialisation.settle([])
+            entry.specialisation.settle(Ran())
             if self._entries and self._misses:
                 self._misses.pop()
         if known is None:
@@ -316,30 +327,33 @@ class Compiled(Transform):
             if self.verify:
                 raise
         first = self._entries[key][0]
-        if first.members and first.specialisation.unchecked:
+        if first.members and first.specialisation.doubted:
             self._remember(None)
             _dump(first.specialisation.filename, first.specialisation.text)
-        elif not first.specialisation.unchecked and self.verify is not True:
+        elif not first.specialisation.doubted and self.verify is not True:
             self._remember(first)
 
     def _checked_again(self, entry: Entry, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The first call whose inputs differ runs both ways; with `verify=True` every call does."""
-        specialisation = entry.specialisation
-        ran: list[list[int]] = []  # which path of a tree
-        if self.verify is not True and not specialisation.paths:
+        """The first call whose inputs differ runs both ways, as does one that takes an arm for the first time.
+
+        With `verify=True` every call does.
+        """
+        specialisation, ran = entry.specialisation, Ran()
+        counts = self.verify is not True and not specialisation.paths and specialisation.unchecked > 0
+        if counts:
             specialisation.unchecked -= 1
             if inputs.digest() == specialisation.digest and entry.reads_as_at_first():
                 result = self._called(entry, args, kwargs)
-                if result is NotImplemented:
-                    specialisation.unchecked += 1
-                return result
+                if result is not NotImplemented:
+                    return result
         copies, outside = inputs.copied(), entry.outside()
         found = entry.tried(copies, ran, outside)
         if found is NotImplemented:  # a guard fails: this call is another's
-            specialisation.unchecked += self.verify is not True and not specialisation.paths
+            specialisation.unchecked += counts
             return found
         unasked = _compiler().writes_unasked(entry, ((args, kwargs), entry.left_outside()), (copies, outside))
-        if unasked is None and self.verify is not True and not specialisation.doubts(ran, inputs.digest()):
+        checks = self.verify is True or counts or specialisation.doubts(ran, inputs.digest())
+        if unasked is None and not checks:
             return self._called(entry, args, kwargs)
         before, held, stood = inputs.again(), _compiler().snapshots(entry.stores), entry.left_outside()
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import atexit
 import functools
 import itertools
@@ -12,15 +13,16 @@ import sys
 import tempfile
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph
-from ....runtime.ir.opcodes import all_calls, is_region
+from ....runtime.ir.opcodes import all_calls, has_effects, is_region
 from ..schedule.signature import Signature
 from . import cache
+from .arms import ARMS, Checked, Ran, mark
 from .originals import as_imported
 
 if TYPE_CHECKING:
@@ -66,7 +68,41 @@ class Specialisation:
         self.function: Callable[..., Any] = vars(module)[name]
 
     def _define(self, text: str, space: dict[str, Any]) -> None:
-        exec(compile(text, self.filename, "exec"), space)
+        """Run the text, which is to look up its arms where it has any."""
+        regions = any(is_region(call) for graph in self._recorded() for call in graph.calls)
+        tree: Any = self._tree(text) if regions or self.paths else text
+        self.arms = mark(tree.body[-1]) if regions else 0
+        self.checked = space[ARMS] = Checked()
+        exec(compile(tree, self.filename, "exec"), space)
+
+    def _tree(self, text: str) -> Any:
+        """The tree of the text as it runs."""
+        return ast.parse(text)
+
+    def _recorded(self) -> list[Graph]:
+        """The graphs before the passes."""
+        return [self.raw]
+
+    @property
+    def doubted(self) -> bool:
+        """Whether each call is to run on copies first: a check is due, or an arm comes after what cannot be taken back."""
+        return bool(self.unchecked or (self.arms and (self._changes() or has_effects(self.raw))))
+
+    def _changes(self) -> bool:
+        return bool(self.signature.writes or self.signature.stores)
+
+    def trust_arms(self, taken: Collection[int]) -> None:
+        """A checked call has taken these arms; once all are known, the text runs without looking them up."""
+        if not self.arms:
+            return
+        self.checked.update(dict.fromkeys(taken))
+        if len(self.checked) < self.arms:
+            return
+        self.arms = 0
+        space: dict[str, Any] = {}
+        exec(compile(self._tree(self.text), self.filename, "exec"), space)
+        function: Any = self.function  # which others hold
+        function.__code__ = space[function.__name__].__code__
 
     def straight(self) -> list[Graph]:
         """The graph of each path of a call."""
@@ -93,21 +129,31 @@ class Specialisation:
         steps = getattr(self._optimised, "steps", None)
         return program_of(self.graph, self.signature, self.function.__name__, steps)
 
-    def probe(self, ran: list[list[int]]) -> Callable[..., Any]:
-        """The function, for a call that does not count."""
-        return self.function
+    def probe(self, ran: Ran) -> Callable[..., Any]:
+        """The function, for a call that does not count: what it runs through stands in `ran`."""
+        return self._with(**{ARMS: ran}) if self.arms else self.function
 
-    def doubts(self, ran: list[list[int]], digest: int) -> bool:
-        """Whether a call that took the path of `ran` is to be checked against eager."""
-        return True
+    def _with(self, **names: Any) -> Callable[..., Any]:
+        """The function with other values of what it looks at beside the text."""
+        function: Any = self.function
+        made = types.FunctionType(
+            function.__code__, {**function.__globals__, **names}, function.__name__, function.__defaults__
+        )
+        made.__kwdefaults__ = function.__kwdefaults__
+        return made
+
+    def doubts(self, ran: Ran, digest: int) -> bool:
+        """Whether a call that ran through `ran` is to be checked against eager."""
+        return bool(self.arms) and not ran.keys() <= self.checked.keys()
 
     def loops(self) -> bool:
         """Whether loops or branches were kept."""
         return any(is_region(call) for graph in self.straight() for call in graph.calls)
 
-    def settle(self, ran: list[list[int]]) -> None:
+    def settle(self, ran: Ran) -> None:
         """A call gave what eager gave."""
         self.unchecked = 0
+        self.trust_arms(ran)
 
     def forget(self) -> None:
         """The text is wrong: the cache is not to give it again."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from ..python.docstrings import specialised_to
 from ..schedule.outcomes import OutcomeNode, merged
 from ..schedule.signature import Signature
 from . import cache
+from .arms import ARMS, Ran
 from .guards.plans import joined_plan
 from .specialise import Entry, Specialisation
 
@@ -103,7 +103,14 @@ class Tree(Specialisation):
         return emit_tree(self.root, self.inputs, signature, self.results, name, docstring)
 
     def _define(self, text: str, space: dict[str, Any]) -> None:
-        """Run the text, and count where each path returns."""
+        space[_HITS] = [path.left for path in self.paths]
+        super()._define(text, space)
+
+    def _recorded(self) -> list[Graph]:
+        return [path.raw for path in self.given]
+
+    def _tree(self, text: str) -> Any:
+        """The tree of the text, which counts where each path returns."""
         tree = ast.parse(text)
         function: Any = tree.body[-1]
         for k, (body, at) in enumerate(_returns(function.body)):
@@ -113,8 +120,7 @@ class Tree(Specialisation):
             for node in ast.walk(added):
                 ast.copy_location(node, body[at])
             body.insert(at, added)
-        space[_HITS] = [path.left for path in self.paths]
-        exec(compile(tree, self.filename, "exec"), space)
+        return tree
 
     @property
     def graph(self) -> Graph:
@@ -141,13 +147,17 @@ class Tree(Specialisation):
 
         return TreeEmitter(self.root, self.inputs, self.signature, self.results)
 
-    def probe(self, ran: list[list[int]]) -> Callable[..., Any]:
+    def probe(self, ran: Ran) -> Callable[..., Any]:
         """The function, which counts in `ran`."""
-        ran[:] = [[0] for _ in self.paths]
-        return types.FunctionType(self.function.__code__, {**self.function.__globals__, _HITS: ran})
+        ran.paths = [[0] for _ in self.paths]
+        return self._with(**{_HITS: ran.paths, ARMS: ran})
 
-    def doubts(self, ran: list[list[int]], digest: int) -> bool:
-        """Whether a call that took the path of `ran` is to be checked against eager."""
+    def doubts(self, ran: Ran, digest: int) -> bool:
+        """Whether a call that ran through `ran` is to be checked against eager."""
+        if super().doubts(ran, digest):
+            return True
+        if not self.unchecked:
+            return False
         self.unchecked -= 1
         path = _taken(ran)
         if path in self.doubtful and digest == self.paths[path].digest:
@@ -159,8 +169,9 @@ class Tree(Specialisation):
             self.doubtful.clear()
         return path in self.doubtful
 
-    def settle(self, ran: list[list[int]]) -> None:
-        """A call that took the path of `ran` gave what eager gave."""
+    def settle(self, ran: Ran) -> None:
+        """A call that ran through `ran` gave what eager gave."""
+        self.trust_arms(ran)
         path = _taken(ran)
         if path is not None:
             self.paths[path].left[0] += 1
@@ -173,9 +184,9 @@ class Tree(Specialisation):
             self.unchecked = 0
 
 
-def _taken(ran: list[list[int]]) -> int | None:
+def _taken(ran: Ran) -> int | None:
     """Which path a call took; None where it raised before it returned."""
-    return next((k for k, (hits,) in enumerate(ran) if hits), None)
+    return next((k for k, (hits,) in enumerate(ran.paths) if hits), None)
 
 
 def joined(entry: Entry, entries: Sequence[Entry], trees: dict[frozenset[Specialisation], Tree]) -> list[Entry]:

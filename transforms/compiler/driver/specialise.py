@@ -40,6 +40,7 @@ from ..frontend.user_names import Names, function_name
 from ..python.docstrings import specialised_to
 from ..schedule.signature import Signature, dataclasses_in, printable, with_instances
 from . import cache
+from .arms import Ran
 from .cache_key import cache_key
 from .free_sizes import Families, Outline, outline_of
 from .generated import Specialisation, coarsest, computes_complex, optimise
@@ -109,16 +110,15 @@ class Entry:
     def tried(
         self,
         copies: tuple[list[Any], dict[str, Any]],
-        ran: list[list[int]] | None = None,
+        ran: Ran | None = None,
         outside: dict[str, Any] | None = None,
     ) -> Any:
         """What the text gives for copies of inputs, without warnings; an exception that it raises is the result.
 
-        `ran` gets a 1 for the path of a tree that the call takes, and a 0 for the others. `outside` is what
-        `self.outside()` gave.
+        `ran` gets the arms and the path of a tree that the call takes. `outside` is what `self.outside()` gave.
         """
         outside = self.outside() if outside is None else outside
-        function = muted(self.specialisation.probe([] if ran is None else ran), outside)
+        function = muted(self.specialisation.probe(Ran() if ran is None else ran), outside)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -168,8 +168,8 @@ class Made(NamedTuple):
         return problem
 
     def _problem(self, expected: Any) -> str | None:
-        copies, outside = self.before.copied(), with_copies(self.outside)
-        found = self.entry.tried(copies, None, outside)
+        copies, outside, ran = self.before.copied(), with_copies(self.outside), Ran()
+        found = self.entry.tried(copies, ran, outside)
         if isinstance(found, Exception):
             return f"the generated source raised {type(found).__name__}: {found}"
         if found is NotImplemented:
@@ -182,7 +182,10 @@ class Made(NamedTuple):
             or difference(found, expected, eps)
             or left_otherwise(entry, copies, outside, self.inputs, self.stood)
         )
-        return problem or holds_otherwise(entry.stores, values, self.held, eps)
+        problem = problem or holds_otherwise(entry.stores, values, self.held, eps)
+        if problem is None:
+            entry.specialisation.trust_arms(ran)
+        return problem
 
 
 class Unwritten(NamedTuple):
@@ -208,17 +211,21 @@ def captured(
     unrolled: tuple[str, ...] = ()
     sizes = reaches_sizes(untransformed(function))
     if keeps and reaches_control_flow(untransformed(function)):
-        first = Capture(varying, keeps=True, sizes=sizes)
-        try:
-            return _captured(function, inputs, optimised, varying, families, first)
-        except (GivenUp, GradientLossError) as error:
-            return _uncaptured(function, inputs, first, error)
-        except LoopRejected as why:
-            first.generators.take_back()
-            if first.numbers.places:
-                raise NeededError(first.numbers.bounds or first.numbers.places) from None
-            where = f"{why.site}: " if why.site else ""
-            unrolled = (*(first.regions.unrolled() if first.regions else ()), f"{where}it {why.reason}")
+        for joins in (True, False):
+            first = Capture(varying, keeps=True, sizes=sizes, joins=joins)
+            try:
+                return _captured(function, inputs, optimised, varying, families, first)
+            except (GivenUp, GradientLossError) as error:
+                return _uncaptured(function, inputs, first, error)
+            except LoopRejected as why:
+                first.generators.take_back()
+                if first.regions is not None and first.regions.joined:
+                    continue
+                if first.numbers.places:
+                    raise NeededError(first.numbers.bounds or first.numbers.places) from None
+                where = f"{why.site}: " if why.site else ""
+                unrolled = (*(first.regions.unrolled() if first.regions else ()), f"{where}it {why.reason}")
+                break
     capture = Capture(varying, sizes=sizes)
     capture.unrolled = unrolled
     try:

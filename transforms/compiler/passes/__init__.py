@@ -21,6 +21,7 @@ from .early_guards import early_guards
 from .folding import fold_constants
 from .identities import identities
 from .invariants import invariants
+from .joining import joining
 from .means import means
 from .placing import placing
 from .regions import everywhere
@@ -33,16 +34,16 @@ from .spreading import spreading
 __all__ = ["FAST_NAMES", "NAMES", "PASSES", "optimise"]
 
 PASSES = (
-    dead_code, invariants, means, shapes, common_subexpressions, sharing, spreading, fold_constants, identities, dead_code,
-    placing, scaling, residuals, invariants, common_subexpressions, dead_code, early_guards,
+    dead_code, joining, invariants, means, shapes, common_subexpressions, sharing, spreading, fold_constants, identities,
+    dead_code, placing, scaling, residuals, invariants, common_subexpressions, dead_code, early_guards,
 )  # fmt: skip
 
 Pass = Callable[[Graph], Graph]
 
 # The passes that are about the calls of few ops: they do not run on a graph without any. The others are for all graphs.
 ABOUT: dict[Pass, frozenset[Op]] = {
-    invariants: frozenset([SCAN, COND]), residuals: frozenset([SCAN]), means: frozenset([MEAN]), placing: ops_of(place),
-    sharing: ops_of(shared_matmul),    early_guards: frozenset([GUARD]),
+    joining: frozenset([COND]), invariants: frozenset([SCAN, COND]), residuals: frozenset([SCAN]),
+    means: frozenset([MEAN]), placing: ops_of(place), sharing: ops_of(shared_matmul), early_guards: frozenset([GUARD]),
 }  # fmt: skip
 
 

@@ -49,6 +49,7 @@ def identities(graph: Graph) -> Graph:
 
     def step(call: Call) -> Any:
         out = call.outs[0]
+        maker.update(dict.fromkeys(call.outs, call))  # as it is by now: of arguments that stand for others
         if call.backward and call.op.base in (SUM, MEAN):
             return _over_all(call)
         if call.op.base is SQUEEZE:

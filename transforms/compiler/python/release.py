@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gast
 
 from ....runtime.ir.graph import Call, Value
-from ....runtime.ir.opcodes import is_region
+from ....runtime.ir.opcodes import COND, is_region
 from ..analysis.memory import makes_new_memory, shares_with
 from ..schedule.program import Assign, Free, writes_of
 from .blocks import Fork, each_statement
@@ -99,12 +99,15 @@ class _Memory:
         gone |= {s.slots[0].of[0] for s in body if isinstance(s, Assign) and s.is_over()}
         living = {v for s in body for v in writes_of(s) if v.type.kind == "array"} - gone
         self.roots: dict[str, set[Value]] = {}
-        self.staying: set[str] = set()  # the variables that hold what the Program does not free
+        self.staying: set[str] = (
+            set()
+        )  # the variables that hold what the Program does not free, or nothing on some ways
+        chosen = {v for call in emitter.graph.calls if call.op is COND for v in call.outs}  # which not all arms bind
         for v, values in self.of.items():
             name = self.called(v)
             if name is not None and values:
                 self.roots.setdefault(name, set()).update(values)
-                self.staying |= {name} if v in living else set()
+                self.staying |= {name} if v in living or v in chosen else set()
 
     def called(self, v: Value) -> str | None:
         """The variable that holds a value."""

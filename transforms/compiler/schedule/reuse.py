@@ -13,7 +13,7 @@ from ....runtime.ir.known_ops import GETITEM
 from ....runtime.ir.opcodes import SCAN, is_region
 from ....runtime.ops import Op
 from ....runtime.registry import require
-from ....runtime.rules.control import SIZES
+from ....runtime.rules.control import GUARD, SIZES
 from ....runtime.rules.indexing import index_set
 from ..analysis.memory import makes_new_memory, shares_with
 from ..passes.rewrite import key_of
@@ -69,6 +69,8 @@ def reads_first(graph: Graph) -> Graph:
         if call.op is not INDEX_SET or not isinstance(call.args[0], Value):
             continue
         for read in calls[calls.index(call) + 1 :]:
+            if read.op is GUARD:  # what follows may belong to another outcome
+                break
             alike = (read.quiet, read.backward) == (call.quiet, call.backward) and _is_number_of(read)
             if alike and all(key_of(a) == key_of(b) for a, b in zip(read.args, call.args, strict=False)):
                 calls.remove(read)

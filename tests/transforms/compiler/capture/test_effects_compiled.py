@@ -366,7 +366,7 @@ def test_text_that_could_stand_in_two_places_runs_eagerly() -> None:
 def test_a_guard_behind_an_effect_comes_before_it() -> None:
     def f(x: Any) -> Any:
         print("here")
-        if np.sum(x) > 2:
+        if bool(np.sum(x) > 2):
             x = x * 2
         print("there")
         return np.sum(x)

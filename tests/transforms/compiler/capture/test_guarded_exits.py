@@ -37,7 +37,7 @@ def test_branches() -> None:
     arrays = [x(1, 2), x(-1, 3), x(-1, -3), x(2, 2), x(-1, 0.5), x(0, 0), x(math.nan, 1)]
     found = follows(f, *[(None, (a,)) for a in arrays])
     stays_compiled(found)
-    assert found.texts == 3
+    assert found.texts == 1  # both arms of either stand in it
 
 
 def test_exits_in_nested_helpers() -> None:

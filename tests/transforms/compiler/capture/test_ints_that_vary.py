@@ -176,9 +176,11 @@ def test_one_that_is_needed_leaves_the_others_inputs() -> None:
     assert sources(f, calls) == 3  # with literals; for each axis
 
 
-def test_a_decision_is_a_path() -> None:
-    assert sources(lambda x, n: x * 2 if n > 11 else x * n, [(X, n) for n in NUMBERS]) == 3
-    assert sources(lambda x, n: x * max(n, 3), [(X, n) for n in NUMBERS]) == 3
+def test_a_decision_is_a_branch() -> None:
+    assert sources(lambda x, n: x * 2 if n > 11 else x * n, [(X, n) for n in NUMBERS]) == 2
+    assert sources(lambda x, n: x * max(n, 3) if n > 0 else x, [(X, n) for n in NUMBERS]) == 2
+    assert sources(lambda x, n: x * max(n, 3), [(X, n) for n in NUMBERS]) == 3  # no branch in it: it is not converted
+    assert sources(lambda x, n: x * 2 if bool(n > 11) else x * n, [(X, n) for n in NUMBERS]) == 3
 
 
 def test_nested_loops() -> None:

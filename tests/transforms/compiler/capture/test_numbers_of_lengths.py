@@ -159,11 +159,14 @@ def test_lengths_of_a_matrix_are_written_down() -> None:
 
 
 def test_a_decision_by_a_length_is_explained() -> None:
-    compiled = gs.compile(decides_by_a_float)
+    def decides_apart(x: Any) -> Any:
+        return np.sum(x * x) if bool(len(x) / 2 > 3.2) else np.sum(np.sin(x))
+
+    compiled = gs.compile(decides_apart)
     for n in (3, 4, 9, 10):
         compiled(np.ones(n))
     text = str(gs.explain(compiled))
-    line = decides_by_a_float.__code__.co_firstlineno + 1
+    line = decides_apart.__code__.co_firstlineno + 1
     assert f"`len(x) / 2 > 3.2`: False  (test_numbers_of_lengths.py:{line})" in text
     assert f"`len(x) / 2 > 3.2`: True  (test_numbers_of_lengths.py:{line})" in text
 

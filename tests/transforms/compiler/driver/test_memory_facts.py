@@ -377,7 +377,7 @@ def test_an_op_that_writes_into_what_it_is_given_is_not_compiled(monkeypatch: py
 @pytest.mark.usefixtures("believed_new")
 def test_a_wrong_fact_is_found_on_each_path() -> None:
     def f(x: Any, way: Any) -> Any:
-        return np.ravel(x) + 3.0 if way > 0 else np.sin(x)
+        return np.ravel(x) + 3.0 if bool(way > 0) else np.sin(x)
 
     x = np.arange(4.0)
     compiled = gs.compile(f)

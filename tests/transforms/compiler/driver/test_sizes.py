@@ -126,9 +126,9 @@ def test_sizes_that_alternate_are_looked_up_quickly(monkeypatch: pytest.MonkeyPa
 
 def test_paths_and_sizes(written: Written) -> None:
     def f(x: Any) -> Any:
-        if np.sum(x) > 0:
+        if bool(np.sum(x) > 0):
             return np.sum(np.sin(x))
-        return np.sum(x * x) if x[0] > -5 else -np.sum(x)
+        return np.sum(x * x) if bool(x[0] > -5) else -np.sum(x)
 
     arrays = lambda n: (np.linspace(-1.0, 2.0, n[0]) * n[1] - n[1] // 9,)
     same_at(f, [(n, sign) for n in (5, 6, 7, 8, 9, 40) for sign in (1, -1, 9, -9)] * 2, arrays)

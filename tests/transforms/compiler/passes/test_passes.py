@@ -782,3 +782,17 @@ def test_a_pass_that_breaks_a_graph_is_caught(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(passes, "PASSES", (planted,))
     with pytest.raises(gs.VerifyError, match="after `test_passes`"):
         gs.compile(lambda x: np.sum(np.sin(x)), verify="first calls")(A)
+
+
+def test_a_sum_without_its_axes_reads_what_stands_for_its_argument() -> None:
+    def f(x: Any, y: Any) -> Any:
+        a = x * y * 1.0
+        a[1] = x @ y
+        return np.sum(x * np.sum(x)) + np.sum(x)
+
+    x = np.array([[0.3, -0.5, 2.0], [1.5, 0.2, -0.7]])
+    function = gs.vmap(gs.grad(f), (0, 0))
+    compiled = gs.compile(function, verify="first calls")
+    for k in (1.0, 2.0, -0.5):
+        np.testing.assert_array_equal(compiled(x * k, x[::-1] * k), function(x * k, x[::-1] * k))
+    assert compiled._eager is None

@@ -30,15 +30,15 @@ def three(x: Array) -> Array:
     h = np.tanh(x)
     s = np.sum(h)
     y = np.exp(h)
-    if s > 0:
-        if x[0] > 5:
+    if bool(s > 0):  # a truth of Python's: an outcome of its own
+        if bool(x[0] > 5):
             return y * h
         return y + h
     return y - np.cos(h)
 
 
 def module_level(x: Array) -> Array:
-    return np.sum(x * x) if np.sum(x) > 0 else np.sum(x)
+    return np.sum(x * x) if bool(np.sum(x) > 0) else np.sum(x)
 
 
 pickled = gs.compile(module_level)
@@ -78,7 +78,7 @@ def test_what_paths_share_is_written_once() -> None:
     follow(compiled, three, *[(v * k,) for k in (1.0, 1.01, 1.02) for v in (UP, DOWN, FAR)])
     text = compiled.source(UP)
     assert text == compiled.source(DOWN) == compiled.source(FAR)
-    for once in ("np.tanh(", "np.sum(", "np.exp(", "np.cos(", "x[0] > 5"):
+    for once in ("np.tanh(", "np.sum(", "np.exp(", "np.cos(", "if x[0] > 5:"):
         assert text.count(once) == 1, text
     assert "Knows 3 paths" in text
     assert "NotImplemented" not in text.partition("gives NotImplemented.")[2]  # every outcome is known
@@ -105,9 +105,9 @@ def test_guards_stand_as_early_as_their_order_allows() -> None:
         y = np.exp(x)
         m = np.linalg.inv(np.outer(x, x) + np.eye(2))
         z = np.cos(x)
-        if np.sum(np.sin(x)) > 0:
+        if bool(np.sum(np.sin(x)) > 0):
             y = y * z
-        if np.max(y) > 0:
+        if bool(np.max(y) > 0):
             return m @ y
         return z
 
@@ -185,7 +185,7 @@ def doubled(x: Array) -> Array:
 
 def test_what_one_path_alone_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     def model(x: Array) -> Array:
-        return doubled(x) if np.sum(x) > 0 else x - TABLE
+        return doubled(x) if bool(np.sum(x) > 0) else x - TABLE
 
     compiled = gs.compile(model, verify="first calls")
     calls = [(UP,), (DOWN,), (UP * 2,), (DOWN * 2,), (UP * 3,), (DOWN * 3,)]
@@ -237,7 +237,7 @@ def test_buffers_that_an_arm_writes_over_are_not_those_of_the_other() -> None:
 def test_an_error_in_an_arm_names_the_line() -> None:
     def solve(x: Array) -> Array:
         m = np.outer(x, x)
-        if np.sum(x) > 0:
+        if bool(np.sum(x) > 0):
             return np.linalg.inv(m + np.eye(2) * (x[0] < 4))
         return m
 
@@ -260,7 +260,7 @@ def test_verify_names_the_statement_of_an_arm(monkeypatch: pytest.MonkeyPatch) -
     with monkeypatch.context() as patched:
         patched.setattr(branches, "printed", lambda tree: original(tree).replace("np.cos", "np.sin"))
         follow(compiled, three, (UP,), (DOWN,), (UP,))
-    with pytest.raises(gs.VerifyError, match=r"is the first variable that differs, at line 21 of the generated source"):
+    with pytest.raises(gs.VerifyError, match=r"is the first variable that differs, at line 23 of the generated source"):
         compiled(DOWN)
     assert difference(compiled(DOWN), three(DOWN)) is None
     unchecked = gs.compile(three)
@@ -379,7 +379,7 @@ class Writer:
                 self.block(depth - 1, names, indent)
                 return
             test = f"np.sum({tested}) > {rng.choice((-1.0, 0.0, 0.5))}" if kind == "sum" else f"{tested}[1] > y[0]"
-            self.lines += [f"{indent}if {test}:", f"{indent}    went.append(True)"]
+            self.lines += [f"{indent}if bool({test}):", f"{indent}    went.append(True)"]
             self.block(depth - 1, names, indent + "    ")
             self.lines += [f"{indent}went.append(False)"]
             self.block(depth - 1, names, indent)
@@ -426,7 +426,7 @@ def test_random_functions_of_nested_ifs(seed: int, monkeypatch: pytest.MonkeyPat
 
 def test_no_name_of_a_parameter_is_what_paths_are_counted_in() -> None:
     def f(__hits__: Array) -> Array:
-        return __hits__ * 2 if np.sum(__hits__) > 0 else np.sin(__hits__)
+        return __hits__ * 2 if bool(np.sum(__hits__) > 0) else np.sin(__hits__)
 
     compiled = gs.compile(f, verify="first calls")
     for v in (UP, DOWN, UP, DOWN, FAR, -FAR, UP, DOWN):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .....runtime.ir.graph import Call, Value
+from .....runtime.ir.known_ops import COMPARISONS
 from .....runtime.ir.opcodes import AND, NOT, OR, Branch
 from .....runtime.ops import Op
 from .....runtime.registry import require
@@ -15,7 +16,7 @@ from .....runtime.rules.control import guard
 from .....tracer.core.tensor_base import Operand, levels_of
 from .....tracer.modes.thread_state import grad_mode
 from ...frontend.attempts import LoopRejected
-from .calls import Calls
+from .arrivals import Arrivals
 from .examples import covered, joined
 from .frames import refuse_impure
 from .numbers import is_number
@@ -25,7 +26,7 @@ from .state import plain_sample as samples_of
 __all__ = ["Branches"]
 
 
-class Branches(Calls):
+class Branches(Arrivals):
     """What converted code asks where it decides; NotImplemented where Python is to."""
 
     def if_(
@@ -41,6 +42,8 @@ class Branches(Calls):
             refuse_impure(notes)
             return self._branch(pred, then, orelse, state, names)
 
+        if self.knows(pred) and notes.get("impure"):
+            return NotImplemented  # a guard says which arm this call takes
         return self.attempt((then.__code__, line), run)
 
     def _guarded(self, pred: Any, then: Any, orelse: Any, state: tuple[Any, ...], names: Sequence[str]) -> Any:
@@ -76,6 +79,8 @@ class Branches(Calls):
         if np.size(pred._value) != 1:
             raise LoopRejected("decides by an array of several numbers")
         start = Leaves(state, names[: len(state)])
+        taken = 0 if pred._value else 1
+        known, effects = self.knows(pred), self.effects
         wanted: dict[int, Any] = {}
         for _ in range(2):  # again where one arm alone gives a value for each example
             frames, arms, params = [], [], []
@@ -90,6 +95,8 @@ class Branches(Calls):
             if levels[0] == levels[1]:
                 break
             wanted = {k: joined(*[one.get(k, ()) for one in levels]) for k in (*levels[0], *levels[1])}
+        if known and self.effects != effects:
+            raise LoopRejected("draws or prints in a branch")
         pairs = arms[0].paired(arms[1])
         outputs = [[self.given(x) for _, x, _ in pairs], [self.given(y) for _, _, y in pairs]]
         if not pairs:  # kept for what may raise in it: its one result is of nothing
@@ -105,7 +112,7 @@ class Branches(Calls):
                 raise LoopRejected(
                     f"writes into `{start.names[k]}` in one branch, and gives the name to another array in the other"
                 )
-        samples = [samples_of(y if x is None else x) for _, x, y in pairs] or [False]
+        samples = [samples_of(_sample(given, taken)) for _, *given in pairs] or [False]
         called = arms[0].pair_names(pairs) or [None]
         results = self.cond(Branch(*graphs), pred, [self.tensor_of(v) for v in ins], samples, called)
         for r, (k, *given) in zip(results, pairs, strict=False):
@@ -113,6 +120,8 @@ class Branches(Calls):
             both = [(x, arm.values[k]) for x, arm in zip(given, arms, strict=True) if x is not None]
             if any(x is not v or self.is_loose(getattr(x, "_ir", None)) for x, v in both):
                 self.loose.add(r._ir)
+                if known or any(getattr(x, "_ir", None) in self.mixed for x, _ in both):
+                    self.mixed.add(r._ir)
             if len(both) < 2 or any(getattr(x, "_ir", None) in self.unsure for x, _ in both):
                 self.unsure.add(r._ir)
         self._keep()
@@ -148,7 +157,11 @@ class Branches(Calls):
                 second = y()
             if not _is_truth(x) or not _is_truth(second):
                 raise LoopRejected("takes `and` or `or` of other values than truths")
-            if any(call.op.may_raise or call.op.effect for call in frame.calls):
+            plain = COMPARISONS if self.knows(x) else None  # which cannot even warn
+            if any(
+                call.op.may_raise or call.op.effect or not (plain is None or call.op.base in plain)
+                for call in frame.calls
+            ):
                 return self._one_by_one(op, x, y)
             self.capture.graph.calls.extend(frame.calls)
             for call in frame.calls:
@@ -205,6 +218,11 @@ class Branches(Calls):
             return f(*args, **options)
 
         return chosen
+
+
+def _sample(given: Sequence[Any], taken: int) -> Any:
+    """What the arm taken gives, or where it binds nothing, the other."""
+    return given[1 - taken] if given[taken] is None else given[taken]
 
 
 def _is_truth(value: Any) -> bool:

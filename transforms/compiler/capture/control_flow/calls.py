@@ -11,6 +11,7 @@ from .....runtime.ir.graph import Call, Graph, Value, type_of
 from .....runtime.ir.opcodes import COND, ITEMS, ROWS, SCAN, Branch, Loop, stack_value
 from .....runtime.ops import Op
 from .....tracer.core.tensor_base import Operand
+from ...frontend.attempts import LoopRejected
 from .examples import covered, hidden_by, whole
 from .frames import Frame
 from .nodes import attach
@@ -52,6 +53,8 @@ class Calls(Sharing):
         )  # fmt: skip
         if isinstance(args[4], Value) and isinstance(n, Operand):
             self._remember(n, args[4])
+        if any(v in self.mixed for v in (*args[1], *args[2], *args[3])):
+            raise LoopRejected("reads a number that is Python's or NumPy's, as a branch goes", capture.site())
         k = len(carry)
         outs = [Value(type_of(value), name) for value, name in zip(samples, names, strict=True)]
         outs += [stack_value(y if isinstance(y, Value) else Value(type_of(y))) for y in loop.body.outputs[k:]]
@@ -128,7 +131,8 @@ class Calls(Sharing):
         self.capture.graph.calls.append(call)
         self.note(call, values)
         if not self.frames:
-            self.stand_ins.update(call.outs)
+            if call.op is not COND or not self.stand_ins.isdisjoint(call.reads):
+                self.stand_ins.update(call.outs)
             self.samples.update(zip(call.outs, values, strict=True))
 
     def cotangent(self, sample: Any, of: Value, frame: Frame, hides: tuple[Any, ...] = ()) -> Any:

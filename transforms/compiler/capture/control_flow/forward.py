@@ -114,6 +114,8 @@ def branch_forward(node: Any, tangents: dict[int, Any]) -> dict[int, Any]:
             frame.made.update([t._ir for t in params.values()])
             arms.append((frame.calls, moved(regions, graph, inputs, dict(params))))
     moving = dict.fromkeys(j for _, found in arms for j in found)
+    if any(j not in found for _, found in arms for j in moving) or any(map(hidden_by, tangents.values())):
+        regions.stays_apart("has a tangent in one of its arms alone")
     parts = [call for made, _ in arms for call in made]
     both = {
         j: Either([found.get(j) for _, found in arms], of_numpy(regions.samples[call.outs[j]]), parts) for j in moving

@@ -10,17 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from .....runtime.ir.graph import Call, Graph, Value, type_of
+from .....runtime.ir.graph import Call, Graph, Value, type_of, values_in
+from .....runtime.ir.known_ops import ADD, COMPARISONS, MULTIPLY, NEGATIVE, SUBTRACT
+from .....runtime.ir.opcodes import is_region
 from .....runtime.ops import Op
 from .....tracer.core.site import Site
 from .....tracer.core.tensor_base import Operand, levels_of, wrap
+from ...analysis.memory import shares_with
 from ...frontend.attempts import LoopRejected, Retyped
 from ...frontend.functions import conversion, has_control_flow
 from .examples import copied
+from .partial import Partial, Presence
 from .reverse import tensor_for
 
 __all__ = ["FEW", "NOTHING", "Frame", "Frames", "refuse_impure"]
 NOTHING = "computes nothing that is traced"
+_ALIKE = COMPARISONS | {ADD, SUBTRACT, MULTIPLY, NEGATIVE}  # which are the same of Python's numbers and of NumPy's
 FEW = 4  # so many trips, at least, make a loop over a known range worth keeping
 
 
@@ -52,8 +57,10 @@ def refuse_impure(notes: dict[str, Any]) -> None:
 class Frames:
     """The regions of one capture, as far as what is recorded in them goes."""
 
-    def __init__(self, capture: Any) -> None:
+    def __init__(self, capture: Any, joins: bool = True) -> None:
         self.capture = capture
+        self.joins = joins  # whether the arms of branches outside of loops join behind them
+        self.joined = False  # whether any do
         self.frames: list[Frame] = []
         self.samples: dict[Value, Any] = {}  # of values in regions, and of what loops give: those of one trip
         self.stand_ins: set[Value] = set()  # values outside of which only such a sample is known
@@ -61,6 +68,13 @@ class Frames:
         self.reordered = False  # whether cotangents add up in another order than in eager mode
         self.unsigned = False  # whether zeros may have another sign than in eager mode
         self.unseen = False  # whether the run has called what could do anything
+        self.partial: dict[Value, Partial] = {}
+        self.lent: dict[
+            Value, Any
+        ] = {}  # what branches give that is read-only on some ways: a truth, and which it is then
+        self.origins: dict[Value, set[Value]] = {}  # what branches give, and in the memory of what it may lie
+        self.transposing: set[Any] = set()  # the nodes of the inputs of regions whose reverse is recorded just now
+        self.open: list[Any] = []  # the loops and branches that are traced just now, by their code
         self.refused: dict[Any, str] = {}  # why a loop or a branch was not kept, by its code
         self.seen: dict[Value, Any] = {}  # Tensors that regions read from around them
         self.entangled: set[Value] = set()  # arrays that may have another name, as the loop goes
@@ -68,6 +82,9 @@ class Frames:
         self.running: set[Value] = set()  # numbers of trips that are guarded to be more than none
         self.sized: dict[int, tuple[range, Any]] = {}  # ranges whose ends are sizes
         self.loose: set[Value] = set()  # numbers of NumPy's that eager may leave Python's, as the loop goes
+        self.mixed: set[Value] = (
+            set()
+        )  # those among them that are Python's on some ways through a branch outside of loops
         self.begun = False  # whether an attempt, outside of its regions, has done what Python would then do again
         self.level = 0  # the regions around that attempt
         self.effects = 0  # how many there were
@@ -132,6 +149,28 @@ class Frames:
         """Whether nothing can be decided by a value: it is one of many trips."""
         return ir in self.stand_ins or any(ir in frame.made for frame in self.frames)
 
+    def mixes(self, op: Op, args: tuple[Any, ...], outs: Sequence[Value]) -> None:
+        """Follow numbers that are Python's on some ways: raise where an op would give other bits, or another dtype."""
+        mixed = {v for v in values_in(args) if v in self.mixed}
+        if not mixed:
+            return
+        others = [v for v in args if isinstance(v, np.generic)]
+        dtypes = [v.dtype for v in others] + [
+            v.type.dtype for v in values_in(args) if v not in mixed and v.type.kind in ("array", "scalar")
+        ]
+        strong = np.result_type(*dtypes, *[v.type.dtype for v in mixed])
+        weak = np.result_type(*dtypes, *[v.type.dtype.type(1).item() for v in mixed])
+        if dtypes or (op.infix is None and strong == weak):
+            exact = strong == weak
+        else:
+            exact = op.base in _ALIKE
+            self.mixed.update(outs)
+            self.loose.update(outs)
+        if not exact:
+            raise LoopRejected(
+                f"calls {op.path} of a number that is Python's or NumPy's, as its branch goes", self.capture.site()
+            )
+
     def is_loose(self, output: Any) -> bool:
         """Whether eager may give a number of Python's where the source gives NumPy's."""
         return isinstance(output, Value) and output in self.loose
@@ -182,7 +221,10 @@ class Frames:
             return NotImplemented
         generators = self.capture.generators
         around = self.begun, self.level
+        if self.open.count(key) > 1:
+            raise LoopRejected("calls itself", self.capture.site())
         self.begun, self.level = False, len(self.frames)
+        self.open.append(key)
         states, pending = generators.states(), list(self.capture.messages.pending)
         try:
             return run()
@@ -197,6 +239,7 @@ class Frames:
             if self.begun:
                 raise LoopRejected(f"raises {type(error).__name__}: {error}", self.capture.site()) from error
         finally:
+            self.open.pop()
             self.begun, self.level = around[0] or (self.begun and self.level == around[1]), around[1]
         generators.take_back(states)
         self.capture.messages.pending[:] = pending
@@ -232,9 +275,47 @@ class Frames:
             self._remember(value, found)
         return found
 
+    def stays_apart(self, reason: str) -> None:
+        """Raise where arms cannot join as eager mode adds up: their outcomes then have texts of their own."""
+        if self.joined and not self.frames:
+            raise LoopRejected(reason, self.capture.site())
+
+    def part_of(self, g: Any) -> Partial | None:
+        """What is known of a cotangent, if it is a partial one."""
+        ir = getattr(g, "_ir", None) if self.partial else None
+        return None if ir is None else self.partial.get(ir)
+
+    def lies_in(self, calls: Sequence[Call], v: Any) -> set[Value]:
+        """The values in whose memory one may lie, itself among them, as these calls and known branches go."""
+        maker = {out: call for call in calls for out in call.outs}
+        seen: set[Value] = set()
+        waiting = [v]
+        while waiting:
+            v = waiting.pop()
+            if isinstance(v, Value) and v not in seen:
+                seen.add(v)
+                waiting += self.origins.get(v, ())
+                if v in maker and not is_region(maker[v]):
+                    waiting += shares_with(maker[v])
+        return seen
+
+    def presences(self, given: dict[int, Any]) -> dict[int, Presence]:
+        """Of cotangents by place: whether there are any on all ways."""
+        return {k: self.part_of(t) or True for k, t in given.items()}
+
+    def taken(self, g: Any) -> Partial | None:
+        """The same, of which nothing is known from here on."""
+        ir = getattr(g, "_ir", None) if self.partial else None
+        return None if ir is None else self.partial.pop(ir, None)
+
     def _decides_later(self, pred: Any) -> bool:
-        """Whether a condition is traced, and its value not known while capturing."""
+        """Whether a condition is traced: a branch by it has both arms, a guard only the one that this call takes."""
         ir = getattr(pred, "_ir", None) if isinstance(pred, Operand) and not levels_of(pred) else None
         if ir is None or self.frames or ir in self.stand_ins:
             return ir is not None
-        return self.effects > 0 and self.capture.behind_effects(pred)
+        self.joined |= self.joins
+        return self.joins or (self.effects > 0 and self.capture.behind_effects(pred))
+
+    def knows(self, pred: Any) -> bool:
+        """Whether the value of a condition is the one that it has in this call: the arm taken gives true values, too."""
+        return not (self.frames or pred._ir in self.stand_ins or (self.effects and self.capture.behind_effects(pred)))

@@ -18,11 +18,11 @@ from ...frontend.attempts import LoopRejected
 from .draws import refuse_draws_by
 from .examples import copied, covered, hidden_by, joined, over, whole
 from .forward import branch_forward, loop_forward
+from .partial import Ends, Partial, Presence
 from .residuals import keep, recall
-from .reverse import active_values, differentiable, needed_calls, outside_of, transposed
+from .reverse import active_values, differentiable, needed_calls, outside_of, tensor_for, transposed
 from .stacks import META, stacked
 from .starts import (
-    Either,
     apart,
     as_kind,
     begun_anew,
@@ -185,7 +185,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
                 regions, body, inputs, {1 + k for k in active}, {k: params[k] for k in carried} | items,
                 {1 + k: params[k] for k in summed},
             )  # fmt: skip
-            results = {k: found.get(1 + k) for k in (*carried, *summed, *listed)}
+            results = {k: regions.filled(found.get(1 + k)) for k in (*carried, *summed, *listed)}
             results = {k: zeros(inputs[1 + k]) if t is None else t for k, t in results.items()}
             wider = {k: joined(hides[k], hidden_by(results[k])) for k in hides}
             results |= {k: over(results[k], levels) for k, levels in wider.items()}
@@ -329,8 +329,12 @@ def _branch_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> di
     """The cotangents of a branch's inputs: of each arm, chosen as the forward run chose."""
     regions, call = node.regions, node.call
     branch: Branch = call.args[0]
-    if LOCAL.grad:
+    if call.backward:
+        regions.stays_apart("is differentiated twice")
+    if LOCAL.grad and (call.backward or not regions.joined):
         regions.reordered = True
+    if any(map(hidden_by, [t for t in (*g, *sums.values()) if t is not None])):
+        regions.stays_apart("has cotangents of several examples")
     graphs = (branch.then, branch.orelse)
     ins = branch.then.inputs
     active = {k for k in node.slots if differentiable(ins[k])}
@@ -342,30 +346,53 @@ def _branch_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> di
             j: regions.cotangent(plain_sample(t), call.outs[j], frame, hidden_by(t)) for j, t in seeds.items()
         }
         totals = {k: regions.cotangent(sums[k]._value, ins[k], frame, hidden_by(sums[k])) for k in begun}
+    parts = {k: part for k in begun if (part := regions.taken(sums[k])) is not None}
+    sent = {j: part for j, t in seeds.items() if (part := regions.taken(t)) is not None}
     arms: list[tuple[Any, dict[int, Any]]] = []
+    presences: list[dict[int, Presence]] = []
     for graph in graphs:
+        inside: dict[Value, Partial] = {totals[k]._ir: part for k, part in parts.items()} | {
+            cotangents[j]._ir: p for j, p in sent.items()
+        }
+        regions.partial |= inside
         with regions.frame() as frame:
             frame.made.update([t._ir for t in (*cotangents.values(), *totals.values())])
             arms.append((frame, transposed(regions, graph, inputs, active, dict(cotangents), dict(totals))))
-    used = [k for k in node.slots if any(k in found for _, found in arms)]
+        presences.append(regions.presences(arms[-1][1]))
+        for ir in inside:
+            regions.partial.pop(ir, None)
+    same = [k for k in begun if all(getattr(found[k], "_ir", None) is totals[k]._ir for _, found in arms)]
+    used = [k for k in node.slots if k not in same and any(k in found for _, found in arms)]
     params = [t._ir for t in (*cotangents.values(), *totals.values())]
     bodies: list[tuple[list[Call], list[Any], Any]] = []
-    parts = [call for frame, _ in arms for call in frame.calls]
-    both = {k: Either([found.get(k) for _, found in arms], of_numpy(inputs[k]), parts) for k in used}
+    made_by_arms = [call for frame, _ in arms for call in frame.calls]
+    inside_arms = {out for arm in (*graphs, *[frame for frame, _ in arms]) for c in arm.calls for out in c.outs}
+    inside_arms |= {param for param, v in zip(ins, call.args[2], strict=True) if param is not v}
+    ends = Ends(
+        regions, [found for _, found in arms], presences, {k: of_numpy(inputs[k]) for k in used},
+        lambda k: tensor_for(ins[k], inputs[k]), inside_arms, made_by_arms,
+    )  # fmt: skip
     for at, (graph, (frame, _)) in enumerate(zip(graphs, arms, strict=True)):
         with regions.frame() as extra:
-            given = [one.of(at) for one in both.values()]
-            outs = [regions.capture.operand(t) for t in (given if regions.frames[1:] else apart(given, node, used))]
-        calls = needed_calls([*frame.calls, *extra.calls], outs)
+            inner = len(regions.frames) > 1
+            outs, needed = ends.of(at, list if inner else lambda given: apart(given, node, used))
+        calls = needed_calls([*frame.calls, *extra.calls], needed)
         once = active_values(graph, [ins[k] for k in active]) if LOCAL.grad else set()
-        bodies.append((calls, outs, recall(graph, outside_of(calls, outs, params), ins, (), once)))
+        bodies.append((calls, outs, recall(graph, outside_of(calls, needed, params), ins, (), once)))
     read: dict[Value, Any] = {}
     for graph, other, (_, _, saved) in zip(graphs, graphs[::-1], bodies, strict=True):
         read |= {v: regions.around(v) for v in saved.around} | {v: node.input(ins.index(v)) for v in saved.read}
         read |= {v: node.out(keep(regions, node, graph, (other,), v, None)) for v in saved.kept}
     made = [Graph([*params, *read], [*saved.calls, *calls], outs) for calls, outs, saved in bodies]
+    truth = regions.tensor_of(call.args[1])
+    samples = ends.samples[0 if truth._value or regions.frames else 1]  # true ones, outside of regions
     results = regions.cond(
-        Branch(*made), regions.tensor_of(call.args[1]), [*seeds.values(), *[sums[k] for k in begun], *read.values()],
-        [one.sample for one in both.values()], [None] * len(used),
-    )  # fmt: skip
-    return {k: covered(t, both[k].hides) for k, t in zip(used, results, strict=True)}
+        Branch(*made),
+        truth,
+        [*seeds.values(), *[sums[k] for k in begun], *read.values()],
+        samples,
+        [None] * len(samples),
+    )
+    found = {k: covered(t, ends.both[k].hides) for k, t in ends.written(made, results, truth).items()}
+    regions.partial |= {sums[k]._ir: part for k, part in parts.items() if k in same}
+    return found | {k: sums[k] for k in same}

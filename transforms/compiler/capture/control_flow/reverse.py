@@ -51,7 +51,12 @@ def transposed(
             roots.append((node, seed))
     if not roots:
         return {}
-    found = run_backward(roots, dict.fromkeys(edges.values()), retain_graph=True, create_graph=False)
+    before = regions.transposing
+    regions.transposing = before | set(edges.values())
+    try:
+        found = run_backward(roots, dict.fromkeys(edges.values()), retain_graph=True, create_graph=False)
+    finally:
+        regions.transposing = before
     return {k: found[edge] for k, edge in edges.items() if edge in found}
 
 

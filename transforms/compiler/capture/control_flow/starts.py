@@ -58,6 +58,8 @@ def empty_sum(sample: Any, like: Any, adds_at: bool, hides: tuple[Any, ...] = ()
         return covered(apply(require(np.full), (_of_all(like, hides), -0.0, sample.dtype), order), hides)
     if hides:
         return zeros(sample, like, hides)
+    if like is None:
+        return apply(require(np.full), (sample.shape, -0.0, sample.dtype), {})
     if adds_at:
         return apply(require(np.zeros_like), (like,), {} if like._value.flags.c_contiguous else {"order": "C"})
     return apply(require(np.full_like), (like, -0.0), _order(sample, like))
@@ -142,7 +144,8 @@ def apart(given: Sequence[Any], node: Any, slots: Sequence[int]) -> list[Any]:
     """What an arm of a branch gives, with memory of its own for each gradient of an argument."""
     made: list[Any] = []
     for t, k in zip(given, slots, strict=True):
-        made.append(np.copy(t) if _is_shared(t, made, node, k) else t)
+        is_partial = node.regions.part_of(t) is not None  # and no array, on some ways
+        made.append(np.copy(t) if not is_partial and _is_shared(t, made, node, k) else t)
     return made
 
 
