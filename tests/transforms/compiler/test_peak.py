@@ -141,6 +141,10 @@ MARKS = {
     "relaxed": pytest.mark.xfail(
         reason="the while loop keeps one temporary array more than eager mode does", strict=True
     ),
+    "signed": pytest.mark.xfail(
+        reason="what one arm keeps for its own backward lives to the end: no `del` may name what the other arm does not bind",
+        strict=True,
+    ),
     "halved": pytest.mark.slow,
 }
 
