@@ -35,7 +35,15 @@ from .transforms.user_code import WHOLE_MODULES
 from .transforms.user_code.finder import DropIn
 
 if TYPE_CHECKING:
+    import numpy as numpy
+    import scipy as scipy
+
+    from . import compat as compat
+    from .compat import utils as utils
     from .compat.frameworks import to_jax, to_torch
+    from .learn import functional as functional
+    from .learn import nn as nn
+    from .learn import optim as optim
     from .runtime.user_ops import op, rule
     from .tracer import autograd
     from .tracer.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -58,6 +66,7 @@ if TYPE_CHECKING:
         zeros,
         zeros_like,
     )
+    from .tracer.tensors.function_types import *  # noqa: F403
     from .tracer.tensors.samplers import normal, rand, rand_like, randint, randn, randn_like, randperm
     from .transforms import tree
     from .transforms.checks import testing
@@ -82,6 +91,8 @@ if TYPE_CHECKING:
     from .transforms.exports.export import export
     from .transforms.exports.load import load_exported
     from .transforms.why import why
+
+    default_generator: numpy.random.Generator
 
 __version__ = "0.1.0"
 
@@ -168,15 +179,17 @@ _MODULES = frozenset(["compat", "numpy", "scipy", "testing", *_PLACES])
 _LATER |= {"compat": "compat", "numpy": "numpy", "scipy": "scipy", **_PLACES}
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_elsewhere(name)}")
-    module = importlib.import_module(f".{_LATER[name]}", __name__)
-    if name == "default_generator":
-        return module.generator()  # while capturing it is another
-    found = module if name in _MODULES else getattr(module, name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # a name that is not declared is an error to them
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_elsewhere(name)}")
+        module = importlib.import_module(f".{_LATER[name]}", __name__)
+        if name == "default_generator":
+            return module.generator()  # while capturing it is another
+        found = module if name in _MODULES else getattr(module, name)
+        globals()[name] = found
+        return found
 
 
 def _elsewhere(name: str) -> str:
@@ -188,7 +201,7 @@ def _elsewhere(name: str) -> str:
     if hasattr(Tensor, name):
         return f"; it is a method: t.{name}()" if callable(getattr(Tensor, name)) else f"; it is an attribute: t.{name}"
     for place in ("functional", "optim", "nn", "autograd"):
-        module = __getattr__(place)
+        module = importlib.import_module(f".{_PLACES[place]}", __name__)
         if name in module.__all__ or name in getattr(module, "_LATER", ()):
             return f"; it is gs.{place}.{name}"
     return ""
