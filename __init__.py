@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         zeros,
         zeros_like,
     )
+    from .tracer.tensors import function_types
     from .tracer.tensors.function_types import *  # noqa: F403
     from .tracer.tensors.samplers import normal, rand, rand_like, randint, randn, randn_like, randperm
     from .transforms import tree
@@ -109,6 +110,9 @@ __all__ = [
     "stop_gradient", "tensor", "testing", "to_jax", "to_torch", "tree", "value_and_grad", "vjp", "vmap", "why",
     "zeros", "zeros_like",
 ]  # fmt: skip
+
+if TYPE_CHECKING:  # at run time they are not in __all__, since some are named as Python's own
+    __all__ += function_types.__all__
 
 _PLACES = {"autograd": "tracer.autograd", "tree": "transforms.tree", "utils": "compat.utils"}
 _PLACES |= {name: f"learn.{name}" for name in ("functional", "nn", "optim")}

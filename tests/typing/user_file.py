@@ -80,7 +80,15 @@ def clipped(x: float) -> float:
     return x
 
 
-clipped.defvjp(lambda x: (x, None), lambda residuals, g: (g,))
+def forward(x: float) -> tuple[float, None]:
+    return x, None
+
+
+def backward(residuals: None, g: float) -> tuple[float]:
+    return (g,)
+
+
+clipped.defvjp(forward, backward)
 clipped("bad")  # error: arg-type
 
 # Tensors
