@@ -36,7 +36,6 @@ from .transforms.user_code.finder import DropIn
 
 if TYPE_CHECKING:
     import numpy as numpy
-    import scipy as scipy
 
     from . import compat as compat
     from .compat import utils as utils
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from .tracer.autograd.legacy.stochastic import bernoulli, multinomial
     from .tracer.core.checkpoint import checkpoint, set_checkpoint_early_stop
     from .tracer.random.generator import manual_seed
+    from .tracer.tensors import function_types
     from .tracer.tensors.constructors import (
         arange,
         as_tensor,
@@ -66,7 +66,6 @@ if TYPE_CHECKING:
         zeros,
         zeros_like,
     )
-    from .tracer.tensors import function_types
     from .tracer.tensors.function_types import *  # noqa: F403
     from .tracer.tensors.samplers import normal, rand, rand_like, randint, randn, randn_like, randperm
     from .transforms import tree
@@ -94,6 +93,7 @@ if TYPE_CHECKING:
     from .transforms.why import why
 
     default_generator: numpy.random.Generator
+    scipy: Any  # which is optional
 
 __version__ = "0.1.0"
 

@@ -44,7 +44,6 @@ from .extend import (
 
 if TYPE_CHECKING:
     import numpy as numpy
-    import scipy as scipy
 
     from . import builtins as builtins
     from . import core as core
@@ -55,6 +54,8 @@ if TYPE_CHECKING:
     from . import tracer as tracer
     from . import util as util
     from . import wrap_util as wrap_util
+
+    scipy: Any  # which is optional
 
 __all__ = [
     "checkpoint", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp", "defvjp_argnum", "defvjp_argnums", "deriv", "dict",
