@@ -61,6 +61,8 @@ def test_a_stub_names_what_its_module_has(stub: Path) -> None:
     assert names_in_stub(stub) == names_at_run_time(name) | ALSO.get(name, set())
     module = importlib.import_module(name)
     for one in names_in_stub(stub):
+        if one.startswith("__"):  # a namespace of NumPy's has its functions alone
+            continue
         assert hasattr(module, one) or importlib.import_module(f"{name}.{one}")
 
 
