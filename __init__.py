@@ -49,13 +49,21 @@ from .transforms.user_code import WHOLE_MODULES
 from .transforms.user_code.finder import DropIn
 
 if TYPE_CHECKING:
+    import numpy as numpy
+
+    from . import compat as compat
+    from .compat import utils as utils
     from .compat.frameworks import to_jax, to_torch
+    from .learn import functional as functional
+    from .learn import nn as nn
+    from .learn import optim as optim
     from .runtime.user_ops import op, rule
     from .tracer import autograd
     from .tracer.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from .tracer.autograd.legacy.stochastic import bernoulli, multinomial
     from .tracer.core.checkpoint import checkpoint, set_checkpoint_early_stop
     from .tracer.random.generator import manual_seed
+    from .tracer.tensors import function_types
     from .tracer.tensors.constructors import (
         arange,
         as_tensor,
@@ -72,6 +80,7 @@ if TYPE_CHECKING:
         zeros,
         zeros_like,
     )
+    from .tracer.tensors.function_types import *  # noqa: F403
     from .tracer.tensors.samplers import normal, rand, rand_like, randint, randn, randn_like, randperm
     from .transforms import tree
     from .transforms.checks import testing
@@ -97,6 +106,9 @@ if TYPE_CHECKING:
     from .transforms.exports.load import load_exported
     from .transforms.why import why
 
+    default_generator: numpy.random.Generator
+    scipy: Any  # which is optional
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -112,6 +124,9 @@ __all__ = [
     "stop_gradient", "tensor", "testing", "to_jax", "to_torch", "tree", "value_and_grad", "vjp", "vmap", "why",
     "zeros", "zeros_like",
 ]  # fmt: skip
+
+if TYPE_CHECKING:  # at run time they are not in __all__, since some are named as Python's own
+    __all__ += function_types.__all__
 
 _PLACES = {"autograd": "tracer.autograd", "tree": "transforms.tree", "utils": "compat.utils"}
 _PLACES |= {name: f"learn.{name}" for name in ("functional", "nn", "optim")}
@@ -182,15 +197,17 @@ _MODULES = frozenset(["compat", "numpy", "scipy", "testing", *_PLACES])
 _LATER |= {"compat": "compat", "numpy": "numpy", "scipy": "scipy", **_PLACES}
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_elsewhere(name)}")
-    module = importlib.import_module(f".{_LATER[name]}", __name__)
-    if name == "default_generator":
-        return module.generator()  # while capturing it is another
-    found = module if name in _MODULES else getattr(module, name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # a name that is not declared is an error to them
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_elsewhere(name)}")
+        module = importlib.import_module(f".{_LATER[name]}", __name__)
+        if name == "default_generator":
+            return module.generator()  # while capturing it is another
+        found = module if name in _MODULES else getattr(module, name)
+        globals()[name] = found
+        return found
 
 
 def _elsewhere(name: str) -> str:
@@ -202,7 +219,7 @@ def _elsewhere(name: str) -> str:
     if hasattr(Tensor, name):
         return f"; it is a method: t.{name}()" if callable(getattr(Tensor, name)) else f"; it is an attribute: t.{name}"
     for place in ("functional", "optim", "nn", "autograd"):
-        module = __getattr__(place)
+        module = importlib.import_module(f".{_PLACES[place]}", __name__)
         if name in module.__all__ or name in getattr(module, "_LATER", ()):
             return f"; it is gs.{place}.{name}"
     return ""

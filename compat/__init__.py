@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import autograd as autograd
 
 
-def __getattr__(name: str) -> Any:
-    if name == "autograd":
-        return importlib.import_module(".autograd", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a name that is not declared is an error to them
+
+    def __getattr__(name: str) -> Any:
+        if name == "autograd":
+            return importlib.import_module(".autograd", __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...transforms.user_code.finder import DropIn
 from .builtins import dict, isinstance, list, tuple, type
@@ -42,6 +42,21 @@ from .extend import (
     primitive,
 )
 
+if TYPE_CHECKING:
+    import numpy as numpy
+
+    from . import builtins as builtins
+    from . import core as core
+    from . import differential_operators as differential_operators
+    from . import extend as extend
+    from . import misc as misc
+    from . import test_util as test_util
+    from . import tracer as tracer
+    from . import util as util
+    from . import wrap_util as wrap_util
+
+    scipy: Any  # which is optional
+
 __all__ = [
     "checkpoint", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp", "defvjp_argnum", "defvjp_argnums", "deriv", "dict",
     "elementwise_grad", "grad", "grad_and_aux", "grad_named", "hessian", "hessian_tensor_product",
@@ -67,7 +82,9 @@ _MODULES = (
 sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name, f"{_FACE}.{name}") for name in ("numpy", "scipy")]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(f".{name}", __name__)
+if not TYPE_CHECKING:  # a name that is not declared is an error to them
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return importlib.import_module(f".{name}", __name__)

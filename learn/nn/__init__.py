@@ -13,7 +13,7 @@ There are no modules: parameters are pytrees (a dict of arrays), a model is a fu
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import functional
 from . import utils
@@ -133,17 +133,21 @@ _FUNCTIONS = {  # of modules that do not bear the name of their function
 }  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    told = ""
-    if not name.startswith("_"):
-        function = _function_for(name)
-        told = "; gs.nn has losses and activations, no modules: parameters are pytrees here (a dict of arrays), and "
-        told += (
-            f"gs.functional.{function} is the function"
-            if function
-            else "a model is a function, as gs.functional.linear is"
-        )
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{told}")
+if not TYPE_CHECKING:  # a name that is not declared is an error to them
+
+    def __getattr__(name: str) -> Any:
+        told = ""
+        if not name.startswith("_"):
+            function = _function_for(name)
+            told = (
+                "; gs.nn has losses and activations, no modules: parameters are pytrees here (a dict of arrays), and "
+            )
+            told += (
+                f"gs.functional.{function} is the function"
+                if function
+                else "a model is a function, as gs.functional.linear is"
+            )
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{told}")
 
 
 def _function_for(name: str) -> str | None:

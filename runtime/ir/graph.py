@@ -123,9 +123,9 @@ class Graph:
     __slots__ = ("calls", "inputs", "outputs")
 
     def __init__(self, inputs: list[Value], calls: list[Call], outputs: list[Any]) -> None:
-        self.inputs = inputs
-        self.calls = calls
-        self.outputs = outputs
+        self.inputs: list[Value] = inputs
+        self.calls: list[Call] = calls
+        self.outputs: list[Any] = outputs
 
     def copy(self) -> Graph:
         """A graph that passes may change: the same values, lists of its own."""

@@ -15,7 +15,7 @@ import numpy as np
 
 import gradscribe as gs
 
-from house import FACE, packages_listed
+from house import FACE, folder_of_package, packages_listed
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -24,6 +24,8 @@ def modules() -> list[types.ModuleType]:
     """Every module of the listed packages (in a checkout the root holds more: setup.py, tests)."""
     found = []
     for name in packages_listed():
+        if not (folder_of_package(name) / "__init__.py").exists():
+            continue  # a second name, which has stubs alone
         package = importlib.import_module(name)
         found.append(package)
         layers = pkgutil.iter_modules(package.__path__, name + ".") if name != FACE else ()

@@ -90,9 +90,16 @@ def folders() -> list[Path]:
     )  # fmt: skip
 
 
+def folder_of_package(package: str) -> Path:
+    """Where a package lies: names that are made at run time have a folder of stubs."""
+    path = Path(*package.split(".")[1:])
+    return ROOT / path if (ROOT / path).is_dir() else ROOT / "stubs" / path
+
+
 def packages_on_disk() -> list[str]:
-    """The packages that the disk holds: every folder with an __init__.py."""
+    """The packages that the disk holds: every folder with an __init__.py, and those for type checkers alone."""
     found = [p.parent.relative_to(ROOT) for folder in folders() for p in folder.rglob("__init__.py")]
+    found += [p.parent.relative_to(ROOT / "stubs") for p in (ROOT / "stubs").rglob("__init__.pyi")]
     return sorted([FACE, *(".".join((FACE, *p.parts)) for p in found)])
 
 

@@ -175,22 +175,34 @@ def test_setup_cfg_lists_the_packages_on_disk():
 
 
 def test_every_package_belongs_to_a_layer():
-    assert {name.split(".")[1] for name in house.packages_listed() if name != FACE} <= LAYERS.keys()
+    stubs = {f"{FACE}.{path.name}" for path in (ROOT / "stubs").iterdir()}
+    assert {name.split(".")[1] for name in house.packages_listed() if name not in {FACE, *stubs}} <= LAYERS.keys()
+
+
+def test_a_folder_of_stubs_is_mapped_to_the_name_that_is_made_at_run_time():
+    mapped = [line.split(" = ") for line in house.config()["options"]["package_dir"].strip().splitlines()]
+    stubs = {f"{FACE}.{path.name}": f"stubs/{path.name}" for path in (ROOT / "stubs").iterdir()}
+    assert dict(mapped) == {FACE: ".", **stubs}
 
 
 def test_package_data_exists_and_is_complete():
     declared = house.config()["options.package_data"]
     for package, patterns in declared.items():
-        folder = ROOT.joinpath(*package.split(".")[1:])
+        folder = house.folder_of_package(package)
         for pattern in patterns.split():
             assert list(folder.glob(pattern)), f"package data {package}: {pattern} matches nothing"
     matched = {
         path
         for package, patterns in declared.items()
         for pattern in patterns.split()
-        for path in ROOT.joinpath(*package.split(".")[1:]).glob(pattern)
+        for path in house.folder_of_package(package).glob(pattern)
     }
-    data = {p for layer in LAYERS for p in (ROOT / layer).rglob("*") if p.is_file() and p.suffix not in (".py", ".pyc")}
+    data = {
+        p
+        for layer in (*LAYERS, "stubs")
+        for p in (ROOT / layer).rglob("*")
+        if p.is_file() and p.suffix not in (".py", ".pyc")
+    }
     assert data <= matched, f"these would not be installed: {sorted(map(str, data - matched))}"
 
 
@@ -270,5 +282,7 @@ def test_the_wheel_holds_one_name_and_the_modules_alone(tmp_path):
     shipped = {name.removeprefix("gradscribe/") for name in names if name.endswith(".py")}
     assert shipped == {path.relative_to(ROOT).as_posix() for _, path in MODULES}
     assert "gradscribe/py.typed" in names
+    stubs = {path.relative_to(ROOT / "stubs").as_posix() for path in (ROOT / "stubs").rglob("*.pyi")}
+    assert stubs <= {name.removeprefix("gradscribe/") for name in names}
     assert "gradscribe/docs/kinks.md" in names  # to which messages point
     assert any(name.endswith("/LICENSE") for name in names)

@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.backward import backward, grad
 from ..modes.thread_state import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+if TYPE_CHECKING:
+    from . import anomaly_mode as anomaly_mode
+    from . import function as function
+    from . import functional as functional
+    from . import grad_mode as grad_mode
+    from . import graph as graph
+    from . import profiler as profiler
+    from .anomaly_mode import detect_anomaly as detect_anomaly
+    from .anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+    from .anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+    from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
+    from .function import Function as Function
+    from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
+    from .gradcheck import GradcheckError as GradcheckError
+    from .gradcheck import gradcheck as gradcheck
+    from .gradcheck import gradgradcheck as gradgradcheck
+    from .legacy import stochastic as stochastic
+    from .legacy import variable as variable
+    from .legacy.variable import Variable as Variable
 
 __all__ = ["backward", "enable_grad", "grad", "inference_mode", "no_grad", "set_grad_enabled"]
 
@@ -32,14 +52,16 @@ _LATER: dict[str, str] = {
 }  # a name, and the module of this folder that it stands in
 
 
-def __getattr__(name: str) -> Any:
-    module = _LATER.get(name)
-    if module is None:
-        raise AttributeError(f"module 'gradscribe.autograd' has no attribute {name!r}")
-    loaded = importlib.import_module(f".{module}", __name__)
-    found = loaded if name == module.rpartition(".")[2] else getattr(loaded, name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # a name that is not declared is an error to them
+
+    def __getattr__(name: str) -> Any:
+        module = _LATER.get(name)
+        if module is None:
+            raise AttributeError(f"module 'gradscribe.autograd' has no attribute {name!r}")
+        loaded = importlib.import_module(f".{module}", __name__)
+        found = loaded if name == module.rpartition(".")[2] else getattr(loaded, name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

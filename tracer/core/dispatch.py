@@ -44,7 +44,7 @@ _PLAIN = {float, int, complex, bool, np.ndarray, *(np.sctypeDict.values())}
 tensor_class: Any = Operand
 
 
-def install(cls: type[Operand]) -> None:
+def install(cls: type[Any]) -> None:
     """Make `cls` the class that `apply` makes and knows: a global, since this code is hot."""
     global tensor_class
     tensor_class = cls

@@ -15,7 +15,7 @@ from .graph import AccumulateGrad, reached_from
 from .levels import refuse_one_value
 from .losses import loss
 from .site import blame, is_library, is_ours
-from .tensor_base import Operand, levels_of
+from .tensor_base import levels_of
 from .versions import own_array
 
 __all__ = ["is_ended", "leave", "warn_at_user"]
@@ -37,7 +37,7 @@ _LOSES = frozenset(
 _BINARY_OP, _REMAINDER = opmap["BINARY_OP"], frozenset([6, 19])  # `%` and `%=`
 
 
-def leave(tensor: Operand, how: str, spec: str = "") -> Any:
+def leave(tensor: Any, how: str, spec: str = "") -> Any:
     """Return the value of `tensor` on its way out; `how` names the exit (`bool`, `float`, `numpy`, `format` ...; a `step`
     has the slope 0: `round`, `floor`).
 

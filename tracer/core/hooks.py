@@ -23,7 +23,7 @@ class RemovableHandle:
     def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
         refuse("registers a hook")
         self._hooks = hooks
-        self.id = _next_id()
+        self.id: int = _next_id()
         hooks[self.id] = hook
 
     def remove(self) -> None:

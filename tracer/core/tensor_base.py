@@ -44,7 +44,7 @@ class Operand:
 tensor_class: Any = Operand
 
 
-def install(cls: type[Operand]) -> None:
+def install(cls: type[Any]) -> None:
     """Make `cls` the class of every Tensor (its module stands above this one)."""
     global tensor_class, inference_class, _volatile
     tensor_class = cls
@@ -113,7 +113,7 @@ def _refused(tensor: Any, node: Any) -> None:
 batched_class: Any = ()
 
 
-def install_batched(cls: type[Operand]) -> None:
+def install_batched(cls: type[Any]) -> None:
     """Make `cls` the class of batched Tensors."""
     global batched_class
     batched_class = cls

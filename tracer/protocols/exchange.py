@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,13 @@ from ..core.tensor_base import Operand, wrap
 __all__ = ["Exchange", "from_dlpack", "literal", "on_cpu"]
 
 
-class Exchange(Operand):
+if TYPE_CHECKING:
+    _Base = object  # Operand has a __getattr__ for checkers, with which every name of a Tensor would pass
+else:
+    _Base = Operand
+
+
+class Exchange(_Base):
     """What Tensor inherits: the ways in which other libraries get at the array."""
 
     __slots__ = ()

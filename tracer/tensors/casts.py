@@ -36,7 +36,7 @@ def as_complex(*parts: Any) -> Any:
     return apply(require(complex), tuple([_one(p, complex) if isinstance(p, Operand) else p for p in parts]), {})
 
 
-def as_item(t: Operand) -> Any:
+def as_item(t: Any) -> Any:
     """Return `t.item()`: the element as a weak Python number that keeps its gradient."""
     kind = _kind(t._value)
     if kind not in "fc" or _is_cut():

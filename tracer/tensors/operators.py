@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,12 @@ from ..core.losses import asks_for_a_library, loss
 from ..core.tensor_base import Operand, alias, levels_of
 from ..memory import eager_writes
 from ..modes.thread_state import LOCAL
+
+if TYPE_CHECKING:
+    from .method_types import MethodTypes as _Base
+    from .tensor import Tensor
+else:
+    _Base = Operand
 
 __all__ = ["Operators"]
 
@@ -89,54 +95,55 @@ def _in_place(fn: Callable[..., Any], symbol: str) -> Callable[[Any, Any], Any]:
     return method
 
 
-class Operators(Operand):
+class Operators(_Base):
     """What Tensor inherits: arithmetic, comparison and indexing."""
 
     __slots__ = ()
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Tensor:
         if not LOCAL.depth and self._value is not None and type(self._value) is np.ndarray:
             parts = index if isinstance(index, tuple) else (index,)
             if all(isinstance(p, (int, np.integer, slice)) and not isinstance(p, bool) for p in parts):
                 index = (*parts, ...)  # so that one element of a bare Tensor is a view, as in PyTorch
-        return apply(_GETITEM, (self, index), {})
+        return apply(_GETITEM, (self, index), {})  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         eager_writes.set_item(self, index, value)
 
-    __add__, __radd__ = _binary(operator.add)
-    __sub__, __rsub__ = _binary(operator.sub)
-    __mul__, __rmul__ = _binary(operator.mul)
-    __truediv__, __rtruediv__ = _binary(operator.truediv)
-    __floordiv__, __rfloordiv__ = _binary(operator.floordiv)
-    __mod__, __rmod__ = _binary(operator.mod)
-    __pow__, __rpow__ = _binary(operator.pow)
-    __matmul__, __rmatmul__ = _binary(operator.matmul)
-    __and__, __rand__ = _binary(operator.and_)
-    __or__, __ror__ = _binary(operator.or_)
-    __xor__, __rxor__ = _binary(operator.xor)
-    __lshift__, __rlshift__ = _binary(operator.lshift)
-    __rshift__, __rrshift__ = _binary(operator.rshift)
-    __lt__, __gt__ = _binary(operator.lt)[0], _binary(operator.gt)[0]
-    __le__, __ge__ = _binary(operator.le)[0], _binary(operator.ge)[0]
-    __eq__, __ne__ = _asks(operator.eq, False), _asks(operator.ne, True)
-    __neg__ = _unary(operator.neg)
-    __pos__ = _unary(operator.pos)
-    __abs__ = _unary(abs)
-    __invert__ = _unary(operator.invert)
-    __iadd__ = _in_place(operator.add, "+=")
-    __isub__ = _in_place(operator.sub, "-=")
-    __imul__ = _in_place(operator.mul, "*=")
-    __itruediv__ = _in_place(operator.truediv, "/=")
-    __ifloordiv__ = _in_place(operator.floordiv, "//=")
-    __imod__ = _in_place(operator.mod, "%=")
-    __ipow__ = _in_place(operator.pow, "**=")
-    __imatmul__ = _in_place(operator.matmul, "@=")
-    __iand__ = _in_place(operator.and_, "&=")
-    __ior__ = _in_place(operator.or_, "|=")
-    __ixor__ = _in_place(operator.xor, "^=")
-    __ilshift__ = _in_place(operator.lshift, "<<=")
-    __irshift__ = _in_place(operator.rshift, ">>=")
+    if not TYPE_CHECKING:  # method_types.pyi has their types
+        __add__, __radd__ = _binary(operator.add)
+        __sub__, __rsub__ = _binary(operator.sub)
+        __mul__, __rmul__ = _binary(operator.mul)
+        __truediv__, __rtruediv__ = _binary(operator.truediv)
+        __floordiv__, __rfloordiv__ = _binary(operator.floordiv)
+        __mod__, __rmod__ = _binary(operator.mod)
+        __pow__, __rpow__ = _binary(operator.pow)
+        __matmul__, __rmatmul__ = _binary(operator.matmul)
+        __and__, __rand__ = _binary(operator.and_)
+        __or__, __ror__ = _binary(operator.or_)
+        __xor__, __rxor__ = _binary(operator.xor)
+        __lshift__, __rlshift__ = _binary(operator.lshift)
+        __rshift__, __rrshift__ = _binary(operator.rshift)
+        __lt__, __gt__ = _binary(operator.lt)[0], _binary(operator.gt)[0]
+        __le__, __ge__ = _binary(operator.le)[0], _binary(operator.ge)[0]
+        __eq__, __ne__ = _asks(operator.eq, False), _asks(operator.ne, True)
+        __neg__ = _unary(operator.neg)
+        __pos__ = _unary(operator.pos)
+        __abs__ = _unary(abs)
+        __invert__ = _unary(operator.invert)
+        __iadd__ = _in_place(operator.add, "+=")
+        __isub__ = _in_place(operator.sub, "-=")
+        __imul__ = _in_place(operator.mul, "*=")
+        __itruediv__ = _in_place(operator.truediv, "/=")
+        __ifloordiv__ = _in_place(operator.floordiv, "//=")
+        __imod__ = _in_place(operator.mod, "%=")
+        __ipow__ = _in_place(operator.pow, "**=")
+        __imatmul__ = _in_place(operator.matmul, "@=")
+        __iand__ = _in_place(operator.and_, "&=")
+        __ior__ = _in_place(operator.or_, "|=")
+        __ixor__ = _in_place(operator.xor, "^=")
+        __ilshift__ = _in_place(operator.lshift, "<<=")
+        __irshift__ = _in_place(operator.rshift, ">>=")
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other

@@ -81,8 +81,8 @@ class Tensor(Operators, Exchange):
     _view: Any  # how it follows from the Tensor whose memory it shares
     _views: Any  # weak references to the Tensors that share its memory
 
-    __array_priority__ = 1000
-    __pandas_priority__ = 5000  # above a DataFrame's, so that `df["a"] * t` is what `t * df["a"]` is
+    __array_priority__: int = 1000
+    __pandas_priority__: int = 5000  # above a DataFrame's, so that `df["a"] * t` is what `t * df["a"]` is
 
     def __new__(cls, *data: Any, requires_grad: bool = False) -> Tensor:
         """PyTorch's older constructor: float32, whatever `data` holds; ints are a shape. `gs.tensor` is the one to use."""

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ...tracer.core.site import pruned
 from .driver.compiled import LIMIT, Compiled
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..typed import Like, P, S, Transformed
+
 __all__ = ["compile", "jit"]
 
 
+@overload
+def compile(
+    function: Callable[P, S], *, verify: bool | str = False, max_specialisations: int = ..., passes: Sequence[str] | None = None,
+    dump: bool | str = False, fastmath: bool = False, loop_memory: str | None = None,
+    static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = (),
+) -> Transformed[P, S]: ...  # fmt: skip
+@overload
+def compile(
+    function: None = None, *, verify: bool | str = False, max_specialisations: int = ..., passes: Sequence[str] | None = None,
+    dump: bool | str = False, fastmath: bool = False, loop_memory: str | None = None,
+    static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = (),
+) -> Like: ...  # fmt: skip
 @pruned
 def compile(
     function: Any = None, *, verify: bool | str = False, max_specialisations: int = LIMIT, passes: Sequence[str] | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -20,6 +20,11 @@ from ...tracer.modes.listening import in_user_code
 from ...tracer.modes.thread_state import LOCAL, capturing, grad_mode
 from ..trees import flatten, in_words
 from .custom import Custom, CustomCall, CustomCallNode, stated
+
+if TYPE_CHECKING:
+    from typing import Generic, Protocol
+
+    from ..typed import P, S
 
 __all__ = ["CustomJvp", "custom_jvp"]
 
@@ -202,6 +207,23 @@ def _zeros(x: Any) -> Any:
     return np.zeros_like(x, dtype=np.result_type(value, 0.0))
 
 
+if TYPE_CHECKING:
+
+    class Stated(CustomJvp, Generic[P, S]):
+        """A function with a derivative of one's own, and its parameters."""
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> S: ...
+
+    class Stating(Protocol):
+        """The decorator with options."""
+
+        def __call__(self, function: Callable[P, S], /) -> Stated[P, S]: ...
+
+
+@overload
+def custom_jvp(function: Callable[P, S], *, nondiff_argnums: tuple[int, ...] | int = ()) -> Stated[P, S]: ...
+@overload
+def custom_jvp(function: None = None, *, nondiff_argnums: tuple[int, ...] | int = ()) -> Stating: ...
 @pruned
 def custom_jvp(function: Any = None, *, nondiff_argnums: tuple[int, ...] | int = ()) -> Any:
     """`function` with a derivative of one's own, told forward: a decorator, and `f.defjvp(jvp)` says how it moves.

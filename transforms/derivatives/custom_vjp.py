@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from ...tracer.core.versions import check_written
 from ...tracer.modes.thread_state import LOCAL
 from ..trees import flatten, in_words, unflatten
 from .custom import Custom, CustomCall, CustomCallNode, stated
+
+if TYPE_CHECKING:
+    from typing import Generic, Protocol
+
+    from ..typed import P, S
 
 __all__ = ["CustomVjp", "custom_vjp"]
 
@@ -122,6 +127,23 @@ class _VjpNode(CustomCallNode):
         return np.asarray(leaf)[()] if isinstance(leaf, (int, float, complex)) else leaf
 
 
+if TYPE_CHECKING:
+
+    class Stated(CustomVjp, Generic[P, S]):
+        """A function with a derivative of one's own, and its parameters."""
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> S: ...
+
+    class Stating(Protocol):
+        """The decorator with options."""
+
+        def __call__(self, function: Callable[P, S], /) -> Stated[P, S]: ...
+
+
+@overload
+def custom_vjp(function: Callable[P, S], *, nondiff_argnums: tuple[int, ...] | int = ()) -> Stated[P, S]: ...
+@overload
+def custom_vjp(function: None = None, *, nondiff_argnums: tuple[int, ...] | int = ()) -> Stating: ...
 @pruned
 def custom_vjp(function: Any = None, *, nondiff_argnums: tuple[int, ...] | int = ()) -> Any:
     """`function` with a derivative of one's own: a decorator, and `f.defvjp(fwd, bwd)` says how it goes backward.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from ..arguments import Arguments, Finisher, check_argnums, parted, return_line,
 from ..transform import Transform
 from ..trees import flatten, unflatten
 from ..user_code.scope import scope
+
+if TYPE_CHECKING:
+    from ..typed import Argnums, P, S, Transformed, Transforming, WithAux, WithValue
 
 __all__ = ["GradFunction", "grad", "value_and_grad"]
 
@@ -122,6 +125,22 @@ def _decorator(function: Any, argnums: Any, has_aux: bool, with_value: bool, con
     return GradFunction(function, options)
 
 
+@overload
+def grad(
+    function: Callable[P, Any], argnums: Argnums = 0, has_aux: Literal[False] = False, *, convention: str = "torch"
+) -> Transformed[P, Any]: ...
+@overload
+def grad(
+    function: Callable[P, tuple[Any, S]], argnums: Argnums = 0, *, has_aux: Literal[True], convention: str = "torch"
+) -> Transformed[P, tuple[Any, S]]: ...
+@overload
+def grad(
+    function: None = None, argnums: Argnums = 0, has_aux: Literal[False] = False, *, convention: str = "torch"
+) -> Transforming[Any]: ...
+@overload
+def grad(
+    function: None = None, argnums: Argnums = 0, *, has_aux: Literal[True], convention: str = "torch"
+) -> WithAux: ...
 def grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, convention: str = "torch") -> Any:
     """The gradient of `function` with respect to the arguments `argnums`, as a function of the same arguments.
 
@@ -145,6 +164,14 @@ def grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, conve
         raise prune(error) from error.__cause__
 
 
+@overload
+def value_and_grad(
+    function: Callable[P, S], argnums: Argnums = 0, has_aux: bool = False, *, convention: str = "torch"
+) -> Transformed[P, tuple[S, Any]]: ...
+@overload
+def value_and_grad(
+    function: None = None, argnums: Argnums = 0, has_aux: bool = False, *, convention: str = "torch"
+) -> WithValue: ...
 def value_and_grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, convention: str = "torch") -> Any:
     """Like `gs.grad`, but gives `(value, gradient)`; with `has_aux`, `((value, aux), gradient)`.
 

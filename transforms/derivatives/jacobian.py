@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from ..trees import flatten, unflatten
 from .linearize import Pushforward
 from .vjp import Pullback, Traced, traced
 from .vmap import vmap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..typed import Argnums, P, S, Transformed, Transforming, WithAux
 
 __all__ = ["JacobianFunction", "jacfwd", "jacobian", "jacrev"]
 
@@ -175,6 +180,18 @@ def _made(function: Any, argnums: Any, mode: str, has_aux: bool) -> Any:
     )
 
 
+@overload
+def jacobian(
+    function: Callable[P, Any], argnums: Argnums = 0, has_aux: Literal[False] = False
+) -> Transformed[P, Any]: ...
+@overload
+def jacobian(
+    function: Callable[P, tuple[Any, S]], argnums: Argnums = 0, *, has_aux: Literal[True]
+) -> Transformed[P, tuple[Any, S]]: ...
+@overload
+def jacobian(function: None = None, argnums: Argnums = 0, has_aux: Literal[False] = False) -> Transforming[Any]: ...
+@overload
+def jacobian(function: None = None, argnums: Argnums = 0, *, has_aux: Literal[True]) -> WithAux: ...
 @pruned
 def jacobian(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     """The Jacobian of `function` with respect to the argument `argnums`: of shape `output.shape + argument.shape`.
@@ -194,6 +211,18 @@ def jacobian(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> A
     return _made(function, argnums, "cheaper", has_aux)
 
 
+@overload
+def jacrev(
+    function: Callable[P, Any], argnums: Argnums = 0, has_aux: Literal[False] = False
+) -> Transformed[P, Any]: ...
+@overload
+def jacrev(
+    function: Callable[P, tuple[Any, S]], argnums: Argnums = 0, *, has_aux: Literal[True]
+) -> Transformed[P, tuple[Any, S]]: ...
+@overload
+def jacrev(function: None = None, argnums: Argnums = 0, has_aux: Literal[False] = False) -> Transforming[Any]: ...
+@overload
+def jacrev(function: None = None, argnums: Argnums = 0, *, has_aux: Literal[True]) -> WithAux: ...
 @pruned
 def jacrev(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     """`gs.jacobian` by reverse mode: all rows of an output go through one backward pass.
@@ -205,6 +234,18 @@ def jacrev(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any
     return _made(function, argnums, "reverse", has_aux)
 
 
+@overload
+def jacfwd(
+    function: Callable[P, Any], argnums: Argnums = 0, has_aux: Literal[False] = False
+) -> Transformed[P, Any]: ...
+@overload
+def jacfwd(
+    function: Callable[P, tuple[Any, S]], argnums: Argnums = 0, *, has_aux: Literal[True]
+) -> Transformed[P, tuple[Any, S]]: ...
+@overload
+def jacfwd(function: None = None, argnums: Argnums = 0, has_aux: Literal[False] = False) -> Transforming[Any]: ...
+@overload
+def jacfwd(function: None = None, argnums: Argnums = 0, *, has_aux: Literal[True]) -> WithAux: ...
 @pruned
 def jacfwd(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     """`gs.jacobian` by forward mode: all columns of an argument go through one forward pass.

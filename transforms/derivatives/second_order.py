@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from .forward import VECTOR
 from .gradient import GradFunction
 from .jacobian import JacobianFunction
 from .vjp import Pullback, traced
+
+if TYPE_CHECKING:
+    from ..typed import Argnums, P, S, Transformed, Transforming, WithAux
 
 __all__ = ["DIRECTION", "HessianFunction", "HvpFunction", "hessian", "hvp"]
 
@@ -114,6 +117,12 @@ class HvpFunction(_SecondOrder):
             )
 
 
+@overload
+def hvp(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed[..., Any]: ...
+@overload
+def hvp(
+    function: None = None, argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[[Callable[..., Any]], Transformed[..., Any]]: ...
 @pruned
 def hvp(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     """The product of the Hessian of `function` with a vector: `gs.hvp(f)(*args, v)`, without the Hessian itself.
@@ -133,6 +142,18 @@ def hvp(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     return HvpFunction(function, {"argnums": argnums, "has_aux": has_aux})
 
 
+@overload
+def hessian(
+    function: Callable[P, Any], argnums: Argnums = 0, has_aux: Literal[False] = False
+) -> Transformed[P, Any]: ...
+@overload
+def hessian(
+    function: Callable[P, tuple[Any, S]], argnums: Argnums = 0, *, has_aux: Literal[True]
+) -> Transformed[P, tuple[Any, S]]: ...
+@overload
+def hessian(function: None = None, argnums: Argnums = 0, has_aux: Literal[False] = False) -> Transforming[Any]: ...
+@overload
+def hessian(function: None = None, argnums: Argnums = 0, *, has_aux: Literal[True]) -> WithAux: ...
 @pruned
 def hessian(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     """The second derivatives of `function` with respect to the argument `argnums`: of shape `x.shape + x.shape`.

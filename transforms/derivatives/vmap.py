@@ -6,7 +6,7 @@ import functools
 import inspect
 import reprlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from ..arguments import check_returned, owner_of
 from ..transform import Transform
 from ..trees import flatten, paths, unflatten
 from ..user_code.scope import scope
+
+if TYPE_CHECKING:
+    from ..typed import Like, P, S, Transformed
 
 __all__ = ["Vmap", "vmap"]
 
@@ -222,6 +225,10 @@ def _spelled(spec: Any, tree: Any, what: str) -> Any:
     )
 
 
+@overload
+def vmap(function: Callable[P, S], in_axes: Any = 0, out_axes: Any = 0) -> Transformed[P, S]: ...
+@overload
+def vmap(function: None = None, in_axes: Any = 0, out_axes: Any = 0) -> Like: ...
 @pruned
 def vmap(function: Any = None, in_axes: Any = 0, out_axes: Any = 0) -> Any:
     """`function`, written for one example, as a function of many: each array argument has one more axis, and each result.

@@ -1,0 +1,3 @@
+"""gradscribe.autograd.function, for type checkers."""
+
+from ..tracer.autograd.function import *

@@ -1,0 +1,3 @@
+"""gradscribe.autograd.functional, for type checkers."""
+
+from ..tracer.autograd.functional import *

@@ -1,0 +1,3 @@
+"""gradscribe.autograd.graph, for type checkers."""
+
+from ..tracer.autograd.graph import *

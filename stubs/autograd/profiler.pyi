@@ -1,0 +1,3 @@
+"""gradscribe.autograd.profiler, for type checkers."""
+
+from ..tracer.autograd.profiler import *

@@ -1,0 +1,3 @@
+"""gradscribe.autograd.stochastic, for type checkers."""
+
+from ..tracer.autograd.legacy.stochastic import *

@@ -1,0 +1,3 @@
+"""gradscribe.autograd.variable, for type checkers."""
+
+from ..tracer.autograd.legacy.variable import *

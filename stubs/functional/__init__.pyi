@@ -1,0 +1,3 @@
+"""gradscribe.functional, for type checkers."""
+
+from ..learn.functional import *

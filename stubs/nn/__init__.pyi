@@ -1,0 +1,5 @@
+"""gradscribe.nn, for type checkers."""
+
+from ..learn.nn import *
+from . import functional as functional
+from . import utils as utils

@@ -1,0 +1,3 @@
+"""gradscribe.nn.functional, for type checkers."""
+
+from ..learn.functional import *

@@ -1,0 +1,3 @@
+"""gradscribe.nn.utils, for type checkers."""
+
+from ..learn.nn.utils import *

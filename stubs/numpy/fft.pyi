@@ -1,0 +1,3 @@
+"""gradscribe.numpy.fft, for type checkers."""
+
+from numpy.fft import *

@@ -1,0 +1,3 @@
+"""gradscribe.numpy.linalg, for type checkers."""
+
+from numpy.linalg import *

@@ -1,0 +1,3 @@
+"""gradscribe.numpy.random, for type checkers."""
+
+from numpy.random import *

@@ -1,0 +1,3 @@
+"""gradscribe.tree, for type checkers."""
+
+from ..transforms.tree import *

@@ -1,0 +1,3 @@
+"""gradscribe.utils, for type checkers."""
+
+from . import checkpoint as checkpoint
