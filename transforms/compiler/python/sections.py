@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from typing import Any
 
 import gast
@@ -9,84 +11,124 @@ import gast
 from ....runtime.ir.graph import Call
 from ..frontend.user_names import line_text
 from ..schedule.stores import section_of
-from .blocks import Block
+from .blocks import Block, Entries, name_of
 from .forks import Fork
 from .inlining import name_tree
-from .printer import note, section, to_source
-from .selections import note_selections
+from .printer import is_noted, note, section, to_source
 from .tile_loops import TileLoop, each_statement
 
 __all__ = ["in_sections"]
 
 
 def in_sections(
-    statements: list[tuple[Any, Call]], inside: TileLoop | None = None, quietly: bool = False, before: str | None = None,
-    within: Call | None = None, known: set[str] | None = None,
+    statements: Entries, inside: TileLoop | None = None, quietly: bool = False, before: str | None = None,
+    within: Call | None = None, known: set[str] | None = None, said: set[tuple[str, Any]] | None = None,
 ) -> list[Any]:  # fmt: skip
     """The statements of a function, or of a loop or a branch in it, those of the backward part with NumPy's warnings off.
 
     `before` is the section that goes on in them. Within the statement of a call there are no sections; `known` are the lines
-    of the user's that stand elsewhere.
+    of the user's that stand elsewhere, and `said` those that a comment has named, by section. A comment names a line where
+    its statements begin, once in a section; a statement that is the user's line needs none.
     """
     body: list[Any] = []
     labelled = any(call.backward for _, call in each_statement(statements)) if inside is None else inside.mixed
     labelled = (labelled or before is not None) and within is None
     groups = _groups(statements)
     printed = _printed(statements, inside) | (known or set())
+    said = set() if said is None else said
     quiet: Any = None
-    noted: tuple[bool, Any] = (within is not None, _line(within))
     for place, (key, members) in enumerate(groups):
         part, site = key[0], key[2]
         first, call = members[0]
-        begins = site is not None and any(_is_loop_of(site, group) for group in groups[place + 1 : place + 2])
         if isinstance(first, TileLoop):
             part = "forward and backward" if first.mixed else part
-            first = first.before[0]
+            first = first.before[0] if first.before else first.node
         elif isinstance(first, (Fork, Block)):
             first = first.node
         if call.quiet and not quietly:
-            if quiet is None:
+            if quiet is None and _may_warn(itertools.takewhile(_is_quiet, groups[place:])):
                 quiet = gast.With(items=[_quietly()], body=[], type_comment=None)
                 body.append(quiet)
-            into = quiet.body
         else:
-            quiet, into = None, body
+            quiet = None
+        into = body if quiet is None else quiet.body
         if labelled and part != before:
             section(quiet if into is not body and not into else first, part)
-            noted = (within is not None, _line(within))
         before = part
-        forked = isinstance(members[0][0], (Fork, Block))
-        if site is not None and not ((forked or noted[0]) and site == noted[1]):  # the arms of one line have one note
+        if site is not None and (key[0], site) not in said:
+            said.add((key[0], site))
             text = line_text(site.site)
-            if not begins and len(members) == 1 and "".join(text.split()) in printed:
-                note(first, str(site))  # the statement, or its forward twin, is the user's line
-            else:
-                note(first, f"{site}: {text}" if text else str(site), above=True)
-        noted = noted if site is None else (forked, site)
+            if key[0] != "forward" or "".join(text.split()) not in printed:
+                behind = len(members) == 1 and not is_noted(first) and not isinstance(members[0][0], TileLoop)
+                note(first, f"{site}: {text}" if text else str(site), above=not behind)
         for statement, call in members:
             if isinstance(statement, TileLoop):
-                inner = in_sections(statement.entries, statement, call.quiet or quietly, within=within, known=known)
+                inner = in_sections(statement.entries, statement, call.quiet or quietly, None, within, known, said)
                 statement.node.body.extend(inner)
                 into.extend((*statement.before, statement.node))
             elif isinstance(statement, Fork):
-                inner = in_sections(statement.entries, before=part if labelled else None)
+                inner = in_sections(statement.entries, before=part if labelled else None, said=said.copy())
                 statement.node.body.extend((*inner, statement.result))
                 into.append(statement.node)
             elif isinstance(statement, Block):
                 node, off = statement.node, call.quiet or quietly
-                node.body.extend(in_sections(statement.body, quietly=off, within=call, known=printed) or [gast.Pass()])
-                node.orelse.extend(in_sections(statement.orelse, quietly=off, within=call, known=printed))
+                for lines, arm in ((statement.body, node.body), (statement.orelse, node.orelse)):
+                    again = (
+                        said.copy() if isinstance(node, gast.If) else {(key[0], site)}
+                    )  # a loop has lines of its own
+                    arm.extend(in_sections(lines, None, off, None, call, printed, again))
+                node.body = node.body or [gast.Pass()]
                 into.append(node)
             else:
-                note_selections(statement)
                 into.append(statement)
     return body
 
 
-def _is_loop_of(site: Any, group: tuple[Any, list[tuple[Any, Call]]]) -> bool:
-    """Whether a group is a loop or a branch that stands under the note of what is before it."""
-    key, members = group
-    return bool(key[2] == site) and isinstance(members[0][0], (Fork, Block))
+def _is_quiet(group: tuple[Any, Entries]) -> bool:
+    return bool(group[1][0][1].quiet)
+
+
+_SILENT = frozenset(
+    [f"np.{name}" for name in (
+        "array", "broadcast_to", "concatenate", "copy", "diag", "diagonal", "empty", "empty_like", "expand_dims", "eye",
+        "flip", "moveaxis", "ones", "ones_like", "repeat", "reshape", "roll", "squeeze", "stack", "swapaxes", "tile",
+        "transpose", "where", "zeros", "zeros_like",
+    )] + ["enumerate", "len", "list", "range", "reversed", "zip"]
+)  # fmt: skip
+_FILLING = ("np.full", "np.full_like", "np.float64", "np.float32")  # silent where they are given a short number
+_SILENT_METHODS = frozenset(["append", "copy", "pop", "ravel", "reshape", "reverse", "transpose"])
+_SILENT_NODES = (
+    gast.Assign, gast.Attribute, gast.Constant, gast.Expr, gast.For, gast.List, gast.Load, gast.Name, gast.Pass, gast.Slice,
+    gast.Store, gast.Tuple, gast.USub, gast.keyword,
+)  # fmt: skip
+
+
+def _may_warn(groups: Iterable[tuple[Any, Entries]]) -> bool:
+    """Whether NumPy could warn in any of these statements: it computes, and does not only move numbers."""
+    made = [made for _, members in groups for made, _ in each_statement(members)]
+    return any(not _is_silent(node) for statement in made for node in gast.walk(statement))
+
+
+def _is_silent(node: Any) -> bool:
+    """Whether this part of a statement, but for what stands in it, can give no warning."""
+    if isinstance(node, gast.Subscript):
+        return isinstance(node.ctx, gast.Load)  # a number that is stored is cast
+    if isinstance(node, gast.UnaryOp):
+        return isinstance(node.op, gast.USub)
+    if not isinstance(node, gast.Call):
+        return isinstance(node, _SILENT_NODES)
+    if name_of(node.func) is None and not isinstance(node.func, gast.Attribute):
+        return False
+    called = to_source(node.func)
+    if called in _FILLING:
+        return any(isinstance(a, gast.Constant) and abs(a.value) < 100 for a in map(_bare, node.args))
+    dtyped = any(keyword.arg in ("dtype", "out") for keyword in node.keywords)
+    return (called in _SILENT and not dtyped) or called.rpartition(".")[2] in _SILENT_METHODS - {called}
+
+
+def _bare(node: Any) -> Any:
+    """A number without its sign."""
+    return node.operand if isinstance(node, gast.UnaryOp) else node
 
 
 def _printed(statements: list[tuple[Any, Call]], inside: TileLoop | None) -> set[str]:

@@ -47,6 +47,7 @@ class Signature:
         self.trees = trees  # for each argument: a tree whose leaves are Values, or static values
         self.extras = extras  # names of the arrays that come from outside
         self.result_tree = result  # a tree whose leaves are positions in the outputs of the graph
+        self.purpose = ""  # what the function computes, in a sentence
         self.fixed: dict[Any, frozenset[int]] = {}  # of inputs: the axes whose lengths its text is for
         self.stores: tuple[str, ...] = ()  # the user's words for where the last result is stored, a tuple of values
         self.writes: list[Any] = []  # the inputs that the last outputs of the graph are written into
