@@ -17,8 +17,7 @@ from ....runtime.ir.graph import Call, Graph, Type, Value
 from ....runtime.ir.opcodes import Branch, Loop, all_calls
 from ....runtime.ops import MISSING, Op
 from ....tracer.core.site import Site
-from ..python.descriptions import describe
-from ..schedule.signature import Signature, children
+from ..schedule.signature import Signature, children, describe
 from .cache import key_of
 
 __all__ = ["GraphText", "UnknownError", "cache_key"]

@@ -37,8 +37,7 @@ from ..capture.stored import Store, holds_otherwise, snapshots
 from ..capture.written import OverlapError, left_otherwise, reads_other_strides, returned, writes_unasked
 from ..frontend.attempts import GivenUp, LoopRejected
 from ..frontend.user_names import Names, function_name
-from ..python.descriptions import purpose_of
-from ..schedule.signature import Signature, dataclasses_in, printable, with_instances
+from ..schedule.signature import Signature, dataclasses_in, printable, purpose_of, with_instances
 from . import cache
 from .cache_key import cache_key
 from .free_sizes import Families, Outline, outline_of

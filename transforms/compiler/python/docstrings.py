@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ....runtime.ir.graph import Graph, Value, primal_of, values_in
-from ..schedule.signature import Signature, children
+from ..schedule.signature import Signature, children, describe
 from ..schedule.stores import STORE
-from .descriptions import describe
 from .shared_lengths import Axis, SharedLengths
 
 __all__ = ["Docstring"]

@@ -52,13 +52,12 @@ from .order import Order
 from .printer import note, to_source
 from .region import append, changed, is_deferred, is_read_once, variables_for
 from .release import released
-from .sections import in_sections
+from .sections import in_sections, note_tricks
 from .signs import with_sign
 from .spelling import imports_of_users
 from .stores import write_store
 from .terms import BINARY, is_real, term
 from .tile_loops import each_statement, write_loop
-from .tricks import note_tricks
 from .widths import width, width_around
 from .written import as_written
 

@@ -1,4 +1,4 @@
-"""Sections of generated source: forward and backward, one np.errstate, and the user's lines as notes."""
+"""Sections of generated source: forward and backward, one np.errstate, the user's lines as comments, words on tricks."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import gast
 from ....runtime.ir.graph import Call
 from ..frontend.user_names import line_text
 from ..schedule.stores import section_of
-from .blocks import Block, Entries, name_of
+from .blocks import Block, Entries
 from .forks import Fork
 from .inlining import name_tree
 from .printer import is_noted, note, section, to_source
 from .tile_loops import TileLoop, each_statement
 
-__all__ = ["in_sections"]
+__all__ = ["in_sections", "note_tricks"]
 
 
 def in_sections(
@@ -59,7 +59,8 @@ def in_sections(
             said.add((key[0], site))
             text = line_text(site.site)
             if key[0] != "forward" or "".join(text.split()) not in printed:
-                behind = len(members) == 1 and not is_noted(first) and not isinstance(members[0][0], TileLoop)
+                goes_on = any((key[0], site) == (other[0], other[2]) for other, _ in groups[place + 1 : place + 2])
+                behind = len(members) == 1 and isinstance(members[0][0], _SIMPLE) and not (goes_on or is_noted(first))
                 note(first, f"{site}: {text}" if text else str(site), above=not behind)
         for statement, call in members:
             if isinstance(statement, TileLoop):
@@ -84,46 +85,50 @@ def in_sections(
     return body
 
 
+_SIMPLE = (gast.Assign, gast.AugAssign, gast.Expr)  # statements of one line, behind which there is room
+
+
 def _is_quiet(group: tuple[Any, Entries]) -> bool:
     return bool(group[1][0][1].quiet)
 
 
+# Functions and methods that move numbers and compute none, and those that fill an array with a number.
 _SILENT = frozenset(
-    [f"np.{name}" for name in (
-        "array", "broadcast_to", "concatenate", "copy", "diag", "diagonal", "empty", "empty_like", "expand_dims", "eye",
-        "flip", "moveaxis", "ones", "ones_like", "repeat", "reshape", "roll", "squeeze", "stack", "swapaxes", "tile",
-        "transpose", "where", "zeros", "zeros_like",
-    )] + ["enumerate", "len", "list", "range", "reversed", "zip"]
+    ["append", "array", "broadcast_to", "concatenate", "copy", "diag", "diagonal", "empty", "empty_like", "enumerate",
+     "expand_dims", "eye", "flip", "len", "list", "moveaxis", "ones", "ones_like", "pop", "range", "ravel", "repeat",
+     "reshape", "reverse", "reversed", "roll", "squeeze", "stack", "swapaxes", "tile", "transpose", "where", "zeros",
+     "zeros_like", "zip"]
 )  # fmt: skip
-_FILLING = ("np.full", "np.full_like", "np.float64", "np.float32")  # silent where they are given a short number
-_SILENT_METHODS = frozenset(["append", "copy", "pop", "ravel", "reshape", "reverse", "transpose"])
+_FILLING = frozenset(["full", "full_like", "float64", "float32"])
 _SILENT_NODES = (
     gast.Assign, gast.Attribute, gast.Constant, gast.Expr, gast.For, gast.List, gast.Load, gast.Name, gast.Pass, gast.Slice,
-    gast.Store, gast.Tuple, gast.USub, gast.keyword,
+    gast.Store, gast.Subscript, gast.Tuple, gast.USub, gast.keyword,
 )  # fmt: skip
 
 
 def _may_warn(groups: Iterable[tuple[Any, Entries]]) -> bool:
     """Whether NumPy could warn in any of these statements: it computes, and does not only move numbers."""
     made = [made for _, members in groups for made, _ in each_statement(members)]
-    return any(not _is_silent(node) for statement in made for node in gast.walk(statement))
+    return any(_casts(statement) or not all(map(_is_silent, gast.walk(statement))) for statement in made)
+
+
+def _casts(statement: Any) -> bool:
+    """Whether more than a number is stored in an array, whose dtype may be another."""
+    targets = getattr(statement, "targets", ())
+    stored = any(isinstance(target, gast.Subscript) for target in targets)
+    return stored and not isinstance(_bare(statement.value), gast.Constant)
 
 
 def _is_silent(node: Any) -> bool:
     """Whether this part of a statement, but for what stands in it, can give no warning."""
-    if isinstance(node, gast.Subscript):
-        return isinstance(node.ctx, gast.Load)  # a number that is stored is cast
     if isinstance(node, gast.UnaryOp):
         return isinstance(node.op, gast.USub)
     if not isinstance(node, gast.Call):
         return isinstance(node, _SILENT_NODES)
-    if name_of(node.func) is None and not isinstance(node.func, gast.Attribute):
-        return False
-    called = to_source(node.func)
+    called = to_source(node.func).rpartition(".")[2]
     if called in _FILLING:
         return any(isinstance(a, gast.Constant) and abs(a.value) < 100 for a in map(_bare, node.args))
-    dtyped = any(keyword.arg in ("dtype", "out") for keyword in node.keywords)
-    return (called in _SILENT and not dtyped) or called.rpartition(".")[2] in _SILENT_METHODS - {called}
+    return called in _SILENT and not any(keyword.arg in ("dtype", "out") for keyword in node.keywords)
 
 
 def _bare(node: Any) -> Any:
@@ -206,3 +211,30 @@ def _quietly() -> Any:
     return gast.withitem(
         context_expr=gast.Call(func=name_tree("np.errstate"), args=[], keywords=[off]), optional_vars=None
     )
+
+
+# Tricks with buffers: a few words at the first of each kind.
+_SELECTION = "np.where(mask, x, 0.0), without branches"
+_OUT = "out=: written over an array that nobody reads again"
+_DEL = "frees memory before more is taken"
+
+
+def note_tricks(statements: Iterable[Any]) -> None:
+    """Say behind the first statement of each kind what it is for."""
+    said: set[str] = set()
+    for statement in statements:
+        for words in _tricks(statement):
+            if words not in said:
+                said.add(words)
+                note(statement, words)
+
+
+def _tricks(statement: Any) -> Iterable[str]:
+    if isinstance(statement, gast.Delete):
+        yield _DEL
+    if isinstance(statement, (gast.Assign, gast.AugAssign, gast.Expr)):
+        nodes = list(gast.walk(statement))
+        if any(hasattr(node, "is_selection") for node in nodes):
+            yield _SELECTION
+        if any(isinstance(node, gast.keyword) and node.arg == "out" for node in nodes):
+            yield _OUT

@@ -157,7 +157,8 @@ class SharedLengths:
     def _made(self, call: Call) -> None:
         """A new array of the lengths of others."""
         for out in call.outs[:1]:
-            for shape in itertools.chain.from_iterable(map(_tuples, call.args)):
+            given = zip(call.op.params, call.args, strict=False)
+            for shape in itertools.chain.from_iterable(_tuples(a) for p, a in given if p.name == "shape"):
                 if isinstance(shape, Value) and shape in self._shapes:
                     self.same(self._shapes[shape], out)
                 elif isinstance(shape, tuple) and len(shape) == _ndim(out):
@@ -167,7 +168,7 @@ class SharedLengths:
 
 
 def _tuples(argument: Any) -> Iterator[Any]:
-    """What may be the shape of a result among an argument."""
+    """What a shape may be: a tuple of lengths, one length, or the shape of an array."""
     if isinstance(argument, tuple):
         yield argument
     elif isinstance(argument, Value) and argument.type.kind == "python":
