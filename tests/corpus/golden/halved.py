@@ -25,10 +25,12 @@ def halved_value_and_grad(x):
 
     # backward
     with np.errstate(all="ignore"):
-        d_x = np.zeros_like(x)  # golden_functions.py:276: for i in range(len(x)):
+        # golden_functions.py:276: for i in range(len(x)):
+        d_x = np.zeros_like(x)
         for i in reversed(range(len(x))):
             d_y = 2.0 * ys[i]  # golden_functions.py:280: total = total + y**2
-            for _ in range(steps_list[i]):  # golden_functions.py:278: while y > 1.0:
+            # golden_functions.py:278: while y > 1.0:
+            for _ in range(steps_list[i]):
                 d_y = d_y / 2.0  # golden_functions.py:279: y = y / 2.0
             d_x[i] += d_y  # golden_functions.py:277: y = x[i]
     return total, d_x

@@ -10,7 +10,8 @@ def signed_value_and_grad(x):
     """
 
     # forward
-    if not x.sum() > 0.0:  # golden_functions.py:309: if np.sum(x) > 0.0:
+    # golden_functions.py:309: if np.sum(x) > 0.0:
+    if not x.sum() > 0.0:
         return NotImplemented  # another specialisation is wanted
     # golden_functions.py:310: return np.sum(np.sqrt(np.abs(x)))
     root = np.sqrt(np.abs(x))

@@ -29,7 +29,8 @@ def squares_until_value_and_grad(x, limit):
 
     # backward
     with np.errstate(all="ignore"):
-        if taken:  # golden_functions.py:287: for i in range(len(x)):
+        # golden_functions.py:287: for i in range(len(x)):
+        if taken:
             d_s = np.float64(1.0)
             d_result = np.float64(0.0)
         else:
@@ -37,7 +38,8 @@ def squares_until_value_and_grad(x, limit):
             d_result = np.float64(1.0)
         d_x = np.zeros_like(x)
         for i in reversed(range(len(taken_list))):
-            if taken_list[i]:  # golden_functions.py:289: if s > limit:
+            # golden_functions.py:289: if s > limit:
+            if taken_list[i]:
                 d_s = d_s + d_result * 2.0  # golden_functions.py:290: return 2.0 * s
                 d_result = np.float64(0.0)
             d_x[i] += 2.0 * d_s * x[i]  # golden_functions.py:288: s = s + x[i] ** 2

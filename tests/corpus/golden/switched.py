@@ -15,9 +15,11 @@ def switched_value_and_grad(x, steps):
     h = x
     saved = []
     hs = []
-    for _ in range(12):  # golden_functions.py:330: for _ in range(steps):
+    # golden_functions.py:330: for _ in range(steps):
+    for _ in range(12):
         hs.append(h)
-        taken = h.sum() > 0.0  # golden_functions.py:331: if np.sum(h) > 0.0:
+        # golden_functions.py:331: if np.sum(h) > 0.0:
+        taken = h.sum() > 0.0
         if taken:
             a = np.sin(h)
             # golden_functions.py:333: h = a * np.cos(h) - 0.3
@@ -38,7 +40,8 @@ def switched_value_and_grad(x, steps):
         d_h = 2.0 * h  # golden_functions.py:336: return np.sum(h**2)
         # golden_functions.py:330: for _ in range(steps):
         for (taken, t, a, t_2), h_2 in zip(reversed(saved), reversed(hs)):
-            if taken:  # golden_functions.py:331: if np.sum(h) > 0.0:
+            # golden_functions.py:331: if np.sum(h) > 0.0:
+            if taken:
                 d_a = d_h * t  # golden_functions.py:333: h = a * np.cos(h) - 0.3
                 # golden_functions.py:332: a = np.sin(h)
                 d_h = d_a * np.cos(h_2) - d_h * a * np.sin(h_2)

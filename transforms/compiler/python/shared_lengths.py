@@ -109,6 +109,8 @@ class SharedLengths:
         elif call.op.base in _SQUARE or call.op.base is _SOLVE:
             matrix = call.args[0]
             self._join((matrix, _ndim(matrix) - 2), (matrix, _ndim(matrix) - 1))
+            if call.op.base is _SOLVE and len(arrays) == 2:
+                self._join((matrix, _ndim(matrix) - 1), (arrays[1], max(0, _ndim(arrays[1]) - 2)))
             for out in call.outs:
                 self.same(arrays[-1], out)
         elif len(arrays) == 1 and call.op.kind is not Kind.opaque:

@@ -175,7 +175,10 @@ def test_numbers_that_look_alike_are_told_apart(cache, written, tmp_path):
 
 
 def test_what_the_text_says_of_arguments_and_lines_is_part_of_the_key(cache, written, tmp_path):
-    text = "import numpy as np\ndef loss(x, mode):\n    if FIRST:\n        a = 2.0 * np.sum(x)\n    else:\n        a = 2.0 * np.sum(x)\n    return a + 1.0\n"
+    text = (
+        "import numpy as np\ndef loss(x, mode):\n    if FIRST:\n        a = 2.0 * np.sum(x)\n"
+        "    else:\n        a = 2.0 * np.sum(x)\n    return a + 1.0\n"
+    )
     loss = module(tmp_path / "model.py", text)
     for mode in ("one", "two", "one"):
         loss.__globals__["FIRST"] = True

@@ -349,10 +349,10 @@ def test_a_line_is_named_once_in_a_section_though_helpers_run_again() -> None:
 
 
 def test_warnings_are_off_only_where_something_can_warn() -> None:
-    assert "errstate" not in text_of(gs.grad(lambda x: np.sum(x)), V)
-    assert "errstate" not in text_of(gs.grad(lambda x: np.sum(x[::-1].reshape(2, -1))), np.ones(6))
-    assert "errstate" in text_of(gs.grad(lambda x: np.sum(x * x)), V)
-    assert "errstate" in text_of(gs.grad(lambda x: np.mean(x)), V)
+    assert "errstate" not in body(gs.grad(lambda x: np.sum(x)), V)
+    assert "errstate" not in body(gs.grad(lambda x: np.sum(x[1:])), np.ones(6))
+    assert "errstate" in body(gs.grad(lambda x: np.sum(x * x)), V)
+    assert "errstate" in body(gs.grad(lambda x: np.mean(x)), V)
 
 
 def test_a_trick_is_said_once() -> None:
