@@ -126,7 +126,7 @@ def _sampled(b: Builder, tree: Any) -> Any:
 
 def text_of(graph: Graph) -> str:
     """The text of a graph whose inputs have names."""
-    return emit(graph, signature_of(graph), "f", "A graph.")
+    return emit(graph, signature_of(graph), "f", graph)
 
 
 def signature_of(graph: Graph) -> Signature:

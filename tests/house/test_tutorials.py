@@ -620,7 +620,7 @@ def test_the_control_flow_stays_a_loop_when_it_is_compiled() -> None:
         assert d == f(a)
         np.testing.assert_allclose(slope, d / np.sum(a), rtol=1e-12)
     text = compiled.source(np.array([0.3, 0.15, 0.3]))
-    assert text.count("while ") == 1
+    assert re.sub(r"#.*", "", text).count("while ") == 1
 
 
 @pytest.mark.parity

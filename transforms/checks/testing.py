@@ -13,7 +13,7 @@ from ..compiler.source import source
 __all__ = ["assert_source_unchanged"]
 
 _UPDATE = "GRADSCRIBE_UPDATE"
-_LINE_NUMBER = re.compile(r"(# [^\s:]+):\d+(?=: |$)", re.M)
+_LINE_NUMBER = re.compile(r"(# [^\s:]+|^    \"\"\".*, [^\s:]+):\d+(?=: |$|\.$|\.\"\"\"$)", re.M)
 
 
 def assert_source_unchanged(

@@ -2,7 +2,9 @@ import numpy as np
 
 
 def attention_value_and_grad(q, k, v):
-    """Specialised to q, k, v: 2-d float64.
+    """Value and gradient of `attention`, golden_functions.py:79.
+
+    Specialised to q: float64[n, m]; k: float64[p, m]; v: float64[p, r].
 
     Returns out: float64; d_q, d_k, d_v: like q, k, v.
     """

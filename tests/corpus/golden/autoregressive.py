@@ -2,7 +2,11 @@ import numpy as np
 
 
 def autoregressive_value_and_grad(phi, sigma, series):
-    """Specialised to phi, series: 1-d float64; sigma: a Python number.
+    """Value and gradient of `autoregressive`.
+
+    The negative log-likelihood of an AR(2) model.
+
+    Specialised to phi: float64[n]; sigma: a Python number; series: float64[m].
 
     Returns out, d_sigma: float64; d_phi: like phi.
     """
@@ -12,20 +16,21 @@ def autoregressive_value_and_grad(phi, sigma, series):
     series_part = series[1:-1]
     series_part_2 = series[:-2]
     predicted = phi[0] * series_part + phi[1] * series_part_2
-    residual = series[2:] - predicted  # golden_functions.py:230
-    # golden_functions.py:231: return np.sum(residual**2) / (2 * sigma**2) + len(res ...
+    residual = series[2:] - predicted
+    # golden_functions.py:231: return np.sum(residual**2) / (2 * sigma**2) + ...
     product = 2 * sigma**2
     ratio = (residual**2).sum() / product
     out = ratio + residual.size * np.log(sigma)
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:231: return np.sum(residual**2) / (2 * sigma**2) + len ...
+        # golden_functions.py:231: return np.sum(residual**2) / (2 * sigma**2) + ...
         d_sigma_part = 4.0 * (-ratio / product) * sigma
         d_sigma = np.float64(1.0) * residual.size / sigma + d_sigma_part
         d_residual = 2.0 * (np.float64(1.0) / product) * residual
-        d_predicted = -d_residual  # golden_functions.py:230
-        # golden_functions.py:229: predicted = phi[0] * series[1:-1] + phi[1] * seri ...
+        # golden_functions.py:230: residual = series[2:] - predicted
+        d_predicted = -d_residual
+        # golden_functions.py:229: predicted = phi[0] * series[1:-1] + phi[1] * ...
         d_phi = np.zeros(phi.shape)
         d_phi[1] += (d_predicted * series_part_2).sum()
         d_phi[0] += (d_predicted * series_part).sum()

@@ -2,7 +2,9 @@ import numpy as np
 
 
 def batch_of_images_value_and_grad(weights, images, labels):
-    """Specialised to weights, labels: 1-d float32; images: 3-d float32.
+    """Value and gradient of `batch_of_images`: Float32 throughout.
+
+    Specialised to weights: float32[n]; images: float32[m, k, p]; labels: float32[m].
 
     Returns out: float32; d_weights: like weights.
     """
@@ -14,7 +16,7 @@ def batch_of_images_value_and_grad(weights, images, labels):
     p_exp = np.exp(-(pixels @ weights))
     one_plus_p_exp = 1.0 + p_exp
     p = 1.0 / one_plus_p_exp
-    # golden_functions.py:246: return -np.mean(labels * np.log(p) + (1 - labels) * n ...
+    # golden_functions.py:246: return -np.mean(labels * np.log(p) + (1 - labels) * ...
     one_minus_labels = 1 - labels
     one_minus_p = 1 - p
     total = (labels * np.log(p) + one_minus_labels * np.log(one_minus_p)).sum()

@@ -2,7 +2,9 @@ import numpy as np
 
 
 def convolution_value_and_grad(kernel, image, target):
-    """Specialised to kernel, image, target: 2-d float64.
+    """Value and gradient of `convolution`: Of two axes, by a window for each weight.
+
+    Specialised to kernel: float64[n, m]; image: float64[k, p]; target: float64[q, r].
 
     Returns out: float64; d_kernel: like kernel.
     """
@@ -16,7 +18,7 @@ def convolution_value_and_grad(kernel, image, target):
     image_part_3 = image[1:windows_total_2, 0 : target.shape[1]]
     image_part_4 = image[1:windows_total_2, 1:windows_total]
     windows = np.stack([image_part, image_part_2, image_part_3, image_part_4])
-    # golden_functions.py:150: response = np.einsum("k,kij->ij", kernel.ravel(), win ...
+    # golden_functions.py:150: response = np.einsum("k,kij->ij", kernel.ravel(), ...
     response = np.einsum("k,kij->ij", np.ravel(kernel), windows)
     # golden_functions.py:151: return np.sum((response - target) ** 2)
     difference = response - target

@@ -2,7 +2,9 @@ import numpy as np
 
 
 def convolution_by_hand_value_and_grad(kernel, signal, target):
-    """Specialised to kernel: float64[3]; signal, target: 1-d float64.
+    """Value and gradient of `convolution_by_hand`, golden_functions.py:154.
+
+    Specialised to kernel: float64[3]; signal: float64[n]; target: float64[m].
 
     Returns out: float64; d_kernel: like kernel.
     """
@@ -10,7 +12,7 @@ def convolution_by_hand_value_and_grad(kernel, signal, target):
     # forward
     # golden_functions.py:155: n = len(signal) - len(kernel) + 1
     n = signal.size - kernel.size + 1
-    response = np.zeros(n)  # golden_functions.py:156
+    response = np.zeros(n)
     # golden_functions.py:158: response += kernel[k] * signal[k : k + n]
     signal_part = signal[0:n]
     response += kernel[0] * signal_part

@@ -2,7 +2,9 @@ import numpy as np
 
 
 def cosine_similarity_value_and_grad(u, v):
-    """Specialised to u, v: 1-d float64.
+    """Value and gradient of `cosine_similarity`, golden_functions.py:198.
+
+    Specialised to u, v: float64[n].
 
     Returns out: float64; d_u, d_v: like u, v.
     """
@@ -16,7 +18,7 @@ def cosine_similarity_value_and_grad(u, v):
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:199: return u @ v / (np.linalg.norm(u) * np.linalg.nor ...
+        # golden_functions.py:199: return u @ v / (np.linalg.norm(u) * ...
         d_u_v = 1.0 / norm_u_norm_v
         d_norm_u_norm_v = -out / norm_u_norm_v
         d_v_part = d_norm_u_norm_v * norm_u * (v / np.where(norm_v == 0, 1.0, norm_v))

@@ -2,10 +2,14 @@ import numpy as np
 
 
 def elbo_value_and_grad(params, x, noise):
-    """Specialised to these arguments.
+    """Value and gradient of `elbo`.
 
-    params: {to_mu: 2-d float64, to_log_var: 2-d float64, decoder: 2-d float64}
-    x, noise: 2-d float64
+    Of a variational autoencoder with one linear layer on each side.
+
+    Specialised to these arguments.
+    params: {to_mu: float64[n, m], to_log_var: float64[n, m], decoder: float64[m, n]}
+    x: float64[k, n]
+    noise: float64[k, m]
 
     Returns out: float64; d_decoder, d_to_log_var, d_to_mu: like decoder, to_log_var,
     to_mu.
@@ -15,25 +19,23 @@ def elbo_value_and_grad(params, x, noise):
     decoder = params["decoder"]
 
     # forward
-    # golden_functions.py:216: mu, log_var = x @ params["to_mu"], x @ params["to_log ...
+    # golden_functions.py:216: mu, log_var = x @ params["to_mu"], x @ ...
     mu = x @ to_mu
     log_var = x @ to_log_var
     # golden_functions.py:217: z = mu + np.exp(0.5 * log_var) * noise
     z_exp = np.exp(0.5 * log_var)
     z = mu + z_exp * noise
-    # golden_functions.py:218: rebuilt = z @ params["decoder"]
-    rebuilt = z @ decoder
-    # golden_functions.py:219: return np.sum((x - rebuilt) ** 2) + gaussian_kl(mu, l ...
+    rebuilt = z @ decoder  # golden_functions.py:218: rebuilt = z @ params["decoder"]
+    # golden_functions.py:219: return np.sum((x - rebuilt) ** 2) + gaussian_kl(mu, ...
     x_minus_rebuilt = x - rebuilt
-    # golden_functions.py:211: return -0.5 * np.sum(1 + log_var - mu**2 - np.exp(log ...
+    # golden_functions.py:211: return -0.5 * np.sum(1 + log_var - mu**2 - ...
     exp_log_var = np.exp(log_var)
     gaussian_kl = -0.5 * (1 + log_var - mu**2 - exp_log_var).sum()
-    # golden_functions.py:219: return np.sum((x - rebuilt) ** 2) + gaussian_kl(mu, l ...
     out = (x_minus_rebuilt**2).sum() + gaussian_kl
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:219: return np.sum((x - rebuilt) ** 2) + gaussian_kl(m ...
+        # golden_functions.py:219: return np.sum((x - rebuilt) ** 2) + ...
         d_rebuilt = -2.0 * x_minus_rebuilt
         # golden_functions.py:218: rebuilt = z @ params["decoder"]
         d_z = d_rebuilt @ decoder.T
@@ -41,7 +43,7 @@ def elbo_value_and_grad(params, x, noise):
         # golden_functions.py:217: z = mu + np.exp(0.5 * log_var) * noise
         d_mu = mu + d_z
         d_log_var = 0.5 * exp_log_var - 0.5 + d_z * noise * z_exp * 0.5
-        # golden_functions.py:216: mu, log_var = x @ params["to_mu"], x @ params["to ...
+        # golden_functions.py:216: mu, log_var = x @ params["to_mu"], x @ ...
         d_to_log_var = x.T @ d_log_var
         d_to_mu = x.T @ d_mu
     return out, {"to_mu": d_to_mu, "to_log_var": d_to_log_var, "decoder": d_decoder}

@@ -2,7 +2,11 @@ import numpy as np
 
 
 def gaussian_process_value_and_grad(log_params, x, y):
-    """Specialised to log_params: float64[3]; x, y: 1-d float64.
+    """Value and gradient of `gaussian_process`.
+
+    The negative log marginal likelihood under a squared-exponential kernel.
+
+    Specialised to log_params: float64[3]; x, y: float64[n].
 
     Returns out: float64; d_log_params: like log_params.
     """
@@ -13,21 +17,21 @@ def gaussian_process_value_and_grad(log_params, x, y):
     amplitude = exp_log_params[0]
     length = exp_log_params[1]
     noise = exp_log_params[2]
-    d = x[:, None] - x[None, :]  # golden_functions.py:172
+    d = x[:, None] - x[None, :]
     # golden_functions.py:173: K = amplitude**2 * np.exp(-0.5 * (d / length) ** 2) + ...
     amplitude_squared = amplitude**2
     d_over_length = d / length
     K_exp = np.exp(-0.5 * d_over_length**2)
     K_identity = np.eye(x.size)
     K = amplitude_squared * K_exp + noise**2 * K_identity
-    alpha = np.linalg.solve(K, y)  # golden_functions.py:174
-    _, logdet = np.linalg.slogdet(K)  # golden_functions.py:175
+    alpha = np.linalg.solve(K, y)
+    _, logdet = np.linalg.slogdet(K)
     # golden_functions.py:176: return 0.5 * (y @ alpha + logdet + len(x) * np.log(2 ...
     out = 0.5 * (y @ alpha + logdet + x.size * np.log(2 * np.pi))
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:176: return 0.5 * (y @ alpha + logdet + len(x) * np.lo ...
+        # golden_functions.py:176: return 0.5 * (y @ alpha + logdet + len(x) * ...
         d_alpha = 0.5 * y
         # golden_functions.py:174: alpha = np.linalg.solve(K, y)
         d_K_part = -np.linalg.solve(K.T, d_alpha)[:, None] * alpha[None]

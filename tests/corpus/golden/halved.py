@@ -2,7 +2,9 @@ import numpy as np
 
 
 def halved_value_and_grad(x):
-    """Specialised to x: 1-d float64.
+    """Value and gradient of `halved`: A loop in a loop.
+
+    Specialised to x: float64[n].
 
     Returns total: float64; d_x: like x.
     """
@@ -11,23 +13,24 @@ def halved_value_and_grad(x):
     total = np.float64(0.0)
     ys = []
     steps_list = []
-    for i in range(len(x)):  # golden_functions.py:276
-        y = x[i]  # golden_functions.py:277
+    for i in range(len(x)):
+        y = x[i]
         steps = 0
-        while y > 1.0:  # golden_functions.py:278
-            y = y / 2.0  # golden_functions.py:279
+        while y > 1.0:
+            y = y / 2.0
             steps += 1
         ys.append(y)
         steps_list.append(steps)
-        total = total + y**2  # golden_functions.py:280
+        total = total + y**2
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:276: for i in range(len(x)):
         d_x = np.zeros_like(x)
         for i in reversed(range(len(x))):
-            d_y = 2.0 * ys[i]  # golden_functions.py:280
-            for _ in range(steps_list[i]):  # golden_functions.py:278
-                d_y = d_y / 2.0  # golden_functions.py:279
-            d_x[i] += d_y  # golden_functions.py:277
+            d_y = 2.0 * ys[i]  # golden_functions.py:280: total = total + y**2
+            # golden_functions.py:278: while y > 1.0:
+            for _ in range(steps_list[i]):
+                d_y = d_y / 2.0  # golden_functions.py:279: y = y / 2.0
+            d_x[i] += d_y  # golden_functions.py:277: y = x[i]
     return total, d_x

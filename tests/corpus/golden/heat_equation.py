@@ -2,14 +2,17 @@ import numpy as np
 
 
 def heat_equation_value_and_grad(u, kappa, target):
-    """Specialised to u, target: 1-d float64; kappa: a Python number.
+    """Value and gradient of `heat_equation`.
+
+    Three explicit steps, written into a buffer of the function's own.
+
+    Specialised to u: float64[n]; kappa: a Python number; target: float64[m].
 
     Returns out, d_kappa: float64; d_u: like u.
     """
 
     # forward
-    # golden_functions.py:236: u = u.copy()
-    u_2 = u.copy()
+    u_2 = u.copy()  # golden_functions.py:236: u = u.copy()
     # golden_functions.py:238: u[1:-1] += kappa * (u[2:] - 2.0 * u[1:-1] + u[:-2])
     u_2_part = u_2[1:-1]
     u_total = u_2[2:] - 2.0 * u_2_part + u_2[:-2]

@@ -2,12 +2,13 @@ import numpy as np
 
 
 def heat_equation(u, kappa, target):
-    """Specialised to u, target: 1-d float64; kappa: a Python number.
+    """Three explicit steps, written into a buffer of the function's own.
+
+    Specialised to u: float64[n]; kappa: a Python number; target: float64[m].
 
     Returns out: float64.
     """
-    # golden_functions.py:236: u = u.copy()
-    u_2 = u.copy()
+    u_2 = u.copy()  # golden_functions.py:236: u = u.copy()
     # golden_functions.py:238: u[1:-1] += kappa * (u[2:] - 2.0 * u[1:-1] + u[:-2])
     u_2_part = u_2[1:-1]
     u_3 = np.array(u_2)

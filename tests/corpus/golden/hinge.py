@@ -2,13 +2,15 @@ import numpy as np
 
 
 def hinge_value_and_grad(w, X, y):
-    """Specialised to w, y: 1-d float64; X: 2-d float64.
+    """Value and gradient of `hinge`, golden_functions.py:50.
+
+    Specialised to w: float64[n]; X: float64[m, n]; y: float64[m].
 
     Returns out: float64; d_w: like w.
     """
 
     # forward
-    margin = y * (X @ w)  # golden_functions.py:51
+    margin = y * (X @ w)
     # golden_functions.py:52: return np.mean(np.maximum(0.0, 1.0 - margin)) + 0.5 * ...
     one_minus_margin = 1.0 - margin
     half_w = 0.5 * w
@@ -16,11 +18,12 @@ def hinge_value_and_grad(w, X, y):
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:52: return np.mean(np.maximum(0.0, 1.0 - margin)) + 0. ...
+        # golden_functions.py:52: return np.mean(np.maximum(0.0, 1.0 - margin)) + ...
         d_margin_part = 1.0 / y.size
         half_d_margin_part = d_margin_part / 2.0
         mask = one_minus_margin == 0.0
         d_margin_part_2 = np.where(mask, half_d_margin_part, d_margin_part)
         d_margin = -np.where(one_minus_margin < 0.0, 0.0, d_margin_part_2)
-        d_w = half_w + w * 0.5 + X.T @ (d_margin * y)  # golden_functions.py:51
+        # golden_functions.py:51: margin = y * (X @ w)
+        d_w = half_w + w * 0.5 + X.T @ (d_margin * y)
     return out, d_w

@@ -2,24 +2,26 @@ import numpy as np
 
 
 def huber_value_and_grad(w, X, y):
-    """Specialised to w, y: 1-d float64; X: 2-d float64.
+    """Value and gradient of `huber`, golden_functions.py:44.
+
+    Specialised to w: float64[n]; X: float64[m, n]; y: float64[m].
 
     Returns out: float64; d_w: like w.
     """
 
     # forward
-    r = X @ w - y  # golden_functions.py:45
-    a = np.abs(r)  # golden_functions.py:46
+    r = X @ w - y
+    a = np.abs(r)
     # golden_functions.py:47: return np.mean(np.where(a <= delta, 0.5 * r**2, delta ...
     mask = a <= 1.35
     out = np.where(mask, 0.5 * r**2, 1.35 * (a - 0.675)).sum() / r.size
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:47: return np.mean(np.where(a <= delta, 0.5 * r**2, de ...
+        # golden_functions.py:47: return np.mean(np.where(a <= delta, 0.5 * r**2, ...
         d_r_part = 1.0 / r.size
         # golden_functions.py:46: a = np.abs(r)
         d_r_part_2 = np.where(mask, 0.0, d_r_part) * 1.35 * np.sign(r)
         d_r = np.where(mask, d_r_part, 0.0) * r + d_r_part_2
-        d_w = X.T @ d_r  # golden_functions.py:45
+        d_w = X.T @ d_r  # golden_functions.py:45: r = X @ w - y
     return out, d_w

@@ -2,18 +2,26 @@ import numpy as np
 
 
 def kalman_step_value_and_grad(F, H, Q, R, mean, cov, z):
-    """Specialised to F, H, Q, R, cov: 2-d float64; mean, z: 1-d float64.
+    """Value and gradient of `kalman_step`.
+
+    The negative log-likelihood of one observation.
+
+    Specialised to these arguments.
+    F: float64[n, m]
+    H: float64[k, n]
+    Q: float64[n, n]
+    R: float64[k, k]
+    mean: float64[m]
+    cov: float64[m, m]
+    z: float64[k]
 
     Returns out: float64; d_Q, d_R: like Q, R.
     """
 
     # forward
-    # golden_functions.py:99: mean = F @ mean
-    mean_2 = F @ mean
-    # golden_functions.py:100: cov = F @ cov @ F.T + Q
-    cov_2 = F @ cov @ F.T + Q
-    # golden_functions.py:101: innovation = z - H @ mean
-    innovation = z - H @ mean_2
+    mean_2 = F @ mean  # golden_functions.py:99: mean = F @ mean
+    cov_2 = F @ cov @ F.T + Q  # golden_functions.py:100: cov = F @ cov @ F.T + Q
+    innovation = z - H @ mean_2  # golden_functions.py:101: innovation = z - H @ mean
     # golden_functions.py:102: S = H @ cov @ H.T + R
     H_cov_2 = H @ cov_2
     S = H_cov_2 @ H.T + R
@@ -21,7 +29,7 @@ def kalman_step_value_and_grad(F, H, Q, R, mean, cov, z):
     gain = np.linalg.solve(S, H_cov_2).T
     # golden_functions.py:104: mean = mean + gain @ innovation
     mean_3 = mean_2 + gain @ innovation
-    _, logdet = np.linalg.slogdet(S)  # golden_functions.py:105
+    _, logdet = np.linalg.slogdet(S)
     # golden_functions.py:106: fit = innovation @ np.linalg.solve(S, innovation)
     fit_solution = np.linalg.solve(S, innovation)
     fit = innovation @ fit_solution

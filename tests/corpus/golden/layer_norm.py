@@ -2,7 +2,9 @@ import numpy as np
 
 
 def layer_norm_value_and_grad(gain, bias, x):
-    """Specialised to gain, bias: 1-d float64; x: 2-d float64.
+    """Value and gradient of `layer_norm`, golden_functions.py:67.
+
+    Specialised to gain, bias: float64[n]; x: float64[m, n].
 
     Returns out: float64; d_gain, d_bias, d_x: like gain, bias, x.
     """

@@ -2,13 +2,15 @@ import numpy as np
 
 
 def logistic_regression_value_and_grad(w, X, y):
-    """Specialised to w, y: 1-d float64; X: 2-d float64.
+    """Value and gradient of `logistic_regression`: Labels are -1 and 1.
+
+    Specialised to w: float64[n]; X: float64[m, n]; y: float64[m].
 
     Returns out: float64; d_w: like w.
     """
 
     # forward
-    margin = y * (X @ w)  # golden_functions.py:32
+    margin = y * (X @ w)
     # golden_functions.py:33: penalty = 0.01 * np.sum(w**2)
     penalty = 0.01 * (w**2).sum()
     # golden_functions.py:34: return np.mean(np.logaddexp(0.0, -margin)) + penalty
@@ -19,5 +21,6 @@ def logistic_regression_value_and_grad(w, X, y):
     with np.errstate(all="ignore"):
         # golden_functions.py:34: return np.mean(np.logaddexp(0.0, -margin)) + penalty
         d_margin = -1.0 / y.size * (1.0 / (1.0 + np.exp(-minus_margin)))
-        d_w = 0.02 * w + X.T @ (d_margin * y)  # golden_functions.py:32
+        # golden_functions.py:32: margin = y * (X @ w)
+        d_w = 0.02 * w + X.T @ (d_margin * y)
     return out, d_w

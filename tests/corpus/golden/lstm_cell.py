@@ -2,14 +2,22 @@ import numpy as np
 
 
 def lstm_cell_value_and_grad(W, U, b, x, h, c):
-    """Specialised to W, U: 2-d float64; b, x, h, c: 1-d float64.
+    """Value and gradient of `lstm_cell`, golden_functions.py:89.
+
+    Specialised to these arguments.
+    W: float64[n, m]
+    U: float64[n, k]
+    b: float64[n]
+    x: float64[m]
+    h: float64[k]
+    c: float64[p]
 
     Returns out: float64; d_W, d_U, d_b: like W, U, b.
     """
 
     # forward
-    z = W @ x + U @ h + b  # golden_functions.py:90
-    i, f, o, g = np.split(z, 4)  # golden_functions.py:91
+    z = W @ x + U @ h + b
+    i, f, o, g = np.split(z, 4)
     # golden_functions.py:86: return 1.0 / (1.0 + np.exp(-z))
     exp_f = np.exp(-f)
     one_plus_exp_f = 1.0 + exp_f
@@ -20,15 +28,13 @@ def lstm_cell_value_and_grad(W, U, b, x, h, c):
     # golden_functions.py:92: c_next = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
     tanh_g = np.tanh(g)
     c_next = sigmoid_f * c + sigmoid_i * tanh_g
-    # golden_functions.py:86: return 1.0 / (1.0 + np.exp(-z))
     exp_o = np.exp(-o)
     one_plus_exp_o = 1.0 + exp_o
     sigmoid_o = 1.0 / one_plus_exp_o
     # golden_functions.py:93: h_next = sigmoid(o) * np.tanh(c_next)
     tanh_c_next = np.tanh(c_next)
     h_next = sigmoid_o * tanh_c_next
-    # golden_functions.py:94: return np.sum(h_next)
-    out = h_next.sum()
+    out = h_next.sum()  # golden_functions.py:94: return np.sum(h_next)
 
     # backward
     with np.errstate(all="ignore"):
@@ -38,10 +44,10 @@ def lstm_cell_value_and_grad(W, U, b, x, h, c):
         d_o = tanh_c_next * sigmoid_o / one_plus_exp_o * exp_o
         # golden_functions.py:92: c_next = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
         d_g = d_c_next * sigmoid_i * (1.0 - tanh_g**2)
-        # golden_functions.py:86: return 1.0 / (1.0 + np.exp(-z))
         d_i = d_c_next * tanh_g * sigmoid_i / one_plus_exp_i * exp_i
         d_f = d_c_next * c * sigmoid_f / one_plus_exp_f * exp_f
-        d_b = np.concatenate([d_i, d_f, d_o, d_g])  # golden_functions.py:91
+        # golden_functions.py:91: i, f, o, g = np.split(z, 4)
+        d_b = np.concatenate([d_i, d_f, d_o, d_g])
         # golden_functions.py:90: z = W @ x + U @ h + b
         d_U = d_b[:, None] * h
         d_W = d_b[:, None] * x

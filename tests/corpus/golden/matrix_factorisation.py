@@ -2,19 +2,25 @@ import numpy as np
 
 
 def matrix_factorisation_value_and_grad(U, V, ratings, seen):
-    """Specialised to U, V, ratings: 2-d float64; seen: 2-d bool.
+    """Value and gradient of `matrix_factorisation`, golden_functions.py:222.
+
+    Specialised to these arguments.
+    U: float64[n, m]
+    V: float64[k, m]
+    ratings: float64[n, k]
+    seen: bool[n, k]
 
     Returns out: float64; d_U, d_V: like U, V.
     """
 
     # forward
-    error = np.where(seen, U @ V.T - ratings, 0.0)  # golden_functions.py:223
-    # golden_functions.py:224: return np.sum(error**2) + 0.1 * (np.sum(U**2) + np.su ...
+    error = np.where(seen, U @ V.T - ratings, 0.0)
+    # golden_functions.py:224: return np.sum(error**2) + 0.1 * (np.sum(U**2) + ...
     out = (error**2).sum() + 0.1 * ((U**2).sum() + (V**2).sum())
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:224: return np.sum(error**2) + 0.1 * (np.sum(U**2) + n ...
+        # golden_functions.py:224: return np.sum(error**2) + 0.1 * (np.sum(U**2) + ...
         d_error = 2.0 * error
         # golden_functions.py:223: error = np.where(seen, U @ V.T - ratings, 0.0)
         d_error_difference = np.where(seen, d_error, 0.0)

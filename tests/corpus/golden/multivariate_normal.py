@@ -2,21 +2,25 @@ import numpy as np
 
 
 def multivariate_normal_value_and_grad(mean, cov, x):
-    """Specialised to mean: 1-d float64; cov, x: 2-d float64.
+    """Value and gradient of `multivariate_normal`.
+
+    The negative log-likelihood, by a Cholesky factor.
+
+    Specialised to mean: float64[n]; cov: float64[n, n]; x: float64[m, n].
 
     Returns out: float64; d_mean, d_cov: like mean, cov.
     """
 
     # forward
-    L = np.linalg.cholesky(cov)  # golden_functions.py:164
-    white = np.linalg.solve(L, (x - mean).T)  # golden_functions.py:165
-    # golden_functions.py:166: return 0.5 * np.sum(white**2) + len(x) * np.sum(np.lo ...
+    L = np.linalg.cholesky(cov)
+    white = np.linalg.solve(L, (x - mean).T)
+    # golden_functions.py:166: return 0.5 * np.sum(white**2) + len(x) * ...
     diagonal_L = np.diagonal(L)
     out = 0.5 * (white**2).sum() + x.shape[0] * np.log(diagonal_L).sum()
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:166: return 0.5 * np.sum(white**2) + len(x) * np.sum(n ...
+        # golden_functions.py:166: return 0.5 * np.sum(white**2) + len(x) * ...
         d_L_part = np.zeros(L.shape)
         np.fill_diagonal(d_L_part, x.shape[0] / diagonal_L)
         # golden_functions.py:165: white = np.linalg.solve(L, (x - mean).T)

@@ -2,7 +2,9 @@ import numpy as np
 
 
 def newton_value_and_grad(a):
-    """Specialised to a: float64.
+    """Value and gradient of `newton`: The square root.
+
+    Specialised to a: float64.
 
     Returns x, d_a: float64.
     """
@@ -11,7 +13,7 @@ def newton_value_and_grad(a):
     x = a
     xs = []
     a_over_xs = []
-    while np.abs(x * x - a) > 1e-12:  # golden_functions.py:268
+    while np.abs(x * x - a) > 1e-12:
         xs.append(x)
         # golden_functions.py:269: x = 0.5 * (x + a / x)
         a_over_x = a / x
@@ -22,7 +24,7 @@ def newton_value_and_grad(a):
     with np.errstate(all="ignore"):
         d_x = np.float64(1.0)
         d_a_part = np.float64(-0.0)
-        # golden_functions.py:268
+        # golden_functions.py:268: while np.abs(x * x - a) > 1e-12:
         for x_2, a_over_x in zip(reversed(xs), reversed(a_over_xs)):
             # golden_functions.py:269: x = 0.5 * (x + a / x)
             d_x_plus_a_over_x = d_x * 0.5

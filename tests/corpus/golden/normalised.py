@@ -2,7 +2,9 @@ import numpy as np
 
 
 def normalised_value_and_grad(x, out):
-    """Specialised to x, out: 1-d float64.
+    """Value and gradient of `normalised`: A write into an argument.
+
+    Specialised to x: float64[n]; out: float64[m].
 
     Writes into out.
 
@@ -13,8 +15,7 @@ def normalised_value_and_grad(x, out):
     # golden_functions.py:323: out[...] = x / np.sqrt(np.sum(x**2))
     out_root = np.sqrt((x**2).sum())
     out_2 = x / out_root
-    # golden_functions.py:324: return np.sum(out * x)
-    result = (out_2 * x).sum()
+    result = (out_2 * x).sum()  # golden_functions.py:324: return np.sum(out * x)
 
     # backward
     with np.errstate(all="ignore"):
@@ -24,6 +25,5 @@ def normalised_value_and_grad(x, out):
         d_x = out_2 + d_out_2 / out_root + d_x_part
 
     # writes
-    # golden_functions.py:323: out[...] = x / np.sqrt(np.sum(x**2))
-    out[...] = out_2
+    out[...] = out_2  # golden_functions.py:323: out[...] = x / np.sqrt(np.sum(x**2))
     return result, d_x

@@ -2,7 +2,11 @@ import numpy as np
 
 
 def pendulum_energy_value_and_grad(theta, omega, dt):
-    """Specialised to theta, omega: 1-d float64; dt: a Python number.
+    """Value and gradient of `pendulum_energy`.
+
+    Two steps of a semi-implicit Euler scheme.
+
+    Specialised to theta, omega: float64[n]; dt: a Python number.
 
     Returns out: float64; d_theta, d_omega: like theta, omega.
     """
@@ -13,9 +17,7 @@ def pendulum_energy_value_and_grad(theta, omega, dt):
     omega_2 = omega - scaled_dt * np.sin(theta)
     # golden_functions.py:183: theta = theta + dt * omega
     theta_2 = theta + dt * omega_2
-    # golden_functions.py:182: omega = omega - dt * g / length * np.sin(theta)
     omega_3 = omega_2 - scaled_dt * np.sin(theta_2)
-    # golden_functions.py:183: theta = theta + dt * omega
     theta_3 = theta_2 + dt * omega_3
     # golden_functions.py:184: kinetic = 0.5 * (length * omega) ** 2
     kinetic = 0.5 * omega_3**2
@@ -34,8 +36,6 @@ def pendulum_energy_value_and_grad(theta, omega, dt):
         d_omega_3 = d_theta_part * omega_3 + d_theta_3 * dt
         # golden_functions.py:182: omega = omega - dt * g / length * np.sin(theta)
         d_theta_2 = d_theta_3 - d_omega_3 * scaled_dt * np.cos(theta_2)
-        # golden_functions.py:183: theta = theta + dt * omega
         d_omega = d_omega_3 + d_theta_2 * dt
-        # golden_functions.py:182: omega = omega - dt * g / length * np.sin(theta)
         d_theta = d_theta_2 - d_omega * scaled_dt * np.cos(theta)
     return out, (d_theta, d_omega)

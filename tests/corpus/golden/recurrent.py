@@ -2,36 +2,35 @@ import numpy as np
 
 
 def recurrent_value_and_grad(params, inputs):
-    """Specialised to these arguments.
+    """Value and gradient of `recurrent`, golden_functions.py:258.
 
-    params: {W: 2-d float64, U: 2-d float64, b: 1-d float64}
-    inputs: 2-d float64
+    Specialised to these arguments.
+    params: {W: float64[n, m], U: float64[m, m], b: float64[m]}
+    inputs: float64[k, n]
 
     Returns out: float64; d_U, d_W, d_b: like U, W, b.
     """
     W, U, b = params["W"], params["U"], params["b"]
 
     # forward
-    h = np.zeros(3)  # golden_functions.py:259
+    h = np.zeros(3)
     hs = []
-    for t in range(len(inputs)):  # golden_functions.py:260
+    for t in range(len(inputs)):
         hs.append(h)
-        # golden_functions.py:261: h = np.tanh(inputs[t] @ params["W"] + h @ params[ ...
+        # golden_functions.py:261: h = np.tanh(inputs[t] @ params["W"] + h @ ...
         h = np.tanh(inputs[t] @ W + h @ U + b)
-    # golden_functions.py:262: return np.sum(h**2)
-    out = (h**2).sum()
+    out = (h**2).sum()  # golden_functions.py:262: return np.sum(h**2)
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:262: return np.sum(h**2)
-        d_h = 2.0 * h
+        d_h = 2.0 * h  # golden_functions.py:262: return np.sum(h**2)
         # golden_functions.py:260: for t in range(len(inputs)):
         d_W = np.full_like(W, -0.0)
         d_U = np.full_like(U, -0.0)
         d_b = np.full_like(b, -0.0)
         for t in reversed(range(len(inputs))):
             h_2 = hs[t]
-            # golden_functions.py:261: h = np.tanh(inputs[t] @ params["W"] + h @ par ...
+            # golden_functions.py:261: h = np.tanh(inputs[t] @ params["W"] + h @ ...
             d_h_total = d_h * (1.0 - h**2)
             d_b += d_h_total
             d_h = U @ d_h_total

@@ -2,20 +2,20 @@ import numpy as np
 
 
 def reported_value_and_grad(w, X, y):
-    """Specialised to w, y: 1-d float64; X: 2-d float64.
+    """Value and gradient of `reported`, golden_functions.py:314.
+
+    Specialised to w: float64[n]; X: float64[m, n]; y: float64[m].
 
     Returns loss: float64; d_w: like w.
     """
 
     # forward
-    r = X @ w - y  # golden_functions.py:315
-    # golden_functions.py:316: loss = np.mean(r**2)
-    loss = (r**2).sum() / r.size
-    print("loss", loss)  # golden_functions.py:317
+    r = X @ w - y
+    loss = (r**2).sum() / r.size  # golden_functions.py:316: loss = np.mean(r**2)
+    print("loss", loss)
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:316: loss = np.mean(r**2)
-        d_r = 2.0 / r.size * r
-        d_w = X.T @ d_r  # golden_functions.py:315
+        d_r = 2.0 / r.size * r  # golden_functions.py:316: loss = np.mean(r**2)
+        d_w = X.T @ d_r  # golden_functions.py:315: r = X @ w - y
     return loss, d_w

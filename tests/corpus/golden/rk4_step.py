@@ -2,12 +2,15 @@ import numpy as np
 
 
 def rk4_step_value_and_grad(state, rates, dt, target):
-    """Specialised to these arguments.
+    """Value and gradient of `rk4_step`.
 
-    state: float64[2]
+    One Runge-Kutta step of the Lotka-Volterra equations, and its distance from a
+    target.
+
+    Specialised to these arguments.
+    state, target: float64[2]
     rates: 4 times a Python number
     dt: a Python number
-    target: 1-d float64
 
     Returns out, d_alpha, d_beta, d_delta, d_gamma: float64; d_state: like state.
     """
@@ -17,7 +20,7 @@ def rk4_step_value_and_grad(state, rates, dt, target):
     # golden_functions.py:111: prey, predator = state
     prey = state[0]
     predator = state[1]
-    # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * predato ...
+    # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
     beta_prey = beta * prey
     delta_prey = delta * prey
     k1_difference = delta_prey * predator - gamma * predator
@@ -25,30 +28,24 @@ def rk4_step_value_and_grad(state, rates, dt, target):
     # golden_functions.py:118: k2 = lotka_volterra(state + 0.5 * dt * k1, *rates)
     half_dt = 0.5 * dt
     prey_total = state + half_dt * k1
-    # golden_functions.py:111: prey, predator = state
     prey_2 = prey_total[0]
     predator_2 = prey_total[1]
-    # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * predato ...
     beta_prey_2 = beta * prey_2
     delta_prey_2 = delta * prey_2
     k2_difference = delta_prey_2 * predator_2 - gamma * predator_2
     k2 = np.stack([alpha * prey_2 - beta_prey_2 * predator_2, k2_difference])
     # golden_functions.py:119: k3 = lotka_volterra(state + 0.5 * dt * k2, *rates)
     prey_total_2 = state + half_dt * k2
-    # golden_functions.py:111: prey, predator = state
     prey_3 = prey_total_2[0]
     predator_3 = prey_total_2[1]
-    # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * predato ...
     beta_prey_3 = beta * prey_3
     delta_prey_3 = delta * prey_3
     k3_difference = delta_prey_3 * predator_3 - gamma * predator_3
     k3 = np.stack([alpha * prey_3 - beta_prey_3 * predator_3, k3_difference])
     # golden_functions.py:120: k4 = lotka_volterra(state + dt * k3, *rates)
     prey_total_3 = state + dt * k3
-    # golden_functions.py:111: prey, predator = state
     prey_4 = prey_total_3[0]
     predator_4 = prey_total_3[1]
-    # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * predato ...
     beta_prey_4 = beta * prey_4
     delta_prey_4 = delta * prey_4
     k4_difference = delta_prey_4 * predator_4 - gamma * predator_4
@@ -64,10 +61,10 @@ def rk4_step_value_and_grad(state, rates, dt, target):
     with np.errstate(all="ignore"):
         # golden_functions.py:122: return np.sum((end - target) ** 2)
         d_end_minus_target = 2.0 * end_minus_target
-        # golden_functions.py:121: end = state + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * k ...
+        # golden_functions.py:121: end = state + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * ...
         d_end_total = d_end_minus_target * scaled_dt
         twice_d_end_total = d_end_total * 2.0
-        # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * pre ...
+        # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
         d_k4_difference = d_end_total[0]
         d_k4_difference_2 = d_end_total[1]
         d_gamma_predator_4 = -d_k4_difference_2
@@ -85,7 +82,6 @@ def rk4_step_value_and_grad(state, rates, dt, target):
         d_state_part[0] += d_prey_4
         # golden_functions.py:120: k4 = lotka_volterra(state + dt * k3, *rates)
         d_k3 = twice_d_end_total + d_state_part * dt
-        # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * pre ...
         d_k3_difference = d_k3[0]
         d_k3_difference_2 = d_k3[1]
         d_gamma_predator_3 = -d_k3_difference_2
@@ -100,13 +96,11 @@ def rk4_step_value_and_grad(state, rates, dt, target):
         )
         d_prey_part_2 = d_k3_difference * alpha
         d_prey_3 = d_delta_prey_3 * delta + d_beta_prey_3 * beta + d_prey_part_2
-        # golden_functions.py:111: prey, predator = state
         d_state_part_2 = np.zeros(state.shape)
         d_state_part_2[1] += d_predator_3
         d_state_part_2[0] += d_prey_3
         # golden_functions.py:119: k3 = lotka_volterra(state + 0.5 * dt * k2, *rates)
         d_k2 = twice_d_end_total + d_state_part_2 * half_dt
-        # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * pre ...
         d_k2_difference = d_k2[0]
         d_k2_difference_2 = d_k2[1]
         d_gamma_predator_2 = -d_k2_difference_2
@@ -127,14 +121,12 @@ def rk4_step_value_and_grad(state, rates, dt, target):
         d_prey_part_3 = d_k2_difference * alpha
         d_alpha_part_2 = d_k4_difference * prey_4 + d_k3_difference * prey_3
         d_prey_2 = d_delta_prey_2 * delta + d_beta_prey_2 * beta + d_prey_part_3
-        # golden_functions.py:111: prey, predator = state
         d_state_part_3 = np.zeros(state.shape)
         d_state_part_3[1] += d_predator_2
         d_state_part_3[0] += d_prey_2
         # golden_functions.py:118: k2 = lotka_volterra(state + 0.5 * dt * k1, *rates)
         d_state = d_end_minus_target + d_state_part + d_state_part_2 + d_state_part_3
         d_k1 = d_end_total + d_state_part_3 * half_dt
-        # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * pre ...
         d_k1_difference = d_k1[0]
         d_k1_difference_2 = d_k1[1]
         d_gamma_predator = -d_k1_difference_2
@@ -151,7 +143,6 @@ def rk4_step_value_and_grad(state, rates, dt, target):
         d_beta = d_beta_part_2 + d_beta_prey_prey
         d_alpha = d_alpha_part_2 + d_alpha_part + d_k1_difference * prey
         d_prey = d_delta_prey * delta + d_beta_prey * beta + d_k1_difference * alpha
-        # golden_functions.py:111: prey, predator = state
         d_state[1] += d_predator
         d_state[0] += d_prey
     return out, (d_state, (d_alpha, d_beta, d_delta, d_gamma))

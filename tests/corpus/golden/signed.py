@@ -2,7 +2,9 @@ import numpy as np
 
 
 def signed_value_and_grad(x):
-    """Specialised to x: 1-d float64.
+    """Value and gradient of `signed`: A decision that is guarded.
+
+    Specialised to x: float64[n].
 
     Returns result: float64; d_x: like x.
     """

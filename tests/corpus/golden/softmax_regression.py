@@ -2,17 +2,19 @@ import numpy as np
 
 
 def softmax_regression_value_and_grad(W, b, X, labels):
-    """Specialised to W, X: 2-d float64; b: 1-d float64; labels: 1-d int64.
+    """Value and gradient of `softmax_regression`, golden_functions.py:37.
+
+    Specialised to W: float64[n, m]; b: float64[m]; X: float64[k, n]; labels: int64[p].
 
     Returns out: float64; d_W, d_b: like W, b.
     """
 
     # forward
-    logits = X @ W + b  # golden_functions.py:38
+    logits = X @ W + b
     # golden_functions.py:39: shifted = logits - np.max(logits, axis=1, keepdims=True)
     max_logits = logits.max(axis=1, keepdims=True)
     shifted = logits - max_logits
-    # golden_functions.py:40: log_p = shifted - np.log(np.sum(np.exp(shifted), axis= ...
+    # golden_functions.py:40: log_p = shifted - np.log(np.sum(np.exp(shifted), ...
     exp_shifted = np.exp(shifted)
     sum_exp_shifted = exp_shifted.sum(axis=1, keepdims=True)
     log_p = shifted - np.log(sum_exp_shifted)
@@ -26,10 +28,10 @@ def softmax_regression_value_and_grad(W, b, X, labels):
         # golden_functions.py:41: return -np.mean(log_p[np.arange(len(X)), labels])
         d_log_p = np.zeros(logits.shape)
         np.add.at(d_log_p, (indices, labels), -1.0 / log_p_part.size)
-        # golden_functions.py:40: log_p = shifted - np.log(np.sum(np.exp(shifted), a ...
+        # golden_functions.py:40: log_p = shifted - np.log(np.sum(np.exp(shifted), ...
         d_sum_exp_shifted = -d_log_p.sum(axis=1, keepdims=True) / sum_exp_shifted
         d_shifted = d_log_p + d_sum_exp_shifted * exp_shifted
-        # golden_functions.py:39: shifted = logits - np.max(logits, axis=1, keepdims ...
+        # golden_functions.py:39: shifted = logits - np.max(logits, axis=1, ...
         mask = logits == max_logits
         sum_mask = mask.sum(axis=1, keepdims=True)
         d_logits_part = mask * (-d_shifted.sum(axis=1, keepdims=True) / sum_mask)

@@ -2,7 +2,9 @@ import numpy as np
 
 
 def squares_until_value_and_grad(x, limit):
-    """Specialised to x: 1-d float64; limit: a Python number.
+    """Value and gradient of `squares_until`: It returns from within the loop.
+
+    Specialised to x: float64[n]; limit: a Python number.
 
     Returns result: float64; d_x: like x.
     """
@@ -12,15 +14,14 @@ def squares_until_value_and_grad(x, limit):
     result = np.float64(0.0)
     stop = False
     taken_list = []
-    for i in range(len(x)):  # golden_functions.py:287
+    for i in range(len(x)):
         if stop:
             break
-        s = s + x[i] ** 2  # golden_functions.py:288
-        # golden_functions.py:289: if s > limit:
-        taken = s > limit
+        s = s + x[i] ** 2
+        taken = s > limit  # golden_functions.py:289: if s > limit:
         taken_list.append(taken)
         if taken:
-            result = 2.0 * s  # golden_functions.py:290
+            result = 2.0 * s
             stop = True
     taken = not stop
     if taken:
@@ -28,7 +29,8 @@ def squares_until_value_and_grad(x, limit):
 
     # backward
     with np.errstate(all="ignore"):
-        if taken:  # golden_functions.py:287
+        # golden_functions.py:287: for i in range(len(x)):
+        if taken:
             d_s = np.float64(1.0)
             d_result = np.float64(0.0)
         else:
@@ -38,7 +40,7 @@ def squares_until_value_and_grad(x, limit):
         for i in reversed(range(len(taken_list))):
             # golden_functions.py:289: if s > limit:
             if taken_list[i]:
-                d_s = d_s + d_result * 2.0  # golden_functions.py:290
+                d_s = d_s + d_result * 2.0  # golden_functions.py:290: return 2.0 * s
                 d_result = np.float64(0.0)
-            d_x[i] += 2.0 * d_s * x[i]  # golden_functions.py:288
+            d_x[i] += 2.0 * d_s * x[i]  # golden_functions.py:288: s = s + x[i] ** 2
     return result, d_x

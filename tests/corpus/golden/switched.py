@@ -2,7 +2,11 @@ import numpy as np
 
 
 def switched_value_and_grad(x, steps):
-    """Specialised to x: 1-d float64; steps: 12.
+    """Value and gradient of `switched`.
+
+    Arms that remember different things for their reverse.
+
+    Specialised to x: float64[n]; steps: 12.
 
     Returns out: float64; d_h: like x.
     """
@@ -17,7 +21,7 @@ def switched_value_and_grad(x, steps):
         # golden_functions.py:331: if np.sum(h) > 0.0:
         taken = h.sum() > 0.0
         if taken:
-            a = np.sin(h)  # golden_functions.py:332
+            a = np.sin(h)
             # golden_functions.py:333: h = a * np.cos(h) - 0.3
             t = np.cos(h)
             h = a * t - 0.3
@@ -29,20 +33,17 @@ def switched_value_and_grad(x, steps):
             t = None
             a = None
         saved.append((taken, t, a, t_2))
-    # golden_functions.py:336: return np.sum(h**2)
-    out = (h**2).sum()
+    out = (h**2).sum()  # golden_functions.py:336: return np.sum(h**2)
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:336: return np.sum(h**2)
-        d_h = 2.0 * h
+        d_h = 2.0 * h  # golden_functions.py:336: return np.sum(h**2)
         # golden_functions.py:330: for _ in range(steps):
         for (taken, t, a, t_2), h_2 in zip(reversed(saved), reversed(hs)):
             # golden_functions.py:331: if np.sum(h) > 0.0:
             if taken:
-                # golden_functions.py:333: h = a * np.cos(h) - 0.3
-                d_a = d_h * t
-                # golden_functions.py:332
+                d_a = d_h * t  # golden_functions.py:333: h = a * np.cos(h) - 0.3
+                # golden_functions.py:332: a = np.sin(h)
                 d_h = d_a * np.cos(h_2) - d_h * a * np.sin(h_2)
             else:
                 # golden_functions.py:335: h = h * np.exp(-(h**2)) + 0.2

@@ -2,7 +2,9 @@ import numpy as np
 
 
 def wide_waves_value_and_grad(w, x):
-    """Specialised to w, x: 1-d float64.
+    """Value and gradient of `wide_waves`: Arrays that are large enough for tiles.
+
+    Specialised to w: float64[n]; x: float64[m].
 
     Returns out: float64; d_w: like w.
     """
@@ -10,7 +12,7 @@ def wide_waves_value_and_grad(w, x):
     # forward
     # golden_functions.py:303: h = np.tanh(w[0] * x) + np.exp(-(x**2)) * w[1]
     w_0_x = w[0] * x
-    np.tanh(w_0_x, out=w_0_x)
+    np.tanh(w_0_x, out=w_0_x)  # out=: written over an array that nobody reads again
     x_squared = x**2
     np.negative(x_squared, out=x_squared)
     np.exp(x_squared, out=x_squared)
@@ -24,7 +26,7 @@ def wide_waves_value_and_grad(w, x):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:304: return np.sum(h * np.sin(h))
-        del x_squared_w_1, h_sin_h
+        del x_squared_w_1, h_sin_h  # frees memory before more is taken
         cos_h = np.cos(h)
         h *= cos_h
         d_h = np.add(sin_h, h, out=sin_h)

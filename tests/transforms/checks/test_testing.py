@@ -38,6 +38,7 @@ def test_line_numbers_are_left_out(tmp_path: Path) -> None:
     gs.testing.assert_source_unchanged(gradient, X, path=golden, update=True)
     text = golden.read_text(encoding="utf-8")
     assert "# test_testing.py" in text
+    assert "`energy`, test_testing.py." in text
     assert "test_testing.py:" not in text.replace("test_testing.py: return", "")
     assert f"# test_testing.py:{energy.__code__.co_firstlineno + 1}" in gs.source(gradient, X)
 

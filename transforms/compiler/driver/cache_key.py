@@ -17,8 +17,7 @@ from ....runtime.ir.graph import Call, Graph, Type, Value
 from ....runtime.ir.opcodes import Branch, Loop, all_calls
 from ....runtime.ops import MISSING, Op
 from ....tracer.core.site import Site
-from ..python.docstrings import describe
-from ..schedule.signature import Signature, children
+from ..schedule.signature import Signature, children, describe
 from .cache import key_of
 
 __all__ = ["GraphText", "UnknownError", "cache_key"]
@@ -171,7 +170,7 @@ class GraphText:
 
     def signature(self, signature: Signature) -> str:
         named = (signature.arguments_named, signature.positional, signature.extras, len(signature.writes))
-        stores = "".join(signature.stores)
+        stores = "".join([signature.purpose, *signature.stores])
         return f"{named}{stores} {self.tree(signature.trees)} {self.tree(signature.result_tree)} {self.tree(signature.writes)}"
 
     def tree(self, tree: Any) -> str:

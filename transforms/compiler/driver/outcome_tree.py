@@ -7,10 +7,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ....runtime.ir.graph import Call, Graph
+from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.opcodes import has_effects
 from ..frontend.user_names import Names
-from ..python.docstrings import specialised_to
 from ..schedule.outcomes import OutcomeNode, merged
 from ..schedule.signature import Signature
 from . import cache
@@ -56,6 +55,7 @@ class Tree(Specialisation):
             list(slots.values()),
             None,
         )
+        signature.purpose = first.signature.purpose
         self.results = [path.signature.result_tree for path in self.given]
         self.inputs = [first.graph.inputs[j] for j in range(count)]
         self.inputs += [self.given[k].graph.inputs[count + j] for k, j in self.origins]
@@ -97,9 +97,17 @@ class Tree(Specialisation):
 
     def _text(self, signature: Signature, name: str) -> str:
         from ..python.branches import emit_tree  # stands on gast, which is slow to load
+        from ..python.docstrings import Docstring
 
-        docstring = specialised_to(signature, Graph(self.inputs, [], [])).rstrip()
-        docstring += f"\n\n    Knows {len(self.given)} paths; a call that takes another gives NotImplemented.\n    "
+        graphs: list[Graph] = self.straight()
+        alike: list[tuple[Value, Value]] = []
+        for path, places in zip(self.given, self.places, strict=True):
+            graphs.append(path.raw)
+            alike += [(self.inputs[place], v) for place, v in zip(places, path.raw.inputs, strict=True)]
+            for v, axes in path.signature.fixed.items():
+                v = self.inputs[places[path.raw.inputs.index(v)]]
+                signature.fixed[v] = signature.fixed.get(v, frozenset()) | axes
+        docstring = Docstring(signature, graphs, len(self.given), alike)
         return emit_tree(self.root, self.inputs, signature, self.results, name, docstring)
 
     def _define(self, text: str, space: dict[str, Any]) -> None:

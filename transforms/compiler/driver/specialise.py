@@ -37,8 +37,7 @@ from ..capture.stored import Store, holds_otherwise, snapshots
 from ..capture.written import OverlapError, left_otherwise, reads_other_strides, returned, writes_unasked
 from ..frontend.attempts import GivenUp, LoopRejected
 from ..frontend.user_names import Names, function_name
-from ..python.docstrings import specialised_to
-from ..schedule.signature import Signature, dataclasses_in, printable, with_instances
+from ..schedule.signature import Signature, dataclasses_in, printable, purpose_of, with_instances
 from . import cache
 from .arms import Ran
 from .cache_key import cache_key
@@ -409,6 +408,7 @@ def _made(
     fixed = [(found, f) for f in record.fixed if (found := input_axis(record.graph, *f.axis)) is not None]
     for (v, axis), _ in fixed:
         signature.fixed[v] = signature.fixed.get(v, frozenset()) | {axis}
+    signature.purpose = purpose_of(function, definition(function))
     signature.stores = tuple([store.words for store in stores])
     name = function_name(function)
     recorded, final, rebuild = graph.copy(), None, None if written else structure
@@ -422,7 +422,7 @@ def _made(
         if text is None:
             final = (optimised or optimise)(graph)
             steps = getattr(optimised, "steps", None)
-            text = emit(final, signature, name, specialised_to(signature, final), steps)
+            text = emit(final, signature, name, recorded, steps)
             show = getattr(optimised, "show_schedule", None)
             if show is not None:
                 show(final, signature, name)
@@ -464,11 +464,11 @@ def bytes_of(values: dict[str, Any]) -> int:
     return hash(tuple([v.tobytes() for v in values.values() if isinstance(v, np.ndarray)]))
 
 
-def emit(graph: Graph, signature: Signature, name: str, docstring: str, steps: Collection[str] | None = None) -> str:
+def emit(graph: Graph, signature: Signature, name: str, captured: Graph, steps: Collection[str] | None = None) -> str:
     """The text of a graph; what prints stands on gast, which is slow to load."""
     from ..python.emit import emit
 
-    return emit(graph, signature, name, docstring, steps)
+    return emit(graph, signature, name, captured, steps)
 
 
 def _output(capture: Capture, leaf: Any, does: str) -> Any:

@@ -47,7 +47,7 @@ def statements(specialisation: Specialisation) -> list[Statement]:
     )
 
     emitter = specialisation.emitter()  # as it wrote the text
-    definition = emitter.function("f", "")
+    definition = emitter.function("f")
     named = {v: tree.id for v, tree in emitter.trees.items() if hasattr(tree, "id") and v not in emitter.bundled}
     function: Any = ast.parse(specialisation.text).body[-1]
     written, nodes = list(_each(definition.body)), list(_each(function.body))

@@ -52,6 +52,12 @@ def unpacking_of(program: Program, names: Names, trees: dict[Value, Any]) -> lis
             left = gast.Tuple(elts=targets, ctx=gast.Store())
             statements.append(gast.Assign(targets=[left], value=_name(parameter), type_comment=None))
             continue
+        taken = None if _is_flat(tree) else _taken_apart(tree, parameter, names, program)
+        if taken is not None:
+            statement, given = taken
+            statements.append(statement)
+            trees.update({value: _name(name) for value, name in given.items()})
+            continue
         first = len(statements)
         for value, access in found:
             name = names.new(program.names[value])
@@ -60,6 +66,33 @@ def unpacking_of(program: Program, names: Names, trees: dict[Value, Any]) -> lis
             statements.append(gast.Assign(targets=[target], value=access, type_comment=None))
         statements[first:] = _on_one_line(statements[first:])
     return statements
+
+
+def _is_flat(tree: Any) -> bool:
+    """Whether an argument is no list or tuple of lists or tuples, all of whose leaves are arrays or numbers."""
+    if type(tree) not in (list, tuple) or len(tree) < 2:
+        return True
+    parts = [t for t in tree if type(t) in (list, tuple)]
+    return not parts or not all(isinstance(v, Value) for t in tree for v in (t if type(t) in (list, tuple) else [t]))
+
+
+def _taken_apart(tree: Any, parameter: str, names: Names, program: Program) -> tuple[Any, dict[Value, str]] | None:
+    """`(W, b), (W_2, b_2) = layers`, and the names, where that fits on a line; it takes no name where it does not."""
+    given: dict[Value, str] = {}
+    taken = names.copy()
+
+    def targets(part: Any) -> Any:
+        if isinstance(part, Value):
+            name = given[part] = taken.new(program.names[part])
+            return gast.Name(id=name, ctx=gast.Store(), annotation=None, type_comment=None)
+        return gast.Tuple(elts=[targets(p) for p in part], ctx=gast.Store())
+
+    left = targets(tree)
+    if len("    ") + width(left) + len(" = ") + len(parameter) > WIDTH:
+        return None
+    for value in given:
+        given[value] = names.new(program.names[value])
+    return gast.Assign(targets=[left], value=_name(parameter), type_comment=None), given
 
 
 def _on_one_line(statements: list[Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from ..schedule.signature import Signature
 from ..schedule.steps import program_of
 from .blocks import Fork
 from .conditions import condition
-from .docstrings import with_returns
+from .docstrings import Docstring
 from .emit import Emitter, printed
 from .release import released
 
@@ -22,7 +22,12 @@ __all__ = ["TreeEmitter", "emit_tree"]
 
 
 def emit_tree(
-    root: OutcomeNode, inputs: list[Value], signature: Signature, results: Sequence[Any], name: str, docstring: str
+    root: OutcomeNode,
+    inputs: list[Value],
+    signature: Signature,
+    results: Sequence[Any],
+    name: str,
+    docstring: Docstring,
 ) -> str:
     """The text of a function that computes each path of a tree; `results` are the result trees of the paths."""
     return printed(TreeEmitter(root, inputs, signature, results).function(name, docstring))
@@ -54,13 +59,13 @@ class TreeEmitter(Emitter):
             else:
                 self.parts[below].append(statement)
 
-    def function(self, name: str, docstring: str) -> Any:
+    def function(self, name: str, docstring: Docstring | None = None) -> Any:
         """The whole definition."""
         result = self.node(self.root, None)
         self.statements = released(self)
         called = {v: t.id for v, t in self.trees.items() if isinstance(t, gast.Name)}
-        texts = {with_returns(docstring, graph, called) for graph in self.root.straight(self.inputs)}
-        return self.definition(name, texts.pop() if len(texts) == 1 else docstring, result)
+        said = "" if docstring is None else docstring.text(self.root.straight(self.inputs), called)
+        return self.definition(name, said, result)
 
     def node(self, node: OutcomeNode, below: Value | None) -> Any:
         """Write down what a node has, its arms among it; the expression that its last path returns."""

@@ -42,7 +42,7 @@ from .blocks import about, assign, mentions
 from .boundary import arguments_of, result_of, unpacking_of
 from .conditions import condition
 from .conds import write_cond
-from .docstrings import with_returns
+from .docstrings import Docstring
 from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
 from .literals import constant_tree, given_tree, in_place_of
@@ -52,12 +52,12 @@ from .order import Order
 from .printer import note, to_source
 from .region import append, changed, is_deferred, is_read_once, variables_for
 from .release import released
-from .sections import in_sections
+from .sections import in_sections, note_tricks
 from .signs import with_sign
 from .spelling import imports_of_users
 from .stores import write_store
 from .terms import BINARY, is_real, term
-from .tile_loops import write_loop
+from .tile_loops import each_statement, write_loop
 from .widths import width, width_around
 from .written import as_written
 
@@ -70,9 +70,13 @@ _IMPORTS = {
 }  # fmt: skip
 
 
-def emit(graph: Graph, signature: Signature, name: str, docstring: str, steps: Collection[str] | None = None) -> str:
-    """The text of a Python function that computes `graph`, after these steps of the schedule, or all."""
-    return printed(Emitter(program_of(graph, signature, name, steps), signature).function(name, docstring))
+def emit(graph: Graph, signature: Signature, name: str, captured: Graph, steps: Collection[str] | None = None) -> str:
+    """The text of a Python function that computes `graph`, after these steps of the schedule, or all.
+
+    `captured` is the graph before the passes, which says more of the lengths of arguments.
+    """
+    emitter = Emitter(program_of(graph, signature, name, steps), signature)
+    return printed(emitter.function(name, Docstring(signature, [captured, graph])))
 
 
 def printed(tree: Any) -> str:
@@ -156,14 +160,13 @@ class Emitter:
         self.order = Order(graph) if has_effects(graph) else None
 
     # the function
-    def function(self, name: str, docstring: str) -> Any:
+    def function(self, name: str, docstring: Docstring | None = None) -> Any:
         """The whole definition."""
         self.write(self.body)
         self.statements = released(self)
-        docstring = with_returns(
-            docstring, self.graph, {v: t.id for v, t in self.trees.items() if isinstance(t, gast.Name)}
-        )
-        return self.definition(name, docstring, self.returned(self.signature.result_tree, self.graph.outputs))
+        called = {v: t.id for v, t in self.trees.items() if isinstance(t, gast.Name)}
+        said = "" if docstring is None else docstring.text([self.graph], called)
+        return self.definition(name, said, self.returned(self.signature.result_tree, self.graph.outputs))
 
     def write(self, body: Iterable[Statement]) -> None:
         """Write statements down."""
@@ -205,6 +208,7 @@ class Emitter:
         """The definition around the statements."""
         body: list[Any] = [gast.Expr(value=gast.Constant(value=docstring, kind=None))]
         body.extend(self.unpacking)
+        note_tricks(made for made, _ in each_statement(self.statements))
         body.extend(in_sections(self.statements))
         body.append(gast.Return(value=result))
         body = with_named_lists(body, self.stem, self.names)

@@ -30,9 +30,8 @@ class Page:
         self.blank = 0
 
     def comment(self, indent: int, text: str) -> None:
-        room = WIDTH - 4 * indent - len("# ")
         for row in text.splitlines():
-            self.line(indent, f"# {row if len(row) <= room else row[: room - 4].rstrip() + ' ...'}".rstrip())
+            self.line(indent, _comment(row, indent))
 
     def write(self, text: str) -> None:
         if not self.lines:
@@ -58,11 +57,19 @@ class Page:
         return "".join(f"{row}\n" for row in rows)
 
 
+def _comment(text: str, indent: int) -> str:
+    """A comment of one line: what there is no room for goes, by whole words."""
+    room = WIDTH - 4 * indent - len("# ")
+    if len(text) > room:
+        text = (text[: room - 3].rpartition(" ")[0] or text[: room - 4]).rstrip() + " ..."
+    return f"# {text}".rstrip()
+
+
 def _settled(lines: Sequence[Line]) -> Iterator[Line]:
     """Move the comments that do not fit behind their statement to a line above it."""
     for line in lines:
         if line.note and ("\n" in line.code or line.width + len(line.note) + 4 > WIDTH):
-            yield Line(line.indent, f"# {line.note}", blank=line.blank)
+            yield Line(line.indent, _comment(line.note, line.indent), blank=line.blank)
             yield Line(line.indent, line.code)
         else:
             yield line

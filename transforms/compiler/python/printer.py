@@ -29,6 +29,11 @@ def section(statement: ast.AST, text: str) -> None:
     _notes(statement).append(("section", text))
 
 
+def is_noted(statement: ast.AST) -> bool:
+    """Whether a comment stands behind a statement."""
+    return any(place == "behind" for place, _ in _notes(statement))
+
+
 def _notes(node: ast.AST) -> list[tuple[str, str]]:
     return cast(list[tuple[str, str]], node.__dict__.setdefault(_NOTES, []))
 

@@ -1,7 +1,9 @@
-"""Sections of generated source: forward and backward, one np.errstate, and the user's lines as notes."""
+"""Sections of generated source: forward and backward, one np.errstate, the user's lines as comments, words on tricks."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from typing import Any
 
 import gast
@@ -9,82 +11,127 @@ import gast
 from ....runtime.ir.graph import Call
 from ..frontend.user_names import line_text
 from ..schedule.stores import section_of
-from .blocks import Block, Fork, TileLoop, each_statement
+from .blocks import Block, Entries, Fork, TileLoop, each_statement
 from .inlining import name_tree
-from .printer import note, section, to_source
-from .selections import note_selections
+from .printer import is_noted, note, section, to_source
 
-__all__ = ["in_sections"]
+__all__ = ["in_sections", "note_tricks"]
 
 
 def in_sections(
-    statements: list[tuple[Any, Call]], inside: TileLoop | None = None, quietly: bool = False, before: str | None = None,
-    within: Call | None = None, known: set[str] | None = None,
+    statements: Entries, inside: TileLoop | None = None, quietly: bool = False, before: str | None = None,
+    within: Call | None = None, known: set[str] | None = None, said: set[tuple[str, Any]] | None = None,
 ) -> list[Any]:  # fmt: skip
     """The statements of a function, or of a loop or a branch in it, those of the backward part with NumPy's warnings off.
 
     `before` is the section that goes on in them. Within the statement of a call there are no sections; `known` are the lines
-    of the user's that stand elsewhere.
+    of the user's that stand elsewhere, and `said` those that a comment has named, by section. A comment names a line where
+    its statements begin, once in a section; a statement that is the user's line needs none.
     """
     body: list[Any] = []
     labelled = any(call.backward for _, call in each_statement(statements)) if inside is None else inside.mixed
     labelled = (labelled or before is not None) and within is None
     groups = _groups(statements)
     printed = _printed(statements, inside) | (known or set())
+    said = set() if said is None else said
     quiet: Any = None
-    noted: tuple[bool, Any] = (within is not None, _line(within))
     for place, (key, members) in enumerate(groups):
         part, site = key[0], key[2]
         first, call = members[0]
-        begins = site is not None and any(_is_loop_of(site, group) for group in groups[place + 1 : place + 2])
         if isinstance(first, TileLoop):
             part = "forward and backward" if first.mixed else part
-            first = first.before[0]
+            first = first.before[0] if first.before else first.node
         elif isinstance(first, (Fork, Block)):
             first = first.node
         if call.quiet and not quietly:
-            if quiet is None:
+            if quiet is None and _may_warn(itertools.takewhile(_is_quiet, groups[place:])):
                 quiet = gast.With(items=[_quietly()], body=[], type_comment=None)
                 body.append(quiet)
-            into = quiet.body
         else:
-            quiet, into = None, body
+            quiet = None
+        into = body if quiet is None else quiet.body
         if labelled and part != before:
             section(quiet if into is not body and not into else first, part)
-            noted = (within is not None, _line(within))
         before = part
-        forked = isinstance(members[0][0], (Fork, Block))
-        if site is not None and not ((forked or noted[0]) and site == noted[1]):  # the arms of one line have one note
+        if site is not None and (key[0], site) not in said:
+            said.add((key[0], site))
             text = line_text(site.site)
-            if not begins and len(members) == 1 and "".join(text.split()) in printed:
-                note(first, str(site))  # the statement, or its forward twin, is the user's line
-            else:
-                note(first, f"{site}: {text}" if text else str(site), above=True)
-        noted = noted if site is None else (forked, site)
+            if key[0] != "forward" or "".join(text.split()) not in printed:
+                goes_on = any((key[0], site) == (other[0], other[2]) for other, _ in groups[place + 1 : place + 2])
+                behind = len(members) == 1 and isinstance(members[0][0], _SIMPLE) and not (goes_on or is_noted(first))
+                note(first, f"{site}: {text}" if text else str(site), above=not behind)
         for statement, call in members:
             if isinstance(statement, TileLoop):
-                inner = in_sections(statement.entries, statement, call.quiet or quietly, within=within, known=known)
+                inner = in_sections(statement.entries, statement, call.quiet or quietly, None, within, known, said)
                 statement.node.body.extend(inner)
                 into.extend((*statement.before, statement.node))
             elif isinstance(statement, Fork):
-                inner = in_sections(statement.entries, before=part if labelled else None)
+                inner = in_sections(statement.entries, before=part if labelled else None, said=said.copy())
                 statement.node.body.extend((*inner, statement.result))
                 into.append(statement.node)
             elif isinstance(statement, Block):
                 node, off = statement.node, call.quiet or quietly
-                node.body.extend(in_sections(statement.body, quietly=off, within=call, known=printed) or [gast.Pass()])
-                node.orelse.extend(in_sections(statement.orelse, quietly=off, within=call, known=printed))
+                for lines, arm in ((statement.body, node.body), (statement.orelse, node.orelse)):
+                    again = (
+                        said.copy() if isinstance(node, gast.If) else {(key[0], site)}
+                    )  # a loop has lines of its own
+                    arm.extend(in_sections(lines, None, off, None, call, printed, again))
+                node.body = node.body or [gast.Pass()]
                 into.append(node)
             else:
-                note_selections(statement)
                 into.append(statement)
     return body
 
 
-def _is_loop_of(site: Any, group: tuple[Any, list[tuple[Any, Call]]]) -> bool:
-    """Whether a group is a loop or a branch that stands under the note of what is before it."""
-    key, members = group
-    return bool(key[2] == site) and isinstance(members[0][0], (Fork, Block))
+_SIMPLE = (gast.Assign, gast.AugAssign, gast.Expr)  # statements of one line, behind which there is room
+
+
+def _is_quiet(group: tuple[Any, Entries]) -> bool:
+    return bool(group[1][0][1].quiet)
+
+
+# Functions and methods that move numbers and compute none, and those that fill an array with a number.
+_SILENT = frozenset(
+    ["append", "array", "broadcast_to", "concatenate", "copy", "diag", "diagonal", "empty", "empty_like", "enumerate",
+     "expand_dims", "eye", "flip", "len", "list", "moveaxis", "ones", "ones_like", "pop", "range", "ravel", "repeat",
+     "reshape", "reverse", "reversed", "roll", "squeeze", "stack", "swapaxes", "tile", "transpose", "where", "zeros",
+     "zeros_like", "zip"]
+)  # fmt: skip
+_FILLING = frozenset(["full", "full_like", "float64", "float32"])
+_SILENT_NODES = (
+    gast.Assign, gast.Attribute, gast.Constant, gast.Expr, gast.For, gast.List, gast.Load, gast.Name, gast.Pass, gast.Slice,
+    gast.Store, gast.Subscript, gast.Tuple, gast.USub, gast.keyword,
+)  # fmt: skip
+
+
+def _may_warn(groups: Iterable[tuple[Any, Entries]]) -> bool:
+    """Whether NumPy could warn in any of these statements: it computes, and does not only move numbers."""
+    made = [made for _, members in groups for made, _ in each_statement(members)]
+    return any(_casts(statement) or not all(map(_is_silent, gast.walk(statement))) for statement in made)
+
+
+def _casts(statement: Any) -> bool:
+    """Whether more than a number is stored in an array, whose dtype may be another."""
+    targets = getattr(statement, "targets", ())
+    stored = any(isinstance(target, gast.Subscript) for target in targets)
+    return stored and not isinstance(_bare(statement.value), gast.Constant)
+
+
+def _is_silent(node: Any) -> bool:
+    """Whether this part of a statement, but for what stands in it, can give no warning."""
+    if isinstance(node, gast.UnaryOp):
+        return isinstance(node.op, gast.USub)
+    if not isinstance(node, gast.Call):
+        return isinstance(node, _SILENT_NODES)
+    called = to_source(node.func).rpartition(".")[2]
+    if called in _FILLING:
+        return any(isinstance(a, gast.Constant) and abs(a.value) < 100 for a in map(_bare, node.args))
+    return called in _SILENT and not any(keyword.arg in ("dtype", "out") for keyword in node.keywords)
+
+
+def _bare(node: Any) -> Any:
+    """A number without its sign."""
+    return node.operand if isinstance(node, gast.UnaryOp) else node
 
 
 def _printed(statements: list[tuple[Any, Call]], inside: TileLoop | None) -> set[str]:
@@ -162,3 +209,30 @@ def _quietly() -> Any:
     return gast.withitem(
         context_expr=gast.Call(func=name_tree("np.errstate"), args=[], keywords=[off]), optional_vars=None
     )
+
+
+# Tricks with buffers: a few words at the first of each kind.
+_SELECTION = "np.where(mask, x, 0.0), without branches"
+_OUT = "out=: written over an array that nobody reads again"
+_DEL = "frees memory before more is taken"
+
+
+def note_tricks(statements: Iterable[Any]) -> None:
+    """Say behind the first statement of each kind what it is for."""
+    said: set[str] = set()
+    for statement in statements:
+        for words in _tricks(statement):
+            if words not in said:
+                said.add(words)
+                note(statement, words)
+
+
+def _tricks(statement: Any) -> Iterable[str]:
+    if isinstance(statement, gast.Delete):
+        yield _DEL
+    if isinstance(statement, (gast.Assign, gast.AugAssign, gast.Expr)):
+        nodes = list(gast.walk(statement))
+        if any(hasattr(node, "is_selection") for node in nodes):
+            yield _SELECTION
+        if any(isinstance(node, gast.keyword) and node.arg == "out" for node in nodes):
+            yield _OUT

@@ -16,12 +16,11 @@ import numpy as np
 from ....runtime.ir.graph import Call, Value
 from ..schedule.reuse import LARGE, is_dense
 from .inlining import name_tree
-from .printer import note
 
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["note_selections", "selected"]
+__all__ = ["selected"]
 
 _UNSIGNED = {2: "np.uint16", 4: "np.uint32", 8: "np.uint64"}
 
@@ -47,12 +46,6 @@ def selected(emitter: Emitter, call: Call) -> Any:
     found = _viewed(product, f"np.{dtype}")
     found.is_selection = True
     return found
-
-
-def note_selections(statement: Any) -> None:
-    """Say what such a product is, behind the statement that it stands in."""
-    if any(hasattr(node, "is_selection") for node in gast.walk(statement)):
-        note(statement, "np.where(mask, x, 0.0), without branches")
 
 
 def _is_packed(x: Value) -> bool:

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ....runtime.ir.graph import Value
+from ....tracer.core.site import Site
+
 __all__ = [
-    "Instance", "Signature", "built", "children", "dataclasses_in", "has_attributes", "parameter_names", "printable",
-    "with_instances",
+    "Instance", "Signature", "built", "children", "dataclasses_in", "describe", "has_attributes", "parameter_names",
+    "printable", "purpose_of", "with_instances",
 ]  # fmt: skip
 
 
@@ -47,6 +50,7 @@ class Signature:
         self.trees = trees  # for each argument: a tree whose leaves are Values, or static values
         self.extras = extras  # names of the arrays that come from outside
         self.result_tree = result  # a tree whose leaves are positions in the outputs of the graph
+        self.purpose = ""  # what the function computes, in a sentence
         self.fixed: dict[Any, frozenset[int]] = {}  # of inputs: the axes whose lengths its text is for
         self.stores: tuple[str, ...] = ()  # the user's words for where the last result is stored, a tuple of values
         self.writes: list[Any] = []  # the inputs that the last outputs of the graph are written into
@@ -177,3 +181,64 @@ def built(tree: Any, leaf: Callable[[Any], Any]) -> Any:
     if isinstance(tree, (list, tuple)):
         return type(tree)(built(part, leaf) for part in tree)
     return leaf(tree)
+
+
+# In words -------------------------------------------------------------------------------------------------------------
+
+_Lengths = Callable[[Value], "list[str] | None"]  # what the lengths of an array are called
+
+_ADDRESS: Any = object.__repr__  # says where in memory a thing is, which varies from run to run
+_MANY = 4  # parts of one kind which are described one by one where their lengths have other letters
+_OF = {
+    "grad": "gradient of {}", "value_and_grad": "value and gradient of {}", "jacobian": "Jacobian of {}",
+    "hessian": "Hessian of {}", "hvp": "Hessian of {} times a vector", "jvp": "value and directional derivative of {}",
+    "slope": "gradient of {} along a vector", "vmap": "{} for each example",
+}  # fmt: skip
+
+
+def purpose_of(function: Any, place: Site | None) -> str:
+    """What a function computes: the first line of its docstring, else where it stands; and which transforms of it."""
+    kinds = []
+    while hasattr(type(function), "__gradscribe_transform__"):
+        kinds += [function.kind] if function.kind in _OF else []
+        function = function.function
+    name = getattr(function, "__name__", type(function).__name__)
+    whole = f"`{name}`" if name.isidentifier() else "the lambda" if name == "<lambda>" else "a function"
+    for kind in reversed(kinds):
+        whole = _OF[kind].format(whole)
+    whole = whole[:1].upper() + whole[1:]
+    said = (inspect.getdoc(function) or "").partition("\n")[0].strip() if inspect.isroutine(function) else ""
+    if said and not inspect.isbuiltin(function):
+        return f"{whole}: {said}" if kinds else said
+    return f"{whole}, {place}." if place is not None else f"{whole}."
+
+
+def describe(tree: Any, lengths_of: _Lengths | None = None) -> str:
+    """A value in words: of an array its dtype, and its lengths where they have names, else how many axes it has."""
+    if isinstance(tree, Value):
+        kind, dtype = tree.type.kind, tree.type.dtype.name
+        if kind == "generator":
+            return "a random generator"
+        if tree.element is not None:
+            return f"a list of {describe(tree.element, lengths_of)}"
+        if kind == "array":
+            lengths = None if lengths_of is None else lengths_of(tree)
+            return f"{len(tree.type.shape)}-d {dtype}" if lengths is None else f"{dtype}[{', '.join(lengths)}]"
+        return "a Python number" if kind == "python" else dtype
+    if isinstance(tree, dict):
+        return "{" + ", ".join(f"{k}: {describe(v, lengths_of)}" for k, v in tree.items()) + "}"
+    if hasattr(tree, "_fields") or (dataclasses.is_dataclass(tree) and not isinstance(tree, type)):
+        parts = ", ".join(f"{key[1:]}: {describe(part, lengths_of)}" for key, part in children(tree) or ())
+        return f"{type(tree).__name__}({parts})"
+    if isinstance(tree, (list, tuple)):
+        kinds = [describe(t, lengths_of) for t in tree]
+        plain = {describe(t) for t in tree}
+        if len(tree) > 1 and len(set(kinds)) == 1:
+            return f"{len(tree)} times {kinds[0]}"
+        if len(tree) > _MANY and len(plain) == 1:
+            return f"{len(tree)} times {plain.pop()}"
+        inner = ", ".join(kinds)
+        return f"[{inner}]" if isinstance(tree, list) else f"({inner})"
+    if type(tree).__repr__ is _ADDRESS:
+        return getattr(tree, "__name__", None) or type(tree).__name__
+    return getattr(tree, "__name__", None) or repr(tree)

@@ -176,16 +176,17 @@ def test_numbers_that_look_alike_are_told_apart(cache, written, tmp_path):
 
 def test_what_the_text_says_of_arguments_and_lines_is_part_of_the_key(cache, written, tmp_path):
     text = (
-        "def loss(x, mode):\n    if FIRST:\n        a = x * 2.0\n    else:\n        a = x * 2.0\n    return a + 1.0\n"
+        "import numpy as np\ndef loss(x, mode):\n    if FIRST:\n        a = 2.0 * np.sum(x)\n"
+        "    else:\n        a = 2.0 * np.sum(x)\n    return a + 1.0\n"
     )
     loss = module(tmp_path / "model.py", text)
     for mode in ("one", "two", "one"):
         loss.__globals__["FIRST"] = True
         assert f"mode: '{mode}'" in gs.source(loss, X, mode)
     loss.__globals__["FIRST"] = False
-    assert "model.py:5" in gs.source(loss, X, "one")
+    assert "model.py:6: a = " in gs.source(loss, X, "one")
     assert len(written) == 3
-    assert "model.py:3" in written[0]
+    assert "model.py:4: a = " in written[0]
 
 
 @pytest.mark.parametrize("what", ["gradscribe", "numpy", "python"])
@@ -564,3 +565,11 @@ def test_the_command_says_why_a_cache_is_not_used(cache, capsys, monkeypatch):
     monkeypatch.setenv("GRADSCRIBE_CACHE", "off")
     assert cli.main("0", ["cache", "--clear"]) == 0
     assert capsys.readouterr().out.startswith("The cache is off")
+
+
+def test_what_the_text_says_of_the_function_is_part_of_the_key(cache, written, tmp_path):
+    helper = "import numpy as np\ndef helper(x):\n    return np.sum(np.sin(x))\n"
+    for said in ("The first.", "The other."):
+        loss = module(tmp_path / "model.py", f'{helper}def loss(x):\n    """{said}"""\n    return helper(x)\n')
+        assert f'"""{said}\n' in gs.source(loss, X)
+    assert len(written) == 2

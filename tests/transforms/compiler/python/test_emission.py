@@ -235,10 +235,150 @@ def docstring(function: Any, *args: Any) -> str:
     return ast.get_docstring(ast.parse(text).body[-1]) or ""  # type: ignore[arg-type]
 
 
+def site(function: Any) -> str:
+    return f"test_emission.py:{function.__code__.co_firstlineno}"
+
+
 def test_the_docstring_tells_what_comes_in_and_what_goes_out() -> None:
-    found = docstring(gs.value_and_grad(lambda w, x: np.sum((x @ w) ** 2)), V, M)
-    assert found == "Specialised to w: 1-d float64; x: 2-d float64.\n\nReturns out: float64; d_w: like w."
-    assert docstring(lambda x: x @ x, np.float32(M)).endswith("Returns out: 2-d float32.")
+    def loss(w, x):
+        return np.sum((x @ w) ** 2)
+
+    found = docstring(gs.value_and_grad(loss), V[:3], M[:2, :3])
+    assert found == (
+        f"Value and gradient of `loss`, {site(loss)}.\n\n"
+        "Specialised to w: float64[n]; x: float64[m, n].\n\nReturns out: float64; d_w: like w."
+    )
+    square = docstring(lambda x: x @ x, np.float32(M))
+    assert square.startswith("The lambda, test_emission.py:")
+    assert square.endswith("Specialised to x: float32[n, n].\n\nReturns out: float32[n, n].")
+
+
+def test_the_docstring_begins_with_the_users() -> None:
+    def loss(x):
+        """Energy of a spring.
+
+        And more of it.
+        """
+        return np.sum(x**2)
+
+    def long(x):
+        """The energy of a spring whose ends are fixed, in units that nobody uses any more today."""
+        return np.sum(x**2)
+
+    assert docstring(loss, V).splitlines()[0] == "Energy of a spring."
+    assert docstring(gs.grad(loss), V).splitlines()[0] == "Gradient of `loss`: Energy of a spring."
+    assert docstring(gs.grad(long), V).splitlines()[0] == "Gradient of `long`."
+    assert (
+        docstring(gs.vmap(gs.grad(loss)), M).splitlines()[0]
+        == "Gradient of `loss` for each example: Energy of a spring."
+    )
+    assert docstring(np.sin, V).splitlines()[0] == "`sin`."
+
+
+def test_letters_are_shared_where_lengths_must_agree_and_not_where_they_happen_to() -> None:
+    def scan(w, xs, n):
+        h = xs[0] * 0.0
+        for x in xs:
+            h = np.tanh(w @ h + x)
+        return np.mean(h) * n
+
+    square = np.eye(4)
+    assert "w: float64[m, m]; xs: float64[k, m]; n: a Python number" in docstring(
+        gs.grad(scan), square, np.ones((4, 4)), 2.0
+    )
+    apart = docstring(lambda a, b: np.sum(a) + np.sum(b), np.ones(4), np.ones(4))
+    assert "a: float64[n]; b: float64[m]" in apart
+    cases: list[tuple[Any, tuple[Any, ...], str]] = [
+        (lambda a, b: np.outer(a, b), (V, V), "a: float64[n]; b: float64[m]"),
+        (lambda a, b: a[:, None] + b, (V, V), "a: float64[n]; b: float64[m]"),
+        (lambda a, b: a[1:] + b, (V, V[1:]), "a: float64[n]; b: float64[m]"),
+        (lambda a, b: a.T + b, (square, square), "a: float64[n, m]; b: float64[m, n]"),
+        (lambda a, b: np.sum(a, axis=0) * b, (square, square[0]), "a: float64[n, m]; b: float64[m]"),
+        (lambda a, b: np.linalg.solve(a, b), (square, square[0]), "a: float64[n, n]; b: float64[n]"),
+        (lambda a, b: a @ b, (square, square), "a: float64[n, m]; b: float64[m, k]"),
+    ]
+    for function, args, expected in cases:
+        assert expected in docstring(function, *args), docstring(function, *args)
+
+
+def test_sizes_that_happen_to_be_equal_are_not_told_apart() -> None:
+    compiled = gs.compile(lambda a, b: np.sum(a) + np.sum(b))
+    texts = {str(compiled.source(np.ones(k), np.ones(j))) for k, j in ((3, 3), (3, 4), (5, 2))}
+    assert len(texts) == 1
+
+
+# Comments --------------------------------------------------------------------------------------------------------------
+
+
+def comments(text: str) -> list[str]:
+    return re.findall(r"# (.*)", text.partition('"""\n')[2])
+
+
+def test_a_statement_that_is_the_users_line_has_no_comment_and_others_have_its_text() -> None:
+    def f(x):
+        y = np.sin(x) * x
+        return np.sum(y)
+
+    first = f.__code__.co_firstlineno
+    text = text_of(gs.value_and_grad(f), V)
+    assert re.search(r"^    y = .*[^\n#]$", text_of(lambda x: f(x) * 2.0, V), re.M)
+    said = comments(text)
+    assert not [line for line in said if re.fullmatch(r"\S+:\d+", line)]
+    assert f"test_emission.py:{first + 2}: return np.sum(y)" in said
+    assert f"test_emission.py:{first + 1}: y = np.sin(x) * x" in said
+
+
+def test_a_line_is_named_once_in_a_section_though_helpers_run_again() -> None:
+    def rate(y, k):
+        a, b = y[0] * k, y[1] * k
+        return np.stack([a * b - a, a * a])
+
+    def f(y, k):
+        for _ in range(3):
+            y = y + 0.1 * rate(y, k)
+        return np.sum(y)
+
+    text = text_of(gs.value_and_grad(f), np.ones(2), 0.3)
+    forward, _, backward = text.partition("# backward")
+    for part in (forward, backward):
+        said = comments(part)
+        assert len(said) == len(set(said)), part
+    source = gs.source(gs.value_and_grad(f), np.ones(2), 0.3)
+    first = rate.__code__.co_firstlineno
+    assert len(source.lines_from(first + 2)) >= 1  # each statement knows its line, also without a comment
+
+
+def test_warnings_are_off_only_where_something_can_warn() -> None:
+    assert "errstate" not in body(gs.grad(lambda x: np.sum(x)), V)
+    assert "errstate" not in body(gs.grad(lambda x: np.sum(x[1:])), np.ones(6))
+    assert "errstate" in body(gs.grad(lambda x: np.sum(x * x)), V)
+    assert "errstate" in body(gs.grad(lambda x: np.mean(x)), V)
+
+
+def test_a_trick_is_said_once() -> None:
+    def f(w, x):
+        h = np.tanh(w * x) + np.exp(-(x**2))
+        return np.sum(h * np.sin(h))
+
+    text = text_of(gs.value_and_grad(f), np.ones(200_000), np.ones(200_000))
+    assert text.count("out=") > text.count("# out=: ") == 1 or text.count("in tiles") == 1, text
+
+
+def test_nested_arguments_are_taken_apart_on_one_line() -> None:
+    def f(layers, x):
+        for W, b in layers:
+            x = np.tanh(x @ W + b)
+        return np.sum(x)
+
+    layers = [(np.eye(3), np.ones(3)), (np.ones((3, 2)), np.ones(2))]
+    text = text_of(gs.grad(f), layers, np.ones((4, 3)))
+    assert "    (W, b), (W_2, b_2) = layers\n" in text
+    assert "layers: [(float64[n, m], float64[m]), (float64[m, k], float64[k])]\n" in text
+    assert "x: float64[p, n]\n" in text
+    eager, compiled = gs.grad(f)(layers, np.ones((4, 3))), gs.compile(gs.grad(f))(layers, np.ones((4, 3)))
+    assert all(
+        np.array_equal(a, b) for one, two in zip(eager, compiled, strict=True) for a, b in zip(one, two, strict=True)
+    )
 
 
 def test_a_long_docstring_is_wrapped() -> None:
