@@ -2,7 +2,9 @@ import numpy as np
 
 
 def decided_value_and_grad(x):
-    """Specialised to x: 1-d float64.
+    """Value and gradient of `decided`: A truth of Python's: a guard.
+
+    Specialised to x: float64[n].
 
     Returns out: float64; d_x: like x.
     """

@@ -2,15 +2,18 @@ import numpy as np
 
 
 def penalised_value_and_grad(w, x, y):
-    """Specialised to w, y: 1-d float64; x: 2-d float64.
+    """Value and gradient of `penalised`.
+
+    Decisions in sequence, some of which leave an argument out.
+
+    Specialised to w: float64[n]; x: float64[m, n]; y: float64[m].
 
     Returns loss_3: float64; d_w: like w.
     """
 
     # forward
-    r = x @ w - y  # golden_functions.py:357
-    # golden_functions.py:358: loss = np.mean(r**2)
-    loss = (r**2).sum() / r.size
+    r = x @ w - y
+    loss = (r**2).sum() / r.size  # golden_functions.py:358: loss = np.mean(r**2)
     # golden_functions.py:359: size = np.sqrt(np.sum(w**2))
     w_squared = w**2
     size = np.sqrt(w_squared.sum())
@@ -46,8 +49,7 @@ def penalised_value_and_grad(w, x, y):
             d_loss_2 = np.float64(1.0) * 2.0 if t_2 else np.float64(1.0)
         # golden_functions.py:362: if size > 1.0:
         if taken_2:
-            # golden_functions.py:363: loss = loss + 0.1 * size
-            d_size = d_loss_2 * 0.1
+            d_size = d_loss_2 * 0.1  # golden_functions.py:363: loss = loss + 0.1 * size
             # golden_functions.py:359: size = np.sqrt(np.sum(w**2))
             spread = np.broadcast_to(0.5 * d_size / size, w_squared.shape)
             t_3 = 2.0 * spread[0] * w
@@ -67,6 +69,7 @@ def penalised_value_and_grad(w, x, y):
         # golden_functions.py:357: r = x @ w - y
         x_d_r = x.T @ d_r
         if taken_3 or taken_2:
+            # out=: written over an array that nobody reads again
             np.add(t_4, x_d_r, out=x_d_r)
             d_w = x_d_r
         else:

@@ -2,7 +2,7 @@ import numpy as np
 
 
 def signed_value_and_grad(x):
-    """Value and gradient of `signed`: A decision that is guarded.
+    """Value and gradient of `signed`: A decision: both arms stand in the text.
 
     Specialised to x: float64[n].
 
@@ -17,8 +17,7 @@ def signed_value_and_grad(x):
         t = np.sqrt(np.abs(x))
         result = t.sum()
     else:
-        # golden_functions.py:311: return np.sum(x**2)
-        result = (x**2).sum()
+        result = (x**2).sum()  # golden_functions.py:311: return np.sum(x**2)
 
     # backward
     with np.errstate(all="ignore"):

@@ -38,7 +38,7 @@ from ..schedule.reading import read_as
 from ..schedule.signature import Signature
 from ..schedule.steps import program_of
 from ..schedule.weak import SPREADING, is_plain_size, weak_numbers
-from .blocks import about, assign, mentions
+from .blocks import about, assign, each_statement, mentions
 from .boundary import arguments_of, result_of, unpacking_of
 from .conditions import condition
 from .conds import write_cond
@@ -57,7 +57,7 @@ from .signs import with_sign
 from .spelling import imports_of_users
 from .stores import write_store
 from .terms import BINARY, is_real, term
-from .tile_loops import each_statement, write_loop
+from .tile_loops import write_loop
 from .widths import width, width_around
 from .written import as_written
 
