@@ -260,7 +260,7 @@ def test_verify_names_the_statement_of_an_arm(monkeypatch: pytest.MonkeyPatch) -
     with monkeypatch.context() as patched:
         patched.setattr(branches, "printed", lambda tree: original(tree).replace("np.cos", "np.sin"))
         follow(compiled, three, (UP,), (DOWN,), (UP,))
-    with pytest.raises(gs.VerifyError, match=r"is the first variable that differs, at line 23 of the generated source"):
+    with pytest.raises(gs.VerifyError, match=r"is the first variable that differs, at line 24 of the generated source"):
         compiled(DOWN)
     assert difference(compiled(DOWN), three(DOWN)) is None
     unchecked = gs.compile(three)

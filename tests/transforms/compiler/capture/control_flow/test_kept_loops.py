@@ -72,7 +72,7 @@ def test_the_function_of_the_issue_is_captured_once_for_each_signature() -> None
 
 def test_the_source_has_one_loop_and_its_reverse() -> None:
     source = str(gs.source(gs.grad(issue), np.float64(0.37)))
-    assert source.count("while ") == 1
+    assert [line.strip().startswith("while ") for line in source.splitlines()].count(True) == 1
     assert source.count("for _ in range(") == 1
     assert "np.linalg.norm(b) < 1000" in source
     assert len(source.splitlines()) < 40
