@@ -56,7 +56,7 @@ def in_sections(
         if site is not None and (key[0], site) not in said:
             said.add((key[0], site))
             text = line_text(site.site)
-            if key[0] != "forward" or "".join(text.split()) not in printed:
+            if key[0] not in ("forward", "writes") or "".join(text.split()) not in printed:
                 goes_on = any((key[0], site) == (other[0], other[2]) for other, _ in groups[place + 1 : place + 2])
                 behind = len(members) == 1 and isinstance(members[0][0], _SIMPLE) and not (goes_on or is_noted(first))
                 note(first, f"{site}: {text}" if text else str(site), above=not behind)
