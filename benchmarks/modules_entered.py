@@ -24,6 +24,12 @@ FUNCTION = 1  # CO_OPTIMIZED: the code of a function, not of a module's or a cla
 IMPORTS = "<frozen importlib._bootstrap>"
 
 
+def is_ours(frame: types.FrameType) -> bool:
+    """Whether a frame runs a module of gradscribe; a virtual environment inside the checkout holds other packages too."""
+    package = str(frame.f_globals.get("__name__")).partition(".")[0]
+    return package == gs.__name__ and frame.f_code.co_filename.startswith(FACE)
+
+
 def modules_entered(call: Callable[[], Any]) -> tuple[Counter[str], set[str]]:
     """The modules of which functions run in a call, each with how often, and those that are only imported meanwhile."""
     entered: Counter[str] = Counter()
@@ -35,7 +41,7 @@ def modules_entered(call: Callable[[], Any]) -> tuple[Counter[str], set[str]]:
         code = frame.f_code
         if code.co_filename == IMPORTS and code.co_name == "_find_and_load":
             importing += {"call": 1, "return": -1}.get(event, 0)
-        elif event == "call" and code.co_filename.startswith(FACE) and code.co_filename != __file__:
+        elif event == "call" and is_ours(frame):
             name = code.co_filename.removeprefix(FACE)
             if code.co_flags & FUNCTION and not importing:
                 entered[name] += 1
