@@ -20,10 +20,10 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Graph
 from ....runtime.ir.opcodes import all_calls, has_effects, is_region
+from ....runtime.registry import registered
 from ..schedule.signature import Signature
 from . import cache
 from .arms import ARMS, Checked, Ran, mark
-from .originals import as_imported
 
 if TYPE_CHECKING:
     from ..python.emit import Emitter
@@ -166,6 +166,38 @@ class Specialisation:
         if self._graph is None:
             self._graph = self._optimised(self.raw.copy())
         return self._graph
+
+
+@functools.cache
+def as_imported(module: types.ModuleType) -> types.ModuleType:
+    """Return a module with the functions that were registered as ops, whatever a test has put in their place since.
+
+    What the user's code reads of a library is guarded, so that a patched function is called where the user's code calls it.
+    The rules mean the library's own.
+    """
+    made = types.ModuleType(module.__name__, module.__doc__)
+    space = {name: value for name, value in vars(module).items() if not isinstance(value, types.ModuleType)}
+    space |= _registered_functions().get(module.__name__.replace("numpy", "np", 1), {})
+
+    def later(name: str) -> Any:
+        """Return an attribute that a library loads when it is asked for, its own modules among these."""
+        found = getattr(module, name)
+        if isinstance(found, types.ModuleType) and found.__name__.startswith(module.__name__ + "."):
+            found = vars(made)[name] = as_imported(found)
+        return found
+
+    vars(made).update(space, __getattr__=later)
+    return made
+
+
+def _registered_functions() -> dict[str, dict[str, Any]]:
+    """Return the functions of the ops, by module and name."""
+    found: dict[str, dict[str, Any]] = {}
+    for op in registered():
+        module, _, name = op.path.rpartition(".")
+        if not op.infix and getattr(op.fn, "__name__", None) == name:
+            found.setdefault(module, {})[name] = op.fn
+    return found
 
 
 def coarsest(graph: Graph) -> float:
