@@ -202,6 +202,7 @@ SORTS = [
     Sample(
         np.sort, shapes=((V,), (M,)), call=lambda x, **k: np.sort(ramp(x), **k), kwargs=kw({"axis": 0}, {"axis": None})
     ),
+    Sample(np.sort, shapes=((V,),)),
     Sample(
         np.partition, shapes=((V,), (M,)), call=lambda x, **k: np.partition(ramp(x), 2, **k), kwargs=kw({"axis": None})
     ),

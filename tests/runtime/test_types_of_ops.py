@@ -124,7 +124,8 @@ def test_results_are_what_is_inferred(
     inference._inferred.cache_clear()
     assert not audit.problems, "\n".join(audit.problems)
     assert op is not None
-    assert small == 0 or op in audit.known or op.infix is not None or op in OF_NUMBERS
+    known = small == 0 or op in audit.known or op.infix is not None or op in OF_NUMBERS
+    assert known, f"{op}: nothing is inferred of its results; state `types=` beside its rule"
 
 
 # Calls of large arrays, of which nothing is run at its own size: all of the type is known.
