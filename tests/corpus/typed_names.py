@@ -179,7 +179,7 @@ def methods() -> str:
         "from __future__ import annotations\n\nimport builtins\nfrom typing import TYPE_CHECKING, Any\n\n"
         "if TYPE_CHECKING:\n    from .tensor import Tensor\n\n"
         '__all__ = ["MethodTypes"]\n\n\n'
-        "class MethodTypes:  # noqa: D101\n"
+        "class MethodTypes:\n"
         "    _value: Any\n    _node: Any\n\n"
     ]
     for name in OPERATORS:

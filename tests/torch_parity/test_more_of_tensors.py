@@ -318,3 +318,12 @@ def test_gradcheck_sends_undefined_gradients_through_other_operations(torch: Any
     assert not check(place(function(torch, fails)), (x,), raise_exception=False)
     assert check(place(function(torch, fails)), (x,), check_undefined_grad=False)
     assert check(place(function(torch, lambda g: None if g is None else g * 2)), (x,))
+
+
+def test_a_sum_to_a_size_that_does_not_broadcast(torch: Any) -> None:
+    x = torch.ones(2, 3, requires_grad=True)
+    for size in ((2,), (3, 3), (1, 2, 3)):
+        with pytest.raises(RuntimeError, match="is not expandable to size"):
+            x.sum_to_size(*size)
+    x.sum_to_size(1, 3).sum().backward()
+    assert x.grad.tolist() == [[1.0] * 3] * 2

@@ -32,8 +32,8 @@ HOMES = {
     ),
     "torch_shaping": (
         "H adjoint broadcast_to clone contiguous diag diag_embed diagflat diagonal expand expand_as flatten flip fliplr "
-        "flipud mH moveaxis movedim permute repeat repeat_interleave reshape_as roll rot90 swapdims t tile transpose tril "
-        "triu unflatten unsqueeze view view_as"
+        "flipud mH moveaxis movedim permute repeat repeat_interleave reshape_as roll rot90 sum_to_size swapdims t tile transpose "
+        "tril triu unflatten unsqueeze view view_as"
     ),
     "torch_parts": (
         "chunk dsplit hsplit narrow narrow_copy select split split_with_sizes tensor_split unbind unfold unsafe_chunk "
@@ -162,7 +162,7 @@ ABSENT = {
         "resize_as_sparse_ resolve_conj resolve_neg row_indices share_memory_ slice_inverse smm sparse_dim sparse_mask "
         "sparse_resize_ sparse_resize_and_clear_ sspaddmm storage_type to_dense to_mkldnn to_padded_tensor to_sparse "
         "to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values xpu as_subclass module_load name "
-        "grad_dtype sum_to_size"
+        "grad_dtype"
     ),
     "It would give a tensor another shape or other memory under its name: write `x = x.squeeze()`.": (
         "as_strided as_strided_ as_strided_scatter resize resize_ resize_as resize_as_ set_ is_set_to squeeze_ storage "

@@ -124,6 +124,17 @@ def expand_as(self: Any, other: Any) -> Any:
 
 
 @_method
+def sum_to_size(self: Any, *size: Any) -> Any:
+    """The sums over the axes in which another shape was broadcast to that of the tensor."""
+    shape = size_of(size)
+    extra = self.ndim - len(shape)
+    if extra < 0 or any(n not in (1, m) for n, m in zip(shape, self.shape[extra:], strict=True)):
+        raise blame(ShapeError(f"size {tuple(shape)} is not expandable to size {tuple(self.shape)}"))
+    axes = [*range(extra), *[extra + k for k, n in enumerate(shape) if n == 1]]
+    return np.reshape(np.sum(self, axis=tuple(axes)), shape)
+
+
+@_method
 def broadcast_to(self: Any, size: Any) -> Any:
     """A view in another shape, by the rules of broadcasting."""
     return np.broadcast_to(self, size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,13 +14,14 @@ from ...tracer.core.site import Site, pruned
 from .analysis.effects import effect_words
 from .capture.failure import instead
 from .driver.compiled import Compiled, eager_only
-from .driver.guards.guards import Assumption
-from .driver.guards.size_words import with_free_sizes
+from .driver.guards.guards import OF_ARGUMENTS, Assumption
 from .driver.misses import Miss
 
 __all__ = ["Assumed", "Eager", "Explanation", "Specialised", "explain"]
 
 
+_LENGTHS = re.compile(r"(?<=\[)\d+(?:, \d+)*(?=\])")
+_LETTERS = ("n", "m", "k", "p", "q", "r", "s")
 MOST = 24  # assumptions of one specialisation that are shown
 
 
@@ -84,7 +86,7 @@ class Explanation:
             lines.append("it was not called yet")
         for k, one in enumerate(self.specialisations, 1):
             lines += ["", f"{k}. {one.name}: hit {one.hits} time{'s' * (one.hits != 1)} since the call that made it"]
-            lines += _listed("serves", with_free_sizes(one.signatures))
+            lines += _listed("serves", _with_free_sizes(one.signatures))
             lines += _listed("assumes", [str(a) for a in one.assumptions], MOST)
             lines += _listed("effects", one.effects)
             lines += _listed("unrolled", one.unrolled)
@@ -192,11 +194,8 @@ def _names(function: Any, argnums: Any) -> list[str]:
     return [parameters[p] if isinstance(p, int) and p in known else str(p) for p in places]
 
 
-_OF_THE_CALL = frozenset(["layout", "number", "structure", "static"])
-
-
 def _signature(entry: Any) -> str:
-    given = [a for a in entry.plan.assumptions if a.kind in _OF_THE_CALL or (a.kind == "generator" and a.path is None)]
+    given = [a for a in entry.plan.assumptions if a.kind in OF_ARGUMENTS or (a.kind == "generator" and a.path is None)]
     parts = [f"{a.what}: {a.expected}" for a in given]
     return ", ".join(parts) or "no arguments"
 
@@ -234,3 +233,32 @@ def _goes_without_saying(a: Assumption) -> bool:
 
 
 _INSIDES = frozenset(["__code__", "__defaults__", "__kwdefaults__", "__closure__", "__dict__", "__mro__", "__bases__"])
+
+
+def _with_free_sizes(signatures: Sequence[str]) -> list[str]:
+    """Return the signatures that one source serves, those that differ in lengths alone as one with letters.
+
+    >>> _with_free_sizes(["x: int64[2, 3]", "x: int64[5, 3]"])
+    ['x: int64[n, 3] for n = 2, 5']
+    """
+    kinds: dict[str, list[list[str]]] = {}
+    for text in signatures:
+        lengths = [n for found in _LENGTHS.findall(text) for n in found.split(", ")]
+        form = _LENGTHS.sub(lambda m: re.sub(r"\d+", "{}", m[0]), text.replace("{", "{{").replace("}", "}}"))
+        kinds.setdefault(form, []).append(lengths)
+    return [_with_letters(form, rows) for form, rows in kinds.items()]
+
+
+def _with_letters(form: str, rows: list[list[str]]) -> str:
+    columns = list(zip(*rows, strict=True))
+    free = list(dict.fromkeys(c for c in columns if len(set(c)) > 1))
+    letters = [c for c in _LETTERS if f"{c}: " not in form] + [f"n{k}" for k in range(2, len(free))]
+    named = dict(zip(free, letters, strict=False))
+    shown = form.format(*[named.get(c, c[0]) for c in columns])
+    if not free:
+        return shown
+    sizes = list(zip(*free, strict=True))
+    values = [s[0] if len(s) == 1 else f"({', '.join(s)})" for s in sizes]
+    left = [*values[:6], f"... ({len(values)} in all)"] if len(values) > 7 else values
+    names = ", ".join(named.values())
+    return f"{shown} for {names if len(free) == 1 else f'({names})'} = {', '.join(left)}"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ....tracer.core.site import Site, definition
 from ...user_code.scope import Path, all_code
 
-__all__ = ["Failure", "change", "instead", "read_at", "reading"]
+__all__ = ["Failure", "instead", "read_at", "reading"]
 
 
 class Failure(NamedTuple):
@@ -62,19 +62,6 @@ def read_at(path: Path, codes: Iterable[types.CodeType]) -> Site | None:
     return None
 
 
-_CHANGES = {
-    "layout": "pass arrays of one dtype and memory layout (np.ascontiguousarray, .astype)",
-    "size": "nothing, if the next sizes are served; else pad to a few sizes, or decide by values and not by sizes",
-    "structure": "pass arguments of one structure: the same containers, keys and order",
-    "number": "pass numbers of one type",
-    "static": "pass it as an array or a float, if it varies: those are inputs, other values are fixed",
-    "scope": "pass what varies as an argument",
-    "array": "keep its dtype, shape and layout, or pass it as an argument",
-    "code": "leave helper functions as they are between calls",
-    "value": "np.where in place of `if`, if the outcome varies much: each outcome is a specialisation of its own",
-    "number taken": "stay within NumPy in place of taking the number",
-}  # fmt: skip
-
 _INSTEAD = (
     ("changes tensors in place", "make the optimizer without tensors, and let the function return what it updates"),
     ("specialisations already", "pass what varies as arrays or floats, or raise max_specialisations"),
@@ -102,11 +89,6 @@ _INSTEAD = (
     ("parameters whose names", "give the parameters other names"),
     ("reaches outside|setting of NumPy|^calls `", "leave it outside the function, or do it after the call"),
 )  # fmt: skip
-
-
-def change(kind: str) -> str:
-    """What to change so that an assumption of that kind fails less often."""
-    return _CHANGES.get(kind, "")
 
 
 def instead(failure: Failure) -> str:

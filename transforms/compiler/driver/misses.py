@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....tracer.core.site import Site
-from ..capture.failure import change
+from .guards.guards import REMEDIES
 from .guards.inputs import Inputs
 from .statements import failing_guard
 
@@ -45,7 +45,7 @@ def _miss_of(entry: Entry, inputs: Inputs) -> tuple[int, Miss | None]:
     if failed is not None:
         place, assumption, found = failed
         site = entry.plan.site(assumption)
-        return place, Miss(assumption.what, assumption.expected, found, site, change(assumption.kind))
+        return place, Miss(assumption.what, assumption.expected, found, site, REMEDIES.get(assumption.kind, ""))
     guard = failing_guard(entry, inputs)
     if guard is None:
         return 0, None
@@ -54,4 +54,4 @@ def _miss_of(entry: Entry, inputs: Inputs) -> tuple[int, Miss | None]:
     kind = "number taken" if isinstance(expect, (float, complex)) else "value"
     what = f"{how}() of a traced value"
     expected = " or ".join(repr(guard.args[2]) for guard in entry.specialisation.beside(call))
-    return len(entry.plan.assumptions), Miss(what, expected, repr(found), call.site, change(kind))
+    return len(entry.plan.assumptions), Miss(what, expected, repr(found), call.site, REMEDIES[kind])

@@ -21,7 +21,9 @@ from ...capture.failure import read_at
 from ...capture.generators import is_generator
 from ...capture.sizes import Compared, Fixed
 
-__all__ = ["ANY_INT", "Assumption", "Exactly", "GuardPlan", "described", "same", "signature_key"]
+__all__ = [
+    "ANY_INT", "OF_ARGUMENTS", "REMEDIES", "Assumption", "Exactly", "GuardPlan", "described", "same", "signature_key",
+]  # fmt: skip
 
 
 class _AnyInt:
@@ -87,12 +89,29 @@ def signature_key(leaves: list[Any], free: Collection[int] = (), fixed: Collecti
 class Assumption(NamedTuple):
     """One thing that must hold for a specialisation to serve a call."""
 
-    kind: str  # "layout", "number", "structure" and "static" of arguments; "scope", "array", "code" of what is outside
+    kind: str  # a key of REMEDIES, or one of which there is nothing to say: "rules", "library", "generator"
     what: str  # the user's words for it: "x", "p['w']", "global `SCALE`"
     expected: str
     read: str  # what stands there now, as an expression
     test: str  # a condition on it
     path: Path | None = None
+
+
+OF_ARGUMENTS = frozenset(["layout", "number", "structure", "static"])  # kinds that `gs.explain` shows as the signature
+
+# What to change so that an assumption of a kind fails less often; of the last two kinds are guards within the source.
+REMEDIES = {
+    "layout": "pass arrays of one dtype and memory layout (np.ascontiguousarray, .astype)",
+    "size": "nothing, if the next sizes are served; else pad to a few sizes, or decide by values and not by sizes",
+    "structure": "pass arguments of one structure: the same containers, keys and order",
+    "number": "pass numbers of one type",
+    "static": "pass it as an array or a float, if it varies: those are inputs, other values are fixed",
+    "scope": "pass what varies as an argument",
+    "array": "keep its dtype, shape and layout, or pass it as an argument",
+    "code": "leave helper functions as they are between calls",
+    "value": "np.where in place of `if`, if the outcome varies much: each outcome is a specialisation of its own",
+    "number taken": "stay within NumPy in place of taking the number",
+}  # fmt: skip
 
 
 def described(value: Any) -> str:
