@@ -21,4 +21,6 @@ def isinstance(x: Any, classes: Any) -> bool:  # autograd's name
 
 
 type = type_of
-dict, list, tuple = builtins.dict, builtins.list, builtins.tuple
+dict: builtins.type[Any] = builtins.dict
+list: builtins.type[Any] = builtins.list
+tuple: builtins.type[Any] = builtins.tuple

@@ -226,8 +226,9 @@ def tensor_jacobian_product(fun: Any, argnum: Any, args: Any, kwargs: Any) -> An
     return _vjp(fun, argnum, tuple(given), kwargs)[1](tensor)
 
 
-hessian_vector_product = hvp = hessian_tensor_product
-vector_jacobian_product = tensor_jacobian_product
+hessian_vector_product: Callable[..., Any] = hessian_tensor_product
+hvp: Callable[..., Any] = hessian_tensor_product
+vector_jacobian_product: Callable[..., Any] = tensor_jacobian_product
 
 
 def _half_square(x: Any) -> Any:

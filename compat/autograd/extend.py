@@ -310,6 +310,12 @@ def def_linear(fun: Any) -> None:
 class VSpace:
     """The vector space that a value (an array, a number, or a tree of them) lies in."""
 
+    size: int
+    iscomplex: bool
+    shape: tuple[int, ...]  # this and what follows of one array alone
+    ndim: int
+    dtype: np.dtype[Any]
+
     def __init__(self, value: Any) -> None:
         leaves, self._structure = flatten(value)
         self._like = [
@@ -354,8 +360,6 @@ class VSpace:
             return False
         kinds = [[(x.shape, x.dtype) for x in space._like] for space in (self, other)]
         return kinds[0] == kinds[1]
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"VSpace({', '.join(f'{x.dtype}{list(x.shape)}' for x in self._like)})"

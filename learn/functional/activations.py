@@ -350,11 +350,11 @@ def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     return written
 
 
-celu_ = _in_place(celu)
-elu_ = _in_place(elu)
-hardtanh_ = _in_place(hardtanh)
-leaky_relu_ = _in_place(leaky_relu)
-relu_ = _in_place(relu)
-rrelu_ = _in_place(rrelu)
-selu_ = _in_place(selu)
-threshold_ = _in_place(threshold)
+celu_: Callable[..., Any] = _in_place(celu)
+elu_: Callable[..., Any] = _in_place(elu)
+hardtanh_: Callable[..., Any] = _in_place(hardtanh)
+leaky_relu_: Callable[..., Any] = _in_place(leaky_relu)
+relu_: Callable[..., Any] = _in_place(relu)
+rrelu_: Callable[..., Any] = _in_place(rrelu)
+selu_: Callable[..., Any] = _in_place(selu)
+threshold_: Callable[..., Any] = _in_place(threshold)

@@ -13,6 +13,7 @@ There are no modules: parameters are pytrees (a dict of arrays), a model is a fu
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from .. import functional
@@ -128,6 +129,7 @@ __all__ = [
 
 _FUNCTIONS = {  # of modules that do not bear the name of their function
     "LPPool": "lp_pool1d", "MultiheadAttention": "scaled_dot_product_attention", "PReLU": "prelu", "SyncBatchNorm": "batch_norm",
+    "CrossMapLRN": "local_response_norm",
     "CircularPad": "pad", "ConstantPad": "pad", "ReflectionPad": "pad", "ReplicationPad": "pad", "ZeroPad": "pad",
     "UpsamplingBilinear": "upsample", "UpsamplingNearest": "upsample",
 }  # fmt: skip
@@ -152,8 +154,7 @@ if not TYPE_CHECKING:  # a name that is not declared is an error to them
 
 def _function_for(name: str) -> str | None:
     """The function that does what one of torch.nn's modules does."""
-    stem = name.removeprefix("Lazy").rstrip("123d")
-    sought = (name.removeprefix("Lazy").lower(), stem.lower())
-    same = [one for one in functional.__all__ if one.replace("_", "") in sought]
-    found = same[0] if same else _FUNCTIONS.get(stem)
-    return found if found in functional.__all__ else None
+    whole = name.removeprefix("Lazy")
+    stem = re.sub(r"[123]d$", "", whole)
+    named = {one.replace("_", ""): one for one in functional.__all__ if not one.endswith("_")}
+    return named.get(whole.lower()) or named.get(stem.lower()) or _FUNCTIONS.get(stem)

@@ -12,7 +12,7 @@ from ..functional.shared import reduction_of
 __all__ = ["Skin", "skin"]
 
 
-class Skin(functools.partial):  # type: ignore[type-arg]
+class Skin(functools.partial[Any]):
     """A function with its options, which are attributes; a partial, so that compiled code sees into it."""
 
     _function: Callable[..., Any]

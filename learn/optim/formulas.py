@@ -275,7 +275,7 @@ class NAdam(Optimizer):
     array([ 0.894355, -1.894355])
     """
 
-    numbers = frozenset(["mu_product"])
+    numbers: frozenset[str] = frozenset(["mu_product"])
 
     def __init__(
         self, params: Any = None, lr: Any = 2e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8,
@@ -391,7 +391,7 @@ class ASGD(Optimizer):
     array([ 0.69999, -1.59998])
     """
 
-    numbers = frozenset(["eta", "mu"])
+    numbers: frozenset[str] = frozenset(["eta", "mu"])
 
     def __init__(
         self, params: Any = None, lr: Any = 1e-2, lambd: Any = 1e-4, alpha: Any = 0.75, t0: Any = 1e6, weight_decay: Any = 0,

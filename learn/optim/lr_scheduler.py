@@ -35,6 +35,11 @@ class LRScheduler:
     ([0.25], 0.25)
     """
 
+    optimizer: Optimizer
+    base_lrs: list[Any]
+    last_epoch: int
+    _last_lr: list[Any]
+
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         _an_optimizer(optimizer)
         for k, group in enumerate(optimizer.param_groups):
@@ -93,6 +98,8 @@ class LambdaLR(LRScheduler):
     [0.5]
     """
 
+    lr_lambdas: list[Any]
+
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.lr_lambdas = _for_each(optimizer, lr_lambda, "lr_lambdas")
         super().__init__(optimizer, last_epoch)
@@ -111,6 +118,8 @@ class MultiplicativeLR(LRScheduler):
     >>> schedule.get_last_lr()
     [0.5]
     """
+
+    lr_lambdas: list[Any]
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.lr_lambdas = _for_each(optimizer, lr_lambda, "lr_lambdas")
@@ -131,6 +140,9 @@ class StepLR(LRScheduler):
     [0.5]
     """
 
+    step_size: int
+    gamma: float
+
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
@@ -149,6 +161,9 @@ class MultiStepLR(LRScheduler):
     >>> schedule.get_last_lr()
     [0.5]
     """
+
+    milestones: Counter[int]
+    gamma: float
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -169,6 +184,9 @@ class ConstantLR(LRScheduler):
     >>> schedule.get_last_lr()
     [0.5]
     """
+
+    factor: float
+    total_iters: int
 
     def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if not 0 <= factor <= 1:
@@ -192,6 +210,10 @@ class LinearLR(LRScheduler):
     >>> schedule.get_last_lr()
     [0.75]
     """
+
+    start_factor: float
+    end_factor: float
+    total_iters: int
 
     def __init__(
         self, optimizer: Optimizer, start_factor: float = 1 / 3, end_factor: float = 1.0, total_iters: int = 5,
@@ -226,6 +248,9 @@ class PolynomialLR(LRScheduler):
     [0.75]
     """
 
+    total_iters: int
+    power: float
+
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
@@ -247,6 +272,8 @@ class ExponentialLR(LRScheduler):
     [0.5]
     """
 
+    gamma: float
+
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -266,6 +293,9 @@ class CosineAnnealingLR(LRScheduler):
     >>> schedule.get_last_lr()
     [0.0]
     """
+
+    T_max: int
+    eta_min: float
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
@@ -291,6 +321,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     >>> schedule.get_last_lr()
     [1.0]
     """
+
+    T_0: int
+    T_mult: int
+    eta_min: float
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
@@ -324,6 +358,10 @@ class OneCycleLR(LRScheduler):
     >>> schedule.get_last_lr()
     [0.25]
     """
+
+    total_steps: int
+    anneal_strategy: str
+    cycle_momentum: bool
 
     def __init__(
         self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
@@ -399,6 +437,16 @@ class CyclicLR(LRScheduler):
     >>> rates
     [0.5, 1.0, 1.5, 1.0, 0.5]
     """
+
+    max_lrs: list[Any]
+    total_size: float
+    step_ratio: float
+    mode: str
+    gamma: float
+    scale_mode: str
+    cycle_momentum: bool
+    base_momentums: list[Any]
+    max_momentums: list[Any]
 
     def __init__(
         self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000, step_size_down: int | None = None,
@@ -565,6 +613,18 @@ class ReduceLROnPlateau(LRScheduler):
     >>> schedule.get_last_lr()
     [0.5]
     """
+
+    mode: str
+    factor: float
+    patience: int
+    threshold: float
+    threshold_mode: str
+    cooldown: int
+    min_lrs: list[Any]
+    eps: float
+    best: float
+    num_bad_epochs: int
+    cooldown_counter: int
 
     def __init__(
         self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,

@@ -62,7 +62,7 @@ class Optimizer(Updates):
     A subclass has `formula`, its update of one array (formulas.py), and `memory`, what it remembers of a parameter.
     """
 
-    stepped = False  # whether `step()` was called, which schedules want to come first
+    stepped: bool = False  # whether `step()` was called, which schedules want to come first
 
     def __init__(self, params: Any, defaults: dict[str, Any], **hints: Any) -> None:
         for name in hints:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import os
 import re
 import shutil
@@ -130,3 +131,22 @@ def test_checkers_find_the_errors_of_a_users_file_alone(checker: str, tmp_path: 
         command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "user_file.py"]
     found, said = checked_by(command, tmp_path)
     assert found == expected(), said
+
+
+# What users import: the face, and what stands beside it under a name of NumPy's, SciPy's, PyTorch's or autograd's.
+FACING = {"autograd", "compat", "functional", "nn", "numpy", "optim", "scipy", "tree", "utils"}
+
+
+@pytest.mark.skipif(not installed(), reason="the types are those of the installed wheel")
+def test_what_users_import_is_typed(tmp_path: Path) -> None:
+    pytest.importorskip("basedpyright")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "basedpyright", "--verifytypes", "gradscribe", "--ignoreexternal", "--outputjson"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+    report = json.loads(done.stdout)["typeCompleteness"]
+    modules = {module["name"] for module in report["modules"]}
+    facing = {name for name in modules if name == "gradscribe" or name.split(".")[1] in FACING}
+    exported = [one for one in report["symbols"] if one["name"].rpartition(".")[0] in facing]
+    vague = sorted(one["name"] for one in exported if not one["isTypeKnown"])
+    assert len(exported) > 1000
+    assert len(vague) <= 0.05 * len(exported), vague

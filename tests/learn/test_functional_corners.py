@@ -334,7 +334,14 @@ def test_one_hot_is_compiled() -> None:
     ("name", "function"),
     [("Linear", "linear"), ("LazyConv2d", "conv2d"), ("BatchNorm1d", "batch_norm"), ("LayerNorm", "layer_norm"),
      ("PReLU", "prelu"), ("MultiheadAttention", "scaled_dot_product_attention"), ("ReflectionPad2d", "pad"),
-     ("Module", None), ("Sequential", None), ("LSTM", None)],
+     ("CircularPad1d", "pad"), ("ConstantPad3d", "pad"), ("ReplicationPad2d", "pad"), ("ZeroPad1d", "pad"),
+     ("CrossMapLRN2d", "local_response_norm"), ("SyncBatchNorm", "batch_norm"), ("LazyBatchNorm3d", "batch_norm"),
+     ("ConvTranspose2d", "conv_transpose2d"), ("AdaptiveAvgPool3d", "adaptive_avg_pool3d"), ("LPPool2d", "lp_pool2d"),
+     ("MaxUnpool1d", "max_unpool1d"), ("Dropout2d", "dropout2d"), ("FeatureAlphaDropout", "feature_alpha_dropout"),
+     ("UpsamplingNearest2d", "upsample"), ("EmbeddingBag", "embedding_bag"), ("Softmax2d", "softmax"), ("NLLLoss2d", "nll_loss"),
+     ("PixelShuffle", "pixel_shuffle"), ("Bilinear", "bilinear"), ("Fold", "fold"), ("RMSNorm", "rms_norm"),
+     ("Module", None), ("Sequential", None), ("LSTM", None), ("GRUCell", None), ("Identity", None), ("Parameter", None),
+     ("TransformerEncoder", None), ("FractionalMaxPool2d", None), ("AdaptiveLogSoftmaxWithLoss", None), ("ModuleDict", None)],
 )  # fmt: skip
 def test_modules_of_torch_say_in_one_line_what_is_here_instead(name: str, function: str | None) -> None:
     with pytest.raises(AttributeError, match="parameters are pytrees here") as caught:
@@ -343,6 +350,21 @@ def test_modules_of_torch_say_in_one_line_what_is_here_instead(name: str, functi
     assert "\n" not in line
     assert f"gs.functional.{function or 'linear'} is" in line or (function is None and "a model is a function" in line)
     assert function is None or function in gs.functional.__all__
+
+
+@pytest.mark.parity
+def test_every_module_of_torch_is_here_or_says_what_is() -> None:
+    torch = pytest.importorskip("torch")
+    modules = {
+        name for name, cls in vars(torch.nn).items() if isinstance(cls, type) and issubclass(cls, torch.nn.Module)
+    }
+    assert len(modules) > 100
+    for name in modules - set(gs.nn.__all__):
+        with pytest.raises(AttributeError, match="parameters are pytrees here") as caught:
+            getattr(gs.nn, name)
+        named = re.search(r"gs\.functional\.(\w+) is", str(caught.value))
+        assert named
+        assert named[1] in gs.functional.__all__
 
 
 def test_every_name_of_nn_is_a_loss_or_an_activation_and_its_function_is_there() -> None:

@@ -31,6 +31,12 @@ _now = time.perf_counter_ns
 class Profiler:
     """What `apply`, the engine and compiled functions tell while a profile is taken: of one thread."""
 
+    shapes: bool
+    memory: bool
+    stack: bool
+    thread: int
+    thread_name: str
+
     def __init__(self, shapes: bool, memory: bool, stack: bool) -> None:
         self.shapes, self.memory, self.stack = shapes, memory, stack
         self.events: list[FunctionEvent] = []
@@ -218,6 +224,11 @@ class profile:  # torch's name
     [('np.sin', 1), ('np.multiply', 1), ('np.sum', 1)]
     """
 
+    enabled: bool
+    record_shapes: bool
+    profile_memory: bool
+    with_stack: bool
+
     def __init__(
         self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None, record_shapes: bool = False,
         with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False, with_modules: bool = False,
@@ -315,7 +326,7 @@ class record_function:  # torch's name
     """
 
     def __init__(self, name: str, args: str | None = None) -> None:
-        self.name = name if args is None else f"{name} {args}"
+        self.name: str = name if args is None else f"{name} {args}"
         self._open: list[tuple[Profiler, FunctionEvent] | None] = []
 
     def __enter__(self) -> record_function:

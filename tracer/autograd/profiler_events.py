@@ -39,6 +39,17 @@ class FunctionEvent:
         "sequence_nr", "sites", "thread", "thread_name",
     )  # fmt: skip
 
+    name: str
+    scope: str
+    id: int
+    cpu_parent: FunctionEvent | None
+    sequence_nr: int
+    made: int
+    thread: int
+    thread_name: str
+    began: int
+    ended: int
+
     def __init__(self, name: str, scope: str, number: int, parent: FunctionEvent | None) -> None:
         self.name, self.scope, self.id = name, scope, number
         self.cpu_parent = parent
@@ -126,6 +137,17 @@ class FunctionEvent:
 
 class FunctionEventAvg:
     """Events of one name (or one line, or one shape) together. An event inside another of its group counts in the total once."""
+
+    key: str
+    name: str
+    count: int
+    cpu_time_total: float
+    self_cpu_time_total: float
+    forward_time_total: float
+    backward_time_total: float
+    cpu_memory_usage: int
+    self_cpu_memory_usage: int
+    source: str
 
     def __init__(self, key: str, first: FunctionEvent | None = None) -> None:
         self.key = self.name = key

@@ -75,12 +75,12 @@ def _like(fn: Callable[..., Any], what: str) -> Callable[..., Any]:
     return create
 
 
-ones = _filled(np.ones, "filled with ones")
-zeros = _filled(np.zeros, "filled with zeros")
-empty = _filled(np.empty, "of whatever stands in that memory")
-ones_like = _like(np.ones_like, "filled with ones")
-zeros_like = _like(np.zeros_like, "filled with zeros")
-empty_like = _like(np.empty_like, "of whatever stands in that memory")
+ones: Callable[..., Any] = _filled(np.ones, "filled with ones")
+zeros: Callable[..., Any] = _filled(np.zeros, "filled with zeros")
+empty: Callable[..., Any] = _filled(np.empty, "of whatever stands in that memory")
+ones_like: Callable[..., Any] = _like(np.ones_like, "filled with ones")
+zeros_like: Callable[..., Any] = _like(np.zeros_like, "filled with zeros")
+empty_like: Callable[..., Any] = _like(np.empty_like, "of whatever stands in that memory")
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
