@@ -257,7 +257,7 @@ class Arguments:
                 read = [x._node for x in flatten(read_by(node.backward_function()))[0] if isinstance(x, Operand)]
                 reached_from([behind for behind in read if behind is not None], outside)
         if outside and not self.tensors_given:
-            self.tensors_given = any([leaf.seq < self.began for leaf in outside])
+            self.tensors_given = any(leaf.seq < self.began for leaf in outside)
         return found
 
     @property

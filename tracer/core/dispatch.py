@@ -374,7 +374,7 @@ def is_plain(value: Any) -> bool:
     if kind is slice:
         return type(value.start) in _STEPS and type(value.stop) in _STEPS and type(value.step) in _STEPS
     if kind is tuple:
-        return all([type(part) in _CONSTANTS or is_plain(part) for part in value])
+        return all(type(part) in _CONSTANTS or is_plain(part) for part in value)
     return kind in _CONSTANTS or isinstance(value, np.dtype)
 
 
@@ -403,7 +403,11 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
     arrays = [p.name for p in params if p.name in given and op.vjps.get(p.name) is not None]
     for name in given:
         known = "NUMBERS_" if name in arrays else "CONSTANTS_"
-        lines += [f"kind_ = type({name})", "if kind_ is Tensor_:", f"    {name}_value, {name}_node = {name}._value, {name}._node"]
+        lines += [
+            f"kind_ = type({name})",
+            "if kind_ is Tensor_:",
+            f"    {name}_value, {name}_node = {name}._value, {name}._node",
+        ]
         if name not in arrays:
             lines += [f"    if {name}_node is not None:", "        return NotImplemented"]
         otherwise = "" if name in arrays else f" or plain_({name})"
@@ -436,10 +440,13 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
     lines += ["if key_:", "    plan_ = plans_.get(key_) or op_.plan(key_)"]
     lines += ["    if len(plan_.slots) != len(edges_):", f"        return finish_({everything})"]
     lines += ["    made_._node = node_ = new_(Node_)", "    node_.op, node_.plan, node_.edges = op_, plan_, edges_"]
-    lines += [f"    node_.saved = plan_.save({', '.join(values)}, value_)", "    node_.meta, node_.seq = meta_of_it_, next_()"]
+    lines += [
+        f"    node_.saved = plan_.save({', '.join(values)}, value_)",
+        "    node_.meta, node_.seq = meta_of_it_, next_()",
+    ]
     lines += ["    node_.extra, node_.plural = None, 0"]
     if shaping:
-        lines += [f"if type(value_) is ndarray_:", f"    view_(made_, op_, ({''.join(f'{b}, ' for b in bound)}))"]
+        lines += ["if type(value_) is ndarray_:", f"    view_(made_, op_, ({''.join(f'{b}, ' for b in bound)}))"]
     lines += ["return made_"]
     body = "".join(f"    {line}\n" for line in lines)
     exec(compile(f"def door({', '.join(given)}):\n{body}", f"<plan of {op.path}>", "exec"), space)
