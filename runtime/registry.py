@@ -118,10 +118,11 @@ def rule(fn: Callable[..., Any], **vjps: Callable[..., Any] | None) -> None:
         if name not in found.signature:  # the text: parsing every signature would slow the import down
             raise TypeError(f"rule for {found.path}: no argument is named `{name}` in ({found.signature})")
         found.vjps[name] = None if formula is None else Vjp(formula)
-    if found.plans or found.derived:  # a rule that replaces one in use
+    if found.plans or found.doors or found.derived:  # a rule that replaces one in use
         REPLACED.count += 1
         for user in [o for o in registered() if o.vjps is found.vjps]:
             user.plans.clear()
+            user.doors.clear()
             user.derived.clear()
 
 

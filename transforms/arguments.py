@@ -16,7 +16,7 @@ from ..runtime.registry import require
 from ..tracer.core.custom import CustomNode
 from ..tracer.core.dispatch import apply, of_its_own
 from ..tracer.core.foreign import conversion, is_masked
-from ..tracer.core.graph import AccumulateGrad, Node, next_sequence, reached_from
+from ..tracer.core.graph import FLOAT, AccumulateGrad, Node, next_sequence, reached_from
 from ..tracer.core.tensor_base import Operand, alias, levels_of, wrap
 from ..tracer.modes.thread_state import LOCAL, Era
 from ..tracer.random.randomness import read_by
@@ -108,7 +108,8 @@ class Arguments:
         self.sources: list[Any] = []
         self._groups: list[tuple[Any, list[tuple[Any, Any]]]] = []
         listed = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
-        places = [self._place(n, args, kwargs) for n in listed]
+        plain = type(argnums) is int and 0 <= argnums < len(args)
+        places = [argnums] if plain else [self._place(n, args, kwargs) for n in listed]
         self.places = places
         given: list[Any] = list(args)
         named = dict(kwargs)
@@ -178,11 +179,13 @@ class Arguments:
             tensor._caller = leaf
             self.owned.append(tensor)
         else:
+            tensor = wrap(leaf)
             if isinstance(leaf, (np.ndarray, np.generic)):
                 dtype = leaf.dtype
+            elif type(leaf) is float:
+                dtype = FLOAT
             else:
                 dtype = np.result_type(leaf) if isinstance(leaf, (int, float, complex)) else np.dtype(object)
-            tensor = wrap(leaf)
             if isinstance(leaf, np.ndarray):
                 tensor._caller = leaf
                 self.owned.append(tensor)
@@ -250,10 +253,11 @@ class Arguments:
         outside: list[Any] = []
         found = reached_from([x._node for x in outputs if isinstance(x, Operand) and x._node is not None], outside)
         for node in found:
-            if isinstance(node, CustomNode):
+            if type(node) is not Node and isinstance(node, CustomNode):
                 read = [x._node for x in flatten(read_by(node.backward_function()))[0] if isinstance(x, Operand)]
                 reached_from([behind for behind in read if behind is not None], outside)
-        self.tensors_given = self.tensors_given or any(leaf.seq < self.began for leaf in outside)
+        if outside and not self.tensors_given:
+            self.tensors_given = any(leaf.seq < self.began for leaf in outside)
         return found
 
     @property
@@ -343,7 +347,7 @@ class Finisher:
             if type(value) is not np.ndarray and not array.shape:
                 g = g[()]
             elif self.outermost and (not array.flags.writeable or owner_of(array) in self.used):
-                g = np.copy(g)
+                g = g.copy("K") if type(g) is np.ndarray else np.copy(g)
             elif self.outermost:
                 g = of_its_own(g, self.given)
             self.given.append(g)

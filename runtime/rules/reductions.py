@@ -9,7 +9,7 @@ import numpy as np
 from ..batching import BatchedCall, batched_reduction, lifted, shifted
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import batching, op, rule, singular_at, undifferentiable
+from ..registry import batching, op, require, rule, singular_at, undifferentiable
 from ..result_types import along_axis
 from .support import (
     cumprod_back,
@@ -205,3 +205,10 @@ def batched_position(call: BatchedCall) -> Any:
 
 
 undifferentiable(np.count_nonzero, "x, axis=None, *, keepdims=False", reduction)
+
+# NumPy's wrappers take longer than what they call for arrays.
+for _wrapper, _ufunc in (
+    (np.sum, np.add), (np.prod, np.multiply), (np.max, np.maximum), (np.amax, np.maximum), (np.min, np.minimum),
+    (np.amin, np.minimum),
+):  # fmt: skip
+    require(_wrapper).reduce = _ufunc.reduce

@@ -29,16 +29,24 @@ def is_kept(keepdims: Any) -> bool:
 
 def keep_axes(value: Any, x_shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
     """A reduction's result (or its cotangent) with the reduced axes back in place, as length one."""
-    if is_kept(keepdims) or not x_shape or np.ndim(value) == len(x_shape):
-        return value
-    if np.ndim(value) == 0:  # a scalar broadcasts as it is
+    ndim = getattr(value, "ndim", 0)
+    if ndim == 0 or is_kept(keepdims) or ndim == len(x_shape):  # a scalar broadcasts as it is
         return value
     return np.expand_dims(value, normal_axes(axis, len(x_shape)) if axis is None else axis)
 
 
 def spread(g: Any, x_shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
     """The cotangent of a reduction, spread over what was reduced."""
-    return np.broadcast_to(keep_axes(g, x_shape, axis, keepdims), x_shape)
+    return broadcast(keep_axes(g, x_shape, axis, keepdims), x_shape)
+
+
+def broadcast(value: Any, shape: tuple[int, ...]) -> Any:
+    """`np.broadcast_to`; of one number the view that NumPy makes in many steps, at once."""
+    if type(value) is not np.float64 or 0 in shape:
+        return np.broadcast_to(value, shape)
+    made: Any = np.ndarray(shape, value.dtype, np.array(value), 0, (0,) * len(shape))
+    made.flags.writeable = False
+    return made
 
 
 def reduced_count(x_shape: tuple[int, ...], axis: Any) -> Any:

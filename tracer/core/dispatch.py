@@ -1,7 +1,8 @@
 """apply: the one door that every operation goes through. Unwrap, call NumPy, wrap, record.
 
 `apply` takes any call; `apply1` and `apply2` are the same for one or two positional arguments, written out
-because they are hot, and hand everything that is not plain to `apply`.
+because they are hot, and hand everything that is not plain to `apply`. Of an op it compiles a door for each call form
+that it meets (how many arguments by position, which by name), which runs the plain calls of that form.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import NoRuleError
-from ...runtime.ops import Kind, Op, Plan
+from ...runtime.ops import MISSING, Kind, Op, Plan
 from ...runtime.registry import require
 from ..modes.thread_state import LOCAL, refuse
 from . import saved, tensor_base, versions, views, volatile
@@ -260,6 +261,14 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             op = masked.with_words(op, kwargs)
     if op.forms is not None and (found := op.forms(*args, **kwargs)) is not NotImplemented:
         return found
+    if not LOCAL.slow and not tensor_base.volatile_class:
+        form = (len(args), *kwargs) if kwargs else len(args)
+        door = op.doors.get(form)
+        if door is None:
+            door = op.doors[form] = compile_door(op, len(args), tuple(kwargs))
+        found = door(*args, **kwargs)
+        if found is not NotImplemented:
+            return found
     try:
         bound = op.bind(*args, **kwargs)
     except TypeError as error:
@@ -297,6 +306,11 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     except Exception as error:
         refuse(f"goes on after an error of {op.path}")
         raise blame(error) from None
+    return finish(op, bound, values, result, no_history)
+
+
+def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any, no_history: bool = False) -> Any:
+    """Wrap what a call gave, and record it."""
     several = op.n_out != 1
     if not several and type(result) is tuple:
         n = len(result)
@@ -348,6 +362,96 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     if hasattr(result, "_fields"):  # a namedtuple such as EighResult
         return type(result)(*tensors)
     return list(tensors) if isinstance(result, list) else tensors
+
+
+_CONSTANTS = _PLAIN | {type(None), str, type, type(...)}
+_STEPS = {type(None), int}
+
+
+def is_plain(value: Any) -> bool:
+    """Whether NumPy gets an argument as it is: a number, an array, an axis, a dtype, an index of such parts."""
+    kind = type(value)
+    if kind is slice:
+        return type(value.start) in _STEPS and type(value.stop) in _STEPS and type(value.step) in _STEPS
+    if kind is tuple:
+        return all(type(part) in _CONSTANTS or is_plain(part) for part in value)
+    return kind in _CONSTANTS or isinstance(value, np.dtype)
+
+
+def _closed(*args: Any, **kwargs: Any) -> Any:
+    return NotImplemented
+
+
+def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., Any]:
+    """Straight Python for the plain calls of an op with `count` arguments by position and these by name.
+
+    It gives NotImplemented where an argument is not plain: another class of Tensors, a list, a size that is traced.
+    """
+    params, shaping = op.params, op.kind is Kind.shaping
+    given = [p.name for p in params[:count]] + list(names)
+    odd = any(p.sequence or p.variadic for p in params) or any(p.by_name for p in params[:count])
+    unknown = len(given) > len(params) or len({*given}) < len(given) or not {*given} <= {p.name for p in params}
+    missing = any(p.default is MISSING and p.name not in given for p in params)
+    if odd or unknown or missing or count > len(params) or op.n_out != 1 or "out" in given or not op.vjps:
+        return _closed
+    space: dict[str, Any] = {
+        "op_": op, "fn_": op.fn, "reduce_": op.reduce, "plans_": op.plans, "new_": _new, "Tensor_": tensor_class, "Node_": Node,
+        "plain_": is_plain, "CONSTANTS_": _CONSTANTS, "NUMBERS_": _PLAIN, "ndarray_": np.ndarray, "float64_": float64,
+        "NUMBER_": NUMBER, "meta_": meta_of, "blame_": blame, "finish_": finish, "view_": views.note_view, "next_": next_sequence,
+    }  # fmt: skip
+    lines: list[str] = []
+    arrays = [p.name for p in params if p.name in given and op.vjps.get(p.name) is not None]
+    for name in given:
+        known = "NUMBERS_" if name in arrays else "CONSTANTS_"
+        lines += [
+            f"kind_ = type({name})",
+            "if kind_ is Tensor_:",
+            f"    {name}_value, {name}_node = {name}._value, {name}._node",
+        ]
+        if name not in arrays:
+            lines += [f"    if {name}_node is not None:", "        return NotImplemented"]
+        otherwise = "" if name in arrays else f" or plain_({name})"
+        lines += [f"elif kind_ in {known}{otherwise}:", f"    {name}_value, {name}_node = {name}, None"]
+        lines += ["else:", "    return NotImplemented"]
+    if shaping:  # of a number, a bare Tensor makes an array first
+        lines += [f"if type({given[0]}_value) is not ndarray_:", "    return NotImplemented"]
+    bound, values = [], []
+    for k, p in enumerate(params):
+        space[f"default_{k}"] = p.default
+        bound.append(p.name if p.name in given else f"default_{k}")
+        values.append(f"{p.name}_value" if p.name in given else f"default_{k}")
+    required = [f"{p.name}_value" for p in params if p.name in given and p.default is MISSING and not p.by_name]
+    named = [p.name for p in params if p.name in given and (p.default is not MISSING or p.by_name)]
+    call = f"fn_({', '.join(required + [f'{n}={n}_value' for n in named])})"
+    if op.reduce is not None and {*named} <= {"axis"}:
+        axis = "axis_value" if named else "None"
+        call = f"reduce_({required[0]}, {axis}) if type({required[0]}) is ndarray_ else {call}"
+    everything = f"op_, ({''.join(f'{b}, ' for b in bound)}), ({''.join(f'{v}, ' for v in values)}), value_"
+    lines += ["try:", f"    value_ = {call}", "except Exception as error:", "    raise blame_(error) from None"]
+    lines += ["if type(value_) is float64_:", "    meta_of_it_ = NUMBER_"]
+    fresh = "" if shaping else " and value_.base is None" + "".join(f" and value_ is not {a}_value" for a in given)
+    lines += [f"elif type(value_) is ndarray_ and value_.dtype.kind in 'fc'{fresh}:", "    meta_of_it_ = meta_(value_)"]
+    lines += ["else:", f"    return finish_({everything})"]
+    lines += ["key_, edges_ = 0, ()"]
+    for k, p in enumerate(params):
+        if p.name in arrays:
+            lines += [f"if {p.name}_node is not None:", f"    key_ += {1 << k}", f"    edges_ += ({p.name}_node,)"]
+    lines += ["made_ = new_(Tensor_)", "made_._value = value_", "made_._node = None"]
+    lines += ["if key_:", "    plan_ = plans_.get(key_) or op_.plan(key_)"]
+    lines += ["    if len(plan_.slots) != len(edges_):", f"        return finish_({everything})"]
+    lines += ["    made_._node = node_ = new_(Node_)", "    node_.op, node_.plan, node_.edges = op_, plan_, edges_"]
+    lines += [
+        f"    node_.saved = plan_.save({', '.join(values)}, value_)",
+        "    node_.meta, node_.seq = meta_of_it_, next_()",
+    ]
+    lines += ["    node_.extra, node_.plural = None, 0"]
+    if shaping:
+        lines += ["if type(value_) is ndarray_:", f"    view_(made_, op_, ({''.join(f'{b}, ' for b in bound)}))"]
+    lines += ["return made_"]
+    body = "".join(f"    {line}\n" for line in lines)
+    exec(compile(f"def door({', '.join(given)}):\n{body}", f"<plan of {op.path}>", "exec"), space)
+    door: Callable[..., Any] = space["door"]
+    return door
 
 
 def _first(results: tuple[Any, ...], j: int) -> int:

@@ -167,7 +167,7 @@ def _run(
     anomaly: Any = LOCAL.anomaly
     watch: Any = LOCAL.watch
     profiler: Any = LOCAL.profiler
-    watched = not (recorder is anomaly is watch is profiler is wanted is None)
+    watched = not (recorder is anomaly is watch is profiler is None)
     grads: tuple[Any, ...] = ()  # what the last node gave
     undefined = UNDEFINED
     for node, g in roots:
@@ -198,16 +198,16 @@ def _run(
             if watch is not None:
                 watch.arrives(node, g)
                 extra = extra or PLAIN
-            if running is not None and wanted is not None:
-                if node not in running:
-                    if node in wanted:
-                        results[node] = g if extra is None else tensor_hooks(extra, g, tensors)
-                    continue
-                if node in wanted:  # known as it came, before hooks: so does PyTorch
-                    results[node] = g
-            if profiler is not None:
-                profiler.node(node, g, grads)
-                grads = ()
+        if running is not None and wanted is not None:
+            if node not in running:
+                if node in wanted:
+                    results[node] = g if extra is None else tensor_hooks(extra, g, tensors)
+                continue
+            if node in wanted:  # known as it came, before hooks: so does PyTorch
+                results[node] = g
+        if profiler is not None:
+            profiler.node(node, g, grads)
+            grads = ()
         kind = type(node)
         if kind is Pick or kind is AccumulateGrad:
             if kind is Pick:

@@ -314,11 +314,28 @@ def is_older(node: Any, before: int) -> bool:
     return any((n.parent if type(n) is Pick else n).seq < before for n in reached_from([node]))
 
 
-def needed_of(reached: dict[Any, None], wanted: dict[Any, Any], accumulate: bool) -> tuple[set[Any], set[Any]]:
-    """The nodes on a path to something wanted, and those of them that run: not what is only to be known.
+def _ends_in(reached: dict[Any, None], wanted: dict[Any, Any]) -> bool:
+    """Whether every path ends at a wanted leaf, so that all nodes are on a path to one."""
+    for node, adds in wanted.items():
+        if adds is True or type(node) is not AccumulateGrad:
+            return False
+    for node in reached:
+        kind = type(node)
+        if kind is AccumulateGrad:
+            if node not in wanted:
+                return False
+        elif kind is not Pick and not node.edges:
+            return False
+    return True
+
+
+def needed_of(reached: dict[Any, None], wanted: dict[Any, Any], accumulate: bool) -> tuple[set[Any] | None, set[Any]]:
+    """The nodes on a path to something wanted (None: all of them), and those of them that run: not what is only to be known.
 
     Leaves run, and add their gradients up, with `accumulate`, or where `wanted` says True.
     """
+    if not accumulate and _ends_in(reached, wanted):
+        return None, {node for node in reached if node not in wanted}
     needed, running = set(wanted), {node for node, adds in wanted.items() if accumulate or adds is True}
     for node in sorted(reached, key=sequence):  # what a node depends on was created before it
         if type(node) is AccumulateGrad:

@@ -59,7 +59,7 @@ inference_class: Any = ()
 
 def is_inference(tensor: Any) -> bool:
     """Whether a Tensor was made in inference mode."""
-    return isinstance(tensor, inference_class)
+    return issubclass(type(tensor), inference_class)  # isinstance would ask for the class that users see
 
 
 def made_in_inference(tensor: Any) -> Any:
@@ -70,7 +70,7 @@ def made_in_inference(tensor: Any) -> Any:
 
 def may_be_saved(tensor: Any) -> None:
     """Raise where a Tensor that backward needs was made in inference mode."""
-    if isinstance(tensor, inference_class):
+    if is_inference(tensor):
         raise blame(
             AutogradError(
                 "Inference tensors cannot be saved for backward, and this operation needs one there: it was made in "
@@ -87,7 +87,7 @@ _volatile: Any = ()
 
 def is_volatile(value: Any) -> bool:
     """Whether a value is a Tensor from which no history comes: `Variable(..., volatile=True)`."""
-    return isinstance(value, volatile_class)
+    return issubclass(type(value), volatile_class)
 
 
 def made_volatile(tensor: Any) -> Any:
@@ -121,13 +121,13 @@ def install_batched(cls: type[Any]) -> None:
 
 def levels_of(value: Any) -> tuple[Any, ...]:
     """The vmaps whose axes a value hides: none but for a batched Tensor."""
-    return value._levels if isinstance(value, batched_class) else ()
+    return value._levels if issubclass(type(value), batched_class) else ()
 
 
 def plain_shape(tensor: Any) -> tuple[int, ...]:
     """The shape of a Tensor as plain numbers, without what it hides."""
     shape: tuple[int, ...] = getattr(tensor._value, "shape", ())
-    return shape[len(tensor._levels) :] if isinstance(tensor, batched_class) else shape
+    return shape[len(tensor._levels) :] if issubclass(type(tensor), batched_class) else shape
 
 
 def follow(tensor: Any, other: Any) -> None:
@@ -140,7 +140,7 @@ def cover(tensor: Any, levels: tuple[Any, ...]) -> None:
     if levels:
         tensor.__class__ = batched_class
         tensor._levels = levels
-    elif isinstance(tensor, batched_class):
+    elif issubclass(type(tensor), batched_class):
         tensor.__class__ = tensor_class
 
 
@@ -158,6 +158,6 @@ def alias(tensor: Any) -> Any:
     ir = getattr(tensor, "_ir", None)
     if ir is not None:
         made._ir = ir
-    if isinstance(tensor, batched_class):
+    if issubclass(type(tensor), batched_class):
         follow(made, tensor)
     return made

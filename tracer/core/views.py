@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...runtime.ops import Op
+from ...runtime.ops import Kind, Op
 from ...runtime.registry import require
 from ..modes.thread_state import LOCAL, cuts
 from . import tensor_base, versions
@@ -47,7 +47,11 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
     value = tensor._value
     if type(value) is not np.ndarray:
         return
-    slot, source = _source(value, bound)
+    first = bound[0]
+    if op.kind is Kind.shaping and value.size and _is_of(value, first):
+        slot, source = (0, -1), first
+    else:
+        slot, source = _source(value, bound)
     if source is None or source is tensor:
         return
     if is_inference(source) and not LOCAL.depth:  # no more is known of it than the memory
@@ -102,6 +106,13 @@ def note_itself(tensor: Any, bound: tuple[Any, ...]) -> None:
         if isinstance(argument, Operand) and argument._value is tensor._value:
             note_view(tensor, require(np.positive), (argument,))
             return
+
+
+def _is_of(value: Any, first: Any) -> bool:
+    """Whether an array surely shows the memory of a Tensor: both have one owner."""
+    if value.base is None or type(first) is not tensor_base.tensor_class or type(first._value) is not np.ndarray:
+        return False
+    return value.base is first._value or value.base is first._value.base
 
 
 def _source(value: Any, bound: tuple[Any, ...]) -> tuple[tuple[int, int], Any]:

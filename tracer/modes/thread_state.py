@@ -151,18 +151,24 @@ def _switch(grad: bool, inference: bool) -> tuple[bool, bool, bool]:
 
 
 def _restore(before: tuple[bool, bool, bool]) -> None:
-    LOCAL.grad, LOCAL.asked, LOCAL.inference = before
-    refresh()
+    if before != (LOCAL.grad, LOCAL.asked, LOCAL.inference):
+        LOCAL.grad, LOCAL.asked, LOCAL.inference = before
+        refresh()
 
 
-@contextlib.contextmanager
-def grad_mode(enabled: bool) -> Iterator[None]:
-    """Switch grad mode for a block."""
-    before = _switch(enabled, LOCAL.inference)
-    try:
-        yield
-    finally:
-        _restore(before)
+class grad_mode:
+    """Switch grad mode for a block: a class, since each backward enters it, and a generator takes three times as long."""
+
+    __slots__ = ("before", "enabled")
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        self.before = _switch(self.enabled, LOCAL.inference)
+
+    def __exit__(self, *exc: object) -> None:
+        _restore(self.before)
 
 
 @contextlib.contextmanager
@@ -230,46 +236,74 @@ def refuse(reason: str) -> None:
         LOCAL.recorder.refuse(reason)
 
 
-@contextlib.contextmanager
-def transforming(arguments: list[Any], gradient: bool | None, era: Era | None = None) -> Iterator[None]:
+class transforming:
     """Inside a transform: NumPy's meaning of scalars and in-place writes holds, and operations are recorded.
 
     With `gradient=None` they are recorded only where they would be outside. `arguments` are Tensors that stand for arrays
     of the caller; what the block writes into them is written back. When the outermost transform ends, its `era` does.
     """
-    before = LOCAL.arguments, LOCAL.written
-    outermost = LOCAL.era is None
-    if outermost:
-        LOCAL.era = era = era or Era()
-        RUNNING.append(era)
-    LOCAL.arguments, LOCAL.written = (*before[0], *arguments), []
-    LOCAL.depth += 1
-    LOCAL.differentiating += bool(gradient)
-    failure: BaseException | None = None
-    try:
-        with _differentiated() if gradient else contextlib.nullcontext() if gradient is None else _captured():
-            yield
-    except BaseException as error:
-        failure = error
-        raise
-    finally:
-        LOCAL.depth -= 1
-        LOCAL.differentiating -= bool(gradient)
-        written, (LOCAL.arguments, LOCAL.written) = LOCAL.written, before
-        if LOCAL.recorder is None or not LOCAL.recorder.is_abandoned():
-            for tensor in written:
-                if LOCAL.depth and all(tensor is not own for own in arguments):
-                    _leave_to_outer(tensor)
-                else:
-                    LOCAL.hand_back(tensor)
-        if outermost:
-            assert era is not None
-            era.over, LOCAL.era = True, None
-            RUNNING.remove(era)
-            if failure is not None or era.stored:
-                LOCAL.settle(era, failure)
-            if era.loss is not None and (failure is None or not isinstance(failure, GradientLossError)):
-                raise era.loss from failure  # something has caught it, and went another way than the numbers would
+
+    __slots__ = ("arguments", "before", "era", "gradient", "modes", "outermost")
+
+    def __init__(self, arguments: list[Any], gradient: bool | None, era: Era | None = None) -> None:
+        self.arguments = arguments
+        self.gradient = gradient
+        self.era = era
+
+    def __enter__(self) -> None:
+        self.before = LOCAL.arguments, LOCAL.written
+        self.outermost = LOCAL.era is None
+        if self.outermost:
+            LOCAL.era = self.era = self.era or Era()
+            RUNNING.append(self.era)
+        LOCAL.arguments, LOCAL.written = (*self.before[0], *self.arguments), []
+        LOCAL.depth += 1
+        self.modes = LOCAL.grad, LOCAL.asked, LOCAL.inference
+        if self.gradient:  # grad mode is on and inference mode off, whatever the caller's are
+            LOCAL.differentiating += 1
+            _restore((True, True, False))
+        elif self.gradient is not None:  # the caller's modes, as far as code can ask, but operations are recorded
+            _restore((True, LOCAL.asked, LOCAL.inference))
+
+    def __exit__(self, kind: Any, failure: BaseException | None, traceback: Any) -> None:
+        try:
+            self._leave_modes()
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            LOCAL.depth -= 1
+            written, (LOCAL.arguments, LOCAL.written) = LOCAL.written, self.before
+            if written and (LOCAL.recorder is None or not LOCAL.recorder.is_abandoned()):
+                for tensor in written:
+                    if LOCAL.depth and all(tensor is not own for own in self.arguments):
+                        _leave_to_outer(tensor)
+                    else:
+                        LOCAL.hand_back(tensor)
+            if self.outermost:
+                self._end_era(failure)
+
+    def _leave_modes(self) -> None:
+        """Set the caller's modes again; a change that user code made to outlive the block stays."""
+        if self.gradient:
+            LOCAL.differentiating -= 1
+            _restore(self.modes)
+        elif self.gradient is not None:
+            after = LOCAL.asked, LOCAL.inference
+            _restore(self.modes)
+            if after != self.modes[1:]:
+                _switch(*after)
+                refuse("sets grad mode for what comes after it (`gs.set_grad_enabled`)")
+
+    def _end_era(self, failure: BaseException | None) -> None:
+        era = self.era
+        assert era is not None
+        era.over, LOCAL.era = True, None
+        RUNNING.remove(era)
+        if failure is not None or era.stored:
+            LOCAL.settle(era, failure)
+        if era.loss is not None and (failure is None or not isinstance(failure, GradientLossError)):
+            raise era.loss from failure  # something has caught it, and went another way than the numbers would
 
 
 def _leave_to_outer(tensor: Any) -> None:
@@ -278,31 +312,6 @@ def _leave_to_outer(tensor: Any) -> None:
         tensor._node = None  # of a graph that is gone
     if all(w is not tensor for w in LOCAL.written):
         LOCAL.written.append(tensor)
-
-
-@contextlib.contextmanager
-def _differentiated() -> Iterator[None]:
-    """Grad mode is on and inference mode off, whatever the caller's are."""
-    before = _switch(True, False)
-    try:
-        yield
-    finally:
-        _restore(before)
-
-
-@contextlib.contextmanager
-def _captured() -> Iterator[None]:
-    """The caller's modes, as far as code can ask, but operations are recorded; a change that outlives the block stays."""
-    before = LOCAL.grad, LOCAL.asked, LOCAL.inference
-    _restore((True, LOCAL.asked, LOCAL.inference))
-    try:
-        yield
-    finally:
-        after = LOCAL.asked, LOCAL.inference
-        _restore(before)
-        if after != before[1:]:
-            _switch(*after)
-            refuse("sets grad mode for what comes after it (`gs.set_grad_enabled`)")
 
 
 class _Mode:

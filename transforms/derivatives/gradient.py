@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -60,7 +59,10 @@ class GradFunction(Transform):
         captured = capturing()
         as_tensors = outer or frame.tensors_given or captured
         finished = Finisher(frame, as_tensors, conjugates=self.convention == "torch")
-        with in_backward() if captured else contextlib.nullcontext():
+        if captured:
+            with in_backward():
+                trees = finished.gradients(frame, grads)
+        else:
             trees = finished.gradients(frame, grads)
         found = tuple(trees) if isinstance(self.argnums, (tuple, list)) else trees[0]
         if not self.has_aux and not self.with_value:

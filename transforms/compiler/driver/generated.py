@@ -53,6 +53,7 @@ class Specialisation:
         self.digest = digest
         self.eps = coarsest(raw) if getattr(optimised, "fastmath", False) else 0.0  # 0: bit for bit
         self._optimised = optimised or optimise
+        self._by_position: tuple[types.CodeType, Any] | None = None
         self.left = [0]  # how many calls took it as a path of a tree
         self.unchecked = 3  # calls within which the second check must come
         self.key = key  # of the text in the cache
@@ -128,6 +129,16 @@ class Specialisation:
 
         steps = getattr(self._optimised, "steps", None)
         return program_of(self.graph, self.signature, self.function.__name__, steps)
+
+    def by_position(self) -> Callable[..., Any]:
+        """The function, which takes the arrays from outside by position: Python looks through all names for each keyword."""
+        function: Any = self.function
+        code = function.__code__
+        if self._by_position is None or self._by_position[0] is not code:
+            names = code.replace(co_argcount=code.co_argcount + code.co_kwonlyargcount, co_kwonlyargcount=0)
+            made = types.FunctionType(names, function.__globals__, function.__name__, function.__defaults__)
+            self._by_position = code, made
+        return self._by_position[1]
 
     def probe(self, ran: Ran) -> Callable[..., Any]:
         """The function, for a call that does not count: what it runs through stands in `ran`."""

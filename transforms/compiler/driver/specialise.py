@@ -52,7 +52,7 @@ __all__ = ["Entry", "Inputs", "Specialisation", "Unwritten", "captured", "differ
 class Entry:
     """A signature and the specialisation that serves it."""
 
-    __slots__ = ("call", "check", "extras", "hits", "members", "plan", "specialisation", "stores")
+    __slots__ = ("call", "check", "extras", "hits", "members", "outside_now", "plan", "specialisation", "stores")
 
     def __init__(
         self,
@@ -69,6 +69,7 @@ class Entry:
         self.hits = 0
         self.specialisation = specialisation
         self.extras = extras
+        self.outside_now = plan.reader(path for _, path in extras)
         self.call = self._call if extras or stores or specialisation.rebuild is not None else specialisation.function
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
@@ -86,12 +87,15 @@ class Entry:
     def _run(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], outside: Any = None
     ) -> Any:
-        for name, path in self.extras:
-            kwargs[name] = path.read() if outside is None else outside[name]
-        result = function(*args, **kwargs)
-        if self.specialisation.rebuild is None or result is NotImplemented:
+        specialisation = self.specialisation
+        if outside is None and not kwargs and function is specialisation.function:
+            result = specialisation.by_position()(*args, *self.outside_now())
+        else:
+            read = self.left_outside() if outside is None else outside
+            result = function(*args, **kwargs, **{name: read[name] for name, _ in self.extras})
+        if specialisation.rebuild is None or result is NotImplemented:
             return result
-        return unflatten(self.specialisation.rebuild, result)
+        return unflatten(specialisation.rebuild, result)
 
     def outside(self) -> dict[str, Any]:
         """Copies of what stands now where the function reads."""
@@ -104,7 +108,7 @@ class Entry:
 
     def left_outside(self) -> dict[str, Any]:
         """What stands now where the function reads, as it is."""
-        return {name: path.read() for name, path in self.extras}
+        return dict(zip([name for name, _ in self.extras], self.outside_now(), strict=True))
 
     def tried(
         self,

@@ -95,6 +95,10 @@ class Assumption(NamedTuple):
     read: str  # what stands there now, as an expression
     test: str  # a condition on it
     path: Path | None = None
+    now: str = ""  # what stands outside, as a quick expression, where many of them are compared in one sweep
+    held: str = (
+        ""  # the constant that it is compared with: by identity, or of an array its class, dtype, shape and strides
+    )
 
 
 OF_ARGUMENTS = frozenset(["layout", "number", "structure", "static"])  # kinds that `gs.explain` shows as the signature
@@ -206,8 +210,11 @@ class GuardPlan:
         self._space[name] = value
         return name
 
-    def _assume(self, kind: str, what: str, expected: str, read: str, test: str, path: Path | None = None) -> None:
-        self.assumptions.append(Assumption(kind, what, expected, read, test, path))
+    def _assume(
+        self, kind: str, what: str, expected: str, read: str, test: str, path: Path | None = None, held: Any = None
+    ) -> None:
+        swept = () if held is None else (read if kind == "array" else self._now(path), held)
+        self.assumptions.append(Assumption(kind, what, expected, read, test, path, *swept))
 
     def _tree(self, text: str, words: str, value: Any, path: Path | None = None) -> None:
         kind, own = type(value), self._own
@@ -215,7 +222,8 @@ class GuardPlan:
             self._arrays.append((text, words, value, path))
             layout = f"{text}.shape == {value.shape!r} and {text}.strides == {value.strides!r}"
             test = f"{own}type({text}) is {own}ndarray and {text}.dtype == {self._constant(value.dtype)} and {layout}"
-            self._assume("layout" if path is None else "array", words, described(value), text, test, path)
+            held = None if path is None else self._constant(_FACTS(value))
+            self._assume("layout" if path is None else "array", words, described(value), text, test, path, held)
             return
         typed = f"{own}type({text}) is {self._constant(kind)}"
         if kind is dict:
@@ -278,18 +286,24 @@ class GuardPlan:
         now = self._now(path)
         expected = self._constant(expect)
         number = isinstance(expect, (int, float, complex, str, bytes, tuple, dict, slice, np.generic))
+        held: str | None = expected if kind in ("attribute", "cell", "item", "global") else None
         if kind == "global" and name not in holder:
             test = f"{name!r} not in {self._constant(holder)} and {self._own}builtin.get({name!r}) is {expected}"
+            held = None
+        elif kind == "keys" and not isinstance(holder, (dict, set, frozenset)):
+            test = f"{self._own}len({self._constant(holder)}) == {len(expect)}"
         elif kind != "id" and isinstance(expect, dict) and not expect:
             test = f"not {now}"
+            held = None
         elif kind != "id" and number and not isinstance(expect, bool):
             test = f"{self._own}same({now}, {expected})"
         else:
             test = f"{now} is {expected}"
         words = {"absent": "nothing", "defined": "its members"}.get(kind) or described(expect)
-        self._assume("code" if code else "scope", words_for(path), words, f"{self._constant(path)}.read()", test, path)
+        read = f"{self._constant(path)}.read()"
+        self._assume("code" if code else "scope", words_for(path), words, read, test, path, held)
 
-    def _now(self, path: Path) -> str:
+    def _now(self, path: Any) -> str:
         """What stands at a path, as a quick expression."""
         kind, holder, name = path
         if kind == "global" and name in holder:
@@ -304,19 +318,45 @@ class GuardPlan:
             return f"{self._constant(holder)}.hold()"
         return self._now(holder) if kind == "id" else f"{self._constant(path)}.read()"
 
+    def _tests(self) -> list[str]:
+        """The conditions, those of many places outside in sweeps that run in C; what is not identical is compared alone."""
+        own, swept = self._own, [a for a in self.assumptions if a.held]
+        if len(swept) < FEW:
+            return [a.test for a in self.assumptions]
+        tests = [a.test for a in self.assumptions if not a.held]
+        for measured in (False, True):
+            group = [a for a in swept if (a.kind == "array") is measured]
+            now = f"({''.join(f'{a.now}, ' for a in group)})"
+            held = self._constant([self._space[a.held] for a in group])
+            if measured:
+                tests.append(f"{own}list({own}map({own}facts, {now})) == {held}")
+            else:
+                alone = " and ".join(a.test for a in group) or "True"
+                tests.append(f"({own}all({own}map({own}is_, {now}, {held})) or ({alone}))")
+        return tests
+
+    def reader(self, paths: Iterable[Path]) -> Callable[[], tuple[Any, ...]]:
+        """Return what reads these places, all at once."""
+        now = "".join(f"{self._now(path)}, " for path in paths)
+        exec(compile(f"def read():\n    return ({now})\n", "<plan of reads>", "exec"), self._space)
+        read: Callable[[], tuple[Any, ...]] = self._space.pop("read")
+        return read
+
     def _compiled(self) -> Callable[..., bool]:
         positional, keywords = self.names[: self.positional], self.names[self.positional :]
         parameters = ", ".join([*positional, *(["*", *keywords] if keywords else [])])
-        tests = "\n        and ".join([a.test for a in self.assumptions] or ["True"])
+        tests = "\n        and ".join(self._tests() or ["True"])
         text = f"def check({parameters}):\n    return (\n        {tests}\n    )\n"
         exec(compile(text, "<plan of a check>", "exec"), self._space)
         check: Callable[..., bool] = self._space.pop("check")
         return check
 
 
+FEW = 12  # places outside that are compared one by one
+_FACTS = operator.attrgetter("__class__", "dtype", "shape", "strides")
 _KNOWN = {  # to the check, which names that parameters may have would hide from it
     "ndarray": np.ndarray, "same": same, "builtin": vars(builtins), "overlap": np.may_share_memory, "type": type,
-    "list": list, "len": len,
+    "list": list, "len": len, "all": all, "map": map, "is_": operator.is_, "facts": _FACTS,
 }  # fmt: skip
 
 

@@ -35,8 +35,9 @@ def joined_plan(plans: Sequence[GuardPlan]) -> GuardPlan | None:
                 continue
             if assumption.path is None:
                 return None
-            test, read = (_renamed(text, plan, now) for text in (assumption.test, assumption.read))
-            known[assumption.kind, assumption.path] = added = assumption._replace(test=test, read=read)
+            texts = {name: getattr(assumption, name) for name in ("test", "read", "now", "held")}
+            renamed = {name: text and _renamed(text, plan, now) for name, text in texts.items()}
+            known[assumption.kind, assumption.path] = added = assumption._replace(**renamed)
             whole.assumptions.append(added)
         whole.reads |= plan.reads
         whole._codes = tuple(dict.fromkeys((*whole._codes, *plan._codes)))
