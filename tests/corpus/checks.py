@@ -14,6 +14,7 @@ import pytest
 import gradscribe as gs
 from gradscribe.runtime import lookup
 from gradscribe.runtime.ops import Op
+from gradscribe.runtime.registry import registered
 from gradscribe.tracer.core import dispatch, engine
 from gradscribe.tracer.core.tensor_base import wrap
 from gradscribe.transforms.compiler.driver.generated import computes_complex
@@ -445,19 +446,31 @@ def dtypes_of(case: Case) -> list[Any]:
     return [np.float64, *([np.complex128] if case.sample.complex else [])]
 
 
+def _forget_doors() -> None:
+    """Let each op compile its doors anew: a call through one does not reach `dispatch.run`."""
+    for op in registered():
+        for form in (op, *op.derived.values()):
+            form.doors.clear()
+
+
 @contextlib.contextmanager
 def watching(told: Callable[[Op, tuple[Any, ...]], object]) -> Iterator[None]:
     """A block in which `told` hears of each op that Tensors meet, rules among them, before it runs; warnings are off."""
-    plain = dispatch.run
+    plain, compiled = dispatch.run, dispatch.compile_door
 
     def run(op: Op, bound: tuple[Any, ...]) -> Any:
         told(op, tuple([dispatch.unwrap(b) for b in bound]))
         return plain(op, bound)
 
-    dispatch.run = run
+    def no_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., Any]:
+        return lambda *args, **kwargs: NotImplemented
+
+    dispatch.run, dispatch.compile_door = run, no_door
+    _forget_doors()
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             yield
     finally:
-        dispatch.run = plain
+        dispatch.run, dispatch.compile_door = plain, compiled
+        _forget_doors()
