@@ -319,6 +319,45 @@ def variants(case: Case, edges: bool = True) -> Iterator[tuple[str, list[list[An
             yield label, [case.sample.draw(rng, (shape,) * len(case.shapes)) for _ in range(2)]
 
 
+def forms(case: Case) -> Iterator[list[Any]]:
+    """Arrays for a case: each layout, each dtype, Python's and NumPy's numbers, no elements, one, or no axes at all."""
+    rng = case.generator("forms")
+    usual = case.sample.draw(rng, case.shapes)
+    for layout in ("C", "F", "spaced", "python", "numpy"):
+        yield laid_out(usual, layout)
+    yield [np.ascontiguousarray(x.T).T if x.ndim > 1 else x for x in usual]
+    for dtype in (np.float32, np.complex128, np.int64, np.int8, bool):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield [x.astype(dtype) for x in usual]
+    for shape in ((), (1,), (1, 1), (0,), (2, 0)):
+        yield case.sample.draw(rng, (shape,) * len(case.shapes))
+
+
+def call_in_every_form(samples: Sequence[Sample], call: Callable[[Op, tuple[Any, ...]], None]) -> None:
+    """Tell `call` of the calls of an op on its samples: on arrays of each form, on Tensors, and within its own derivatives."""
+    for case in cases(samples):
+        op = lookup(case.sample.fn)
+        assert op is not None
+        if isinstance(op.fn, np.ufunc):  # Tensors have a shorter way to these
+            square = case.generator().random((3, 3))
+            for first in (square, 3):  # of some ufuncs one argument is a whole number
+                call(op, op.bind(*[first, *[square] * (op.fn.nin - 1)]))
+                call(op, op.bind(*[*[square] * (op.fn.nin - 1), first]))
+        for k, xs in enumerate(forms(case)):
+            if case.sample.call is None:
+                with contextlib.suppress(TypeError):
+                    call(op, op.bind(*xs, **case.options))
+            if not case.sample.scoped and (k < 8 or case.sample.call is not None):
+                with watching(call), contextlib.suppress(Exception):
+                    case.sample.run(*[wrap(x) for x in xs], **case.options)
+        usual = next(forms(case))
+        with watching(call), contextlib.suppress(Exception):
+            value, back = gs.vjp(case.function(), *usual)
+            if case.sample.differentiable:
+                back(np.ones_like(value))
+
+
 def tensor_problem(case: Case, f: Callable[..., Any], xs: Sequence[Any]) -> str | None:
     """How an op of Tensors differs from the same op of arrays: value, dtype, shape, error, warnings."""
     expected = outcome(f, xs)
