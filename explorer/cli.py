@@ -131,7 +131,7 @@ _HERE: dict[str, Callable[[argparse.Namespace, str], Any]] = {
 
 
 def _plain(value: Any) -> Any:
-    """What JSON knows: arrays as lists, NaN, infinities and complex numbers as text."""
+    """Return a value in JSON's types: arrays as lists, NaN, infinities and complex numbers as text."""
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

@@ -247,7 +247,7 @@ def batching(*functions: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any]
 
 
 def composition(fn: Any) -> Callable[..., Any] | None:
-    """What a function that is no op is composed of; None where we know nothing of it."""
+    """Return the composition of ops that a function is; None for a function that is none."""
     _load_late()
     return _compositions.get(fn)
 

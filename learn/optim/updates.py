@@ -94,7 +94,7 @@ class Updates:
         return value, kept
 
     def _each(self, state: dict[str, Any], f: Callable[[Any], Any]) -> dict[str, Any]:
-        """What is remembered, its arrays by `f`."""
+        """Return the remembered state with `f` of each of its arrays."""
         return {name: v if name in self.numbers else f(v) for name, v in state.items()}
 
 

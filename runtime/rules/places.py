@@ -20,11 +20,11 @@ class Place(NamedTuple):
     destination: Any = None
 
     def outward(self, found: Any) -> Any:
-        """What was read, with the batch axis first and the others where they belong."""
+        """Return the elements that were read, with the batch axis first and the others where they belong."""
         return found if self.source is None else np.moveaxis(found, self.source, self.destination)
 
     def inward(self, value: Any, mapped: bool) -> Any:
-        """What is to be written, as the index wants it."""
+        """Return the elements to write, in the shape that the index asks for."""
         extra = int(np.ndim(value)) - mapped - self.ndim
         if extra > 0:  # NumPy writes (1, 3) into (3,)
             shape = np.shape(value)

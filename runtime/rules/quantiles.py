@@ -86,7 +86,7 @@ def lines(x: Any, axis: Any) -> tuple[Any, list[int]]:
 
 
 def unlined(found: Any, x_shape: Any, order: list[int]) -> Any:
-    """What `lines` flattened, back in its shape."""
+    """Return to an array the shape that `lines` flattened."""
     return np.transpose(np.reshape(found, [x_shape[k] for k in order]), np.argsort(order).tolist())
 
 

@@ -81,7 +81,7 @@ def batched_place_main_diagonal(call: BatchedCall) -> Any:
 
 
 def on_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtype: Any) -> Any:
-    """What `np.diagonal` read, put back, in the shortest words."""
+    """Put a diagonal back where `np.diagonal` read it, in a short call."""
     if len(shape) == 2 and type(offset) is int and offset == 0:
         return place_main_diagonal(v, shape, dtype)
     return place_diagonal(v, offset, axis1, axis2, shape, dtype)
@@ -272,7 +272,7 @@ def masked(v: Any, where: Any) -> Any:
 
 
 def not_nan(x: Any, where: Any) -> Any:
-    """What a reduction that leaves out NaN takes: its `where=`."""
+    """Return the `where=` of a reduction that leaves out NaN."""
     return ~np.isnan(x) & where if is_given(where) else ~np.isnan(x)
 
 

@@ -35,7 +35,7 @@ class Trace(NamedTuple):
 
 
 class Anomaly:
-    """What the engine and `apply` tell while the mode is on."""
+    """The anomaly mode while it is on: the engine and `apply` report to it."""
 
     __slots__ = ("check_nan", "node")
 

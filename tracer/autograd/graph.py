@@ -218,7 +218,7 @@ class _File:
         weakref.finalize(self, _remove, self.path)
 
     def tensor(self) -> Any:
-        """What the file holds, as a Tensor."""
+        """Return the content of the file as a Tensor."""
         return wrap(np.load(self.path))
 
 

@@ -29,7 +29,7 @@ _now = time.perf_counter_ns
 
 
 class Profiler:
-    """What `apply`, the engine and compiled functions tell while a profile is taken: of one thread."""
+    """The profile of one thread while it is taken: `apply`, the engine and compiled functions report to it."""
 
     def __init__(self, shapes: bool, memory: bool, stack: bool) -> None:
         self.shapes, self.memory, self.stack = shapes, memory, stack

@@ -116,7 +116,7 @@ class BatchedTensor(Tensor):
         return outermost(self)
 
     def _of_each(self, whole: Any) -> Any:
-        """What stands for all examples, such as a gradient, as a Tensor that hides what this one does."""
+        """Return a value of all examples, such as a gradient, as a Tensor that hides the axes that this one hides."""
         return Level.hidden(whole, self._levels)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -27,7 +27,7 @@ def finite(value: Any) -> bool:
 
 
 def nonfinite(sent: Sent, leaf: Any, name: str, nan: bool) -> list[Cause]:
-    """What made the gradient of `leaf` NaN (or infinite)."""
+    """Return the cause of a NaN (or an infinity) in the gradient of `leaf`."""
     value = getattr(leaf, "value", None)
     if not finite(value):
         word = "NaN" if _has_nan(value) else "inf"
@@ -42,7 +42,7 @@ def nonfinite(sent: Sent, leaf: Any, name: str, nan: bool) -> list[Cause]:
 
 
 def of_the_value(sent: Sent, root: Event) -> list[Cause]:
-    """What made a result NaN or infinite."""
+    """Return the cause of a result that is NaN or infinite."""
     return _forward_causes(sent, root, None) if not finite(root.results) else []
 
 

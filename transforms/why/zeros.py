@@ -19,7 +19,7 @@ __all__ = ["Sent", "Share", "array_of", "zeros"]
 
 
 class Share(NamedTuple):
-    """What one use of a value gave to its cotangent."""
+    """The part that one use of a value gave to its cotangent."""
 
     node: Any  # the node that used the value
     number: int  # which of its edges
@@ -27,7 +27,7 @@ class Share(NamedTuple):
 
 
 class Sent:
-    """What was sent in one run of backward, by who got it."""
+    """The cotangents of one run of backward, by the node that received them."""
 
     def __init__(self, watch: Watch, run: Any) -> None:
         self.watch = watch

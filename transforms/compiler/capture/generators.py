@@ -149,7 +149,7 @@ class Generators:
         self._handles: dict[int, tuple[Any, Any]] = {}
 
     def handle(self, real: Any, ir: Value) -> Any:
-        """What stands for a generator: it draws from the same state, and each draw is recorded."""
+        """Return a stand-in for a generator: it draws from the same state, and each draw is recorded."""
         known = self._handles.get(id(real))
         if known is not None:
             return known[1]
@@ -162,7 +162,7 @@ class Generators:
         return made
 
     def default(self, module: Any) -> Any:
-        """What stands for the generator of gradscribe, `default_generator` of a module."""
+        """Return a stand-in for the generator of gradscribe, `default_generator` of a module."""
         real = module.current()
         known = self._handles.get(id(real))
         if known is not None:

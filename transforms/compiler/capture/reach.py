@@ -71,7 +71,7 @@ def _names_in(function: types.FunctionType) -> set[str]:
 
 
 def _named_by(function: types.FunctionType) -> Iterator[Any]:
-    """What stands under the names that a function reads."""
+    """Yield the values of the names that a function reads."""
     names = _names_in(function)
     space = function.__globals__
     for name in names:

@@ -66,7 +66,7 @@ class Written:
         self.before[id(array)] = array.copy(order="K")
 
     def before_print(self) -> None:
-        """What is printed cannot be taken back: raises OverlapError where a write could find that arguments overlap."""
+        """Raise OverlapError where a write could find that arguments overlap: a message that is printed cannot be taken back."""
         arrays = [v._caller for v in LOCAL.arguments if isinstance(v._caller, np.ndarray)]
         if any(_overlaps_itself(v) for v in arrays) or any(
             np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)
@@ -83,7 +83,7 @@ class Written:
         raise OverlapError(why)
 
     def loses_gradient(self, base: Any) -> None:
-        """What requires grad is written into `base`: GradientLossError where that is an array from outside, as in eager."""
+        """Raise GradientLossError where a value that requires grad is written into an array from outside, as eager does."""
         if any(base is tensor for tensor in self.capture.outside):
             raise blame(GradientLossError(
                 "a value that requires grad is written into an array from outside the function, which the array would lose. "

@@ -23,7 +23,7 @@ class Checked(dict[int, None]):
 
 
 class Ran(dict[int, None]):
-    """What a call on copies ran through: the arms, and of a tree which path, a 1 among 0s."""
+    """The arms that a call on copies entered; of an outcome tree also its outcome, a 1 among 0s."""
 
     paths: Sequence[list[int]] = ()
 

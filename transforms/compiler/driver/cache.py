@@ -25,7 +25,7 @@ _since_scan: dict[str, int] = {}  # bytes that this process wrote into a folder 
 
 
 class Contents(NamedTuple):
-    """What a cache folder holds: how many texts, and their bytes."""
+    """The size of a cache folder: how many sources, and their bytes."""
 
     entries: int
     size: int
@@ -137,7 +137,7 @@ def forget(key: str) -> None:
 
 
 def contents(place: str) -> Contents:
-    """What a cache folder holds; raises nothing where it cannot be read."""
+    """Return the size of the cache folder; of one that cannot be read, zeros."""
     found = [size for path, size, _ in _files(place) if path.endswith(".py")]
     return Contents(len(found), sum(found))
 

@@ -66,7 +66,7 @@ def _compiler() -> Any:
 
 
 class Compiled(Transform):
-    """What `gs.compile` returns: called like the function, it runs generated source, or says why it does not."""
+    """A compiled function: called like the function, it runs generated source, or says why it does not."""
 
     kind = "compile"
 

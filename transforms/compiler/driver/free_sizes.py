@@ -27,7 +27,7 @@ MANY = 1024  # outlines that are remembered, and signatures
 
 
 class Outline:
-    """What graphs of different sizes have in common, and the lengths in which this one differs from others."""
+    """A digest that graphs of different sizes share, and the lengths of this one."""
 
     def __init__(self, key: Any, lengths: list[int]) -> None:
         self.key = key
@@ -103,7 +103,7 @@ class _Family:
 
 
 class Families:
-    """What a compiled function learnt about its sizes."""
+    """The outlines of a compiled function, with the axes in which each is known to be free."""
 
     def __init__(self) -> None:
         self._families: dict[Any, _Family] = {}

@@ -117,13 +117,13 @@ class Specialisation:
         return [guard]
 
     def emitter(self) -> Emitter:
-        """What writes the text."""
+        """Return the emitter of the source."""
         from ..python.emit import Emitter  # stands on gast, which is slow to load
 
         return Emitter(self.program(), self.signature)
 
     def program(self) -> Program:
-        """What the text prints."""
+        """Return the Program that the source prints."""
         from ..schedule.steps import program_of  # not loaded where the cache has the text
 
         steps = getattr(self._optimised, "steps", None)
@@ -162,7 +162,7 @@ class Specialisation:
 
     @property
     def graph(self) -> Graph:
-        """What the text was written from; where the cache had the text, the passes run when this is asked for."""
+        """The graph after the passes; where the source came from the cache, they run when this is asked for."""
         if self._graph is None:
             self._graph = self._optimised(self.raw.copy())
         return self._graph
@@ -253,7 +253,7 @@ def _remove(folder: str, process: int) -> None:
 
 
 class _Loader:
-    """What linecache asks for the text again once its cache was cleared."""
+    """The loader that linecache asks for the source once its cache was cleared."""
 
     def __init__(self, text: str) -> None:
         self.text = text

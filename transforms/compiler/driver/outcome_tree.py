@@ -150,7 +150,7 @@ class Tree(Specialisation):
         )
 
     def emitter(self) -> Emitter:
-        """What writes the text."""
+        """Return the emitter of the source."""
         from ..python.branches import TreeEmitter
 
         return TreeEmitter(self.root, self.inputs, self.signature, self.results)

@@ -80,7 +80,7 @@ class Entry:
         return result
 
     def parted(self, found: Any) -> tuple[Any, Any]:
-        """What the text gave: the result of the function, and the values that a call would store."""
+        """Take apart the outputs of one run of the source: the result of the function, and the values that a call would store."""
         return found if self.stores else (found, ())
 
     def _run(
@@ -103,7 +103,7 @@ class Entry:
         return self.specialisation.outside in (None, bytes_of(self.left_outside()))
 
     def left_outside(self) -> dict[str, Any]:
-        """What stands now where the function reads, as it is."""
+        """Return the values that the function reads from outside, as they are now."""
         return {name: path.read() for name, path in self.extras}
 
     def tried(
@@ -112,7 +112,7 @@ class Entry:
         ran: Ran | None = None,
         outside: dict[str, Any] | None = None,
     ) -> Any:
-        """What the text gives for copies of inputs, without warnings; an exception that it raises is the result.
+        """Run the source on copies of inputs, without warnings; an exception that it raises is the result.
 
         `ran` gets the arms and the path of a tree that the call takes. `outside` is what `self.outside()` gave.
         """
@@ -247,7 +247,7 @@ def _uncaptured(function: Any, inputs: Inputs, capture: Capture, error: BaseExce
 
 
 def _refused(function: Any) -> Failure | None:
-    """What a function does that no capture could notice, told before it runs."""
+    """Return the failure of a function that does what no capture could notice, told before it runs."""
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     if code is None:
         return None
@@ -453,7 +453,7 @@ def _made(
 
 
 def _outside(record: Record, graph: Graph, extras: list[tuple[str, Path]]) -> dict[str, Any]:
-    """What stood where the function read before it ran: copies of arrays, of generators, and of those of modules."""
+    """Return copies of the arrays and generators read from outside, modules' generators too, as they were before the run."""
     before: dict[Any, Any] = {**record.generators}
     now = {name: record.before.get(path, record.arrays[path]) for name, path in extras}
     return {k: before.get(id(v), v) for k, v in now.items()} | {name: before[name] for name in modules_of(graph)}

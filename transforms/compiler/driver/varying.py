@@ -45,7 +45,7 @@ class Varying:
         self.places -= places
 
     def known(self, places: Collection[Any], run: Callable[[], Any]) -> Any:
-        """What a call gives whose source has to know the numbers at these places; an error may have another reason."""
+        """Run a call whose source has to know the numbers at these places; an error may have another reason."""
         self.fix(places)
         try:
             return run()

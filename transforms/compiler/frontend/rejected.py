@@ -99,7 +99,7 @@ class Rejections:
         return found
 
     def _settle(self) -> None:
-        """What stays as it is makes other statements stay, until no more do."""
+        """Reject further statements because of those that are rejected, until there are no more."""
         pending = True
         while pending:
             pending = False

@@ -74,5 +74,5 @@ def _narrow_cond(call: Call, live: Collection[Value], ranges: Ranges) -> Call:
 
 
 def _read(graph: Graph) -> set[Value]:
-    """What the calls of a graph read, and its outputs."""
+    """Return the values that the calls of a graph read, and its outputs."""
     return {v for call in graph.calls for v in call.reads} | set(values_in(graph.outputs))

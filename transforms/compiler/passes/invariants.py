@@ -91,7 +91,7 @@ def _counts(scan: Scan, c: Carry) -> bool:
 
 
 def _twins(scan: Scan, outside: set[Value], made: dict[Value, Any]) -> dict[Value, Any]:
-    """What a loop is given, carries or stacks twice, with what stands for it."""
+    """Return the values that a loop takes, carries or stacks twice, each with the one that replaces it."""
     known: dict[Value, Any] = {}
     for items in (scan.inv, scan.xs):
         for item, first in _repeated(items, lambda item: item.given):

@@ -108,7 +108,7 @@ def _taken_in(call: Call, maker: dict[Value, Call], once: Callable[[Any, Op], Ca
 
 
 def _without_one(call: Call | None) -> Value | None:
-    """What is multiplied by one."""
+    """Return the operand of a product with one."""
     if call is None or call.op.base is not MULTIPLY:
         return None
     return next(

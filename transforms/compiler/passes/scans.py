@@ -25,7 +25,7 @@ class Carry:
 
 @dataclasses.dataclass(eq=False)
 class Item:
-    """What a trip reads: of a stack its own item, or what all trips read alike, which the test sees too."""
+    """An input of a trip: its own item of a stack, or a value that all trips read alike, which the test sees too."""
 
     given: Any
     param: Value
@@ -34,7 +34,7 @@ class Item:
 
 @dataclasses.dataclass(eq=False)
 class Stacked:
-    """What a trip gives to a stack."""
+    """An item that a trip gives to a stack."""
 
     value: Any
     out: Value

@@ -21,7 +21,7 @@ class Regions(Loops, Branches):
     """The regions of one capture."""
 
     def call(self, f: Any) -> Any:
-        """What a call runs."""
+        """Return the function that a call runs."""
         ours = of_lists(f) or self._least(f)
         if ours is None:
             reason = None if self.unseen and not self.strict else impure(f, self.capture)

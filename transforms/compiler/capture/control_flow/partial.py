@@ -53,7 +53,7 @@ Presence = bool | Partial  # whether an arm gives a cotangent
 
 
 class Ends:
-    """What the arms of a branch give as cotangents, by the place of what they belong to, and where they give none."""
+    """The cotangents that the arms of a branch give, by the place of the value they belong to, and where they give none."""
 
     def __init__(
         self, regions: Any, given: Sequence[dict[int, Any]], presences: Sequence[dict[int, Presence]], bases: dict[int, Any],

@@ -141,7 +141,7 @@ def owned(start: Any, others: Sequence[Any], node: Any, k: int, after: Any, call
 
 
 def apart(given: Sequence[Any], node: Any, slots: Sequence[int]) -> list[Any]:
-    """What an arm of a branch gives, with memory of its own for each gradient of an argument."""
+    """Return the results of an arm of a branch, with memory of its own for each gradient of an argument."""
     made: list[Any] = []
     for t, k in zip(given, slots, strict=True):
         is_partial = node.regions.part_of(t) is not None  # and no array, on some ways
@@ -175,7 +175,7 @@ class Either:
         self.sample = next((value for value in samples if not is_spread(value)), samples[0])
 
     def of(self, arm: int) -> Any:
-        """What an arm gives, as the others do: recorded in a region."""
+        """Record the results of an arm in its region, in the form of those of the other arms."""
         found = self.given[arm]
         if not self.hides:
             return as_kind(

@@ -60,7 +60,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def signature_key(leaves: list[Any], free: Collection[int] = (), fixed: Collection[int] = ()) -> tuple[Any, ...]:
-    """What the leaves of arguments have in common with those of other calls of one specialisation.
+    """Return the key of the leaves of arguments: equal for calls that one specialisation may serve.
 
     Ints in `free` are any, floats in `fixed` count by their value.
     """
@@ -255,7 +255,7 @@ class GuardPlan:
                 self._assume("layout", words, f"{is_it} {others_words}", text, f"{text} {is_it} {other}", path)
 
     def _apart(self, written: Collection[int]) -> None:
-        """What is written, arrays by identity, may be, and shares no memory with other arrays."""
+        """Assume that arrays that are written into are writeable, and share no memory with other arrays."""
         if not written:
             return
         for k, (text, words, array, path) in enumerate(self._arrays):
@@ -290,7 +290,7 @@ class GuardPlan:
         self._assume("code" if code else "scope", words_for(path), words, f"{self._constant(path)}.read()", test, path)
 
     def _now(self, path: Path) -> str:
-        """What stands at a path, as a quick expression."""
+        """Return a quick expression for the value at a place."""
         kind, holder, name = path
         if kind == "global" and name in holder:
             return f"{self._constant(holder)}.get({name!r})"
@@ -327,7 +327,7 @@ def _sized(words: str) -> str | None:
 
 
 def words_for(path: Path) -> str:
-    """What a user calls the place that a path leads to."""
+    """Return the user's words for a place: "global `SCALE`"."""
     kind, holder, name = path
     if kind == "keys":
         return f"the keys of `{path.words}`"

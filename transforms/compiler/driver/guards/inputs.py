@@ -64,7 +64,7 @@ class Inputs:
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """What calls have in common that differ in lengths, layouts and ints alone."""
+        """The key of calls that differ in lengths, layouts and ints alone."""
         parts = signature_key(self.leaves, frozenset(self.ints()), self.fixed)
         return (*self._form, tuple([(p[0], len(p[1])) if len(p) == 3 else p for p in map(_as_row, parts)]))
 
