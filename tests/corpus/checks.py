@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +15,8 @@ import pytest
 import gradscribe as gs
 from gradscribe.runtime import lookup
 from gradscribe.runtime.ops import Op
+from gradscribe.runtime.registry import require
+from gradscribe.runtime.rules.control import SIZES, guard
 from gradscribe.tracer.core import dispatch, engine
 from gradscribe.tracer.core.tensor_base import wrap
 from gradscribe.transforms.compiler.driver.generated import computes_complex
@@ -31,6 +34,11 @@ from samples_special import SAMPLES_SPECIAL
 OTHERS = [*SAMPLES_LINALG, *SAMPLES_NETWORKS, *SAMPLES_NUMPY, *SAMPLES_PYTHON, *SAMPLES_SCIPY, *SAMPLES_SPECIAL]
 TABLE: dict[Any, list[Sample]] = by_function([*ROWS, *SAMPLES_ARRAYS, *OTHERS])
 STEP = 3e-4  # of finite differences of fourth order
+COUNTING = (
+    int, round, min, max, sum, math.ceil, math.floor, math.trunc, math.isqrt, math.factorial, math.comb, math.perm, math.gcd,
+    math.lcm,
+)  # fmt: skip
+OF_NUMBERS = {*SIZES, require(guard), *map(require, COUNTING)}  # ops on sizes and guards, which meet no Tensor
 EDGES = (np.inf, -np.inf, np.nan, -0.0, 0.0, 5e-324, -1e-310, 1.0, -1.0, 1e300)
 
 

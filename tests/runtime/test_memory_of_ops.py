@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import math
 import operator
 import warnings
 from collections.abc import Iterator
@@ -19,21 +18,15 @@ from gradscribe.runtime import lookup, ops
 from gradscribe.runtime.memory import NEW, VIEW, Memory
 from gradscribe.runtime.ops import Op
 from gradscribe.runtime.registry import require
-from gradscribe.runtime.rules.control import SIZES, guard
 from gradscribe.scipy import linalg
 from gradscribe.tracer.core.tensor_base import wrap
 
-from checks import TABLE, call_in_every_form, name_of, spaced, watching
+from checks import OF_NUMBERS, TABLE, call_in_every_form, name_of, spaced, watching
 from samples import Sample
 
 pytestmark = pytest.mark.audit
 
 OPS = tuple(ops())  # before any test registers one of its own
-COUNTING = (
-    int, round, min, max, sum, math.ceil, math.floor, math.trunc, math.isqrt, math.factorial, math.comb, math.perm, math.gcd,
-    math.lcm,
-)  # fmt: skip
-OF_NUMBERS = {*SIZES, require(guard), *map(require, COUNTING)}  # these make no arrays
 
 
 def arrays_in(value: Any) -> Iterator[Any]:

@@ -17,9 +17,8 @@ from gradscribe.runtime.ir.infer import fits, infer
 from gradscribe.runtime.ops import Op
 from gradscribe.runtime.registry import require
 from gradscribe.runtime.result_types import BY_VALUE, UNKNOWN
-from gradscribe.runtime.rules.control import SIZES, guard
 
-from checks import TABLE, call_in_every_form, name_of
+from checks import OF_NUMBERS, TABLE, call_in_every_form, name_of
 from graphs import as_values, types_given
 from samples import Sample
 
@@ -30,7 +29,6 @@ SIZED_BY_VALUE = {
     "np.arange", "np.compress", "np.extract", "np.nonzero", "np.flatnonzero", "np.argwhere", "np.bincount",
     "gradscribe.runtime.rules.least_squares.least_squares", "gradscribe.runtime.rules.counting.unique_part",
 }  # fmt: skip
-OF_NUMBERS = {*SIZES, require(guard)}
 
 
 def problem_of(op: Op, bound: tuple[Any, ...]) -> str | None:
