@@ -83,7 +83,7 @@ def _cache() -> Check:
     reason = cache.refused(place)
     if reason is not None:
         return Check("disk cache", f"{place}: {reason}; nothing is read from it or written to it", False)
-    return Check("disk cache", f"{place}: {cache.contents(place).entries} texts", True)
+    return Check("disk cache", f"{place}: {cache.contents(place).entries} sources", True)
 
 
 def _tried(name: str, run: Callable[[], str]) -> Check:
