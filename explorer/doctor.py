@@ -1,4 +1,4 @@
-"""`gradscribe doctor`: the versions, what is installed beside, and whether tracing, compiling and the disk cache work here."""
+"""`gradscribe doctor`: versions, optional packages, and whether tracing, compiling and the disk cache work here."""
 
 from __future__ import annotations
 

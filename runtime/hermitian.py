@@ -1,4 +1,4 @@
-"""Ops that take a matrix for Hermitian, whose gradients are symmetrised: what finite differences must know of them."""
+"""Hermitian arguments of ops: their gradients are symmetrised, so that finite differences must move them symmetrically."""
 
 from __future__ import annotations
 

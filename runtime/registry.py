@@ -1,4 +1,4 @@
-"""The one door to the table of ops: register an op, give it a rule, look it up by function, list them all."""
+"""The registry of ops: register an op, give it a rule, look it up by function, list them all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Type facts: what an op states of its results' types beside its rule, where its kind cannot say it. An audit looks."""
+"""Type facts: the types of an op's results, stated beside its rule where they do not follow from its kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""op and rule as users have them: signatures are read from the function, and the function itself takes Tensors."""
+"""gs.op and gs.rule: ops and rules of the user's. Signatures are read from the function, which itself takes Tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How transforms travel to other processes: by name, by their parts, or in cloudpickle's bytes."""
+"""Pickles of transforms: by name, by their parts, or in cloudpickle's bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Updates of pytrees, as pure functions: what is around the formula of an optimiser, for every leaf of a tree."""
+"""Updates of pytrees as pure functions: the formula of an optimiser on every leaf, with its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elementwise ops and their derivatives, one line each: what broadcasts, and the engine sums back."""
+"""Elementwise ops and their derivatives, one line each; the engine sums over broadcast axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printing as an op, the texts that are printed, and what stands in for it where a check runs a program again."""
+"""Printing as an op, formatted messages as another, and a silent form of it for checks that run a program again."""
 
 from __future__ import annotations
 

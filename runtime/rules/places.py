@@ -1,4 +1,4 @@
-"""An index as it is with a batch axis: the array, the index and what is written may each carry it."""
+"""Indices under a batch axis, which the array, the index and the written values may each have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Medians and quantiles: what lies at a rank hands its cotangent to the one or two numbers there."""
+"""Medians and quantiles: the cotangent of a rank goes to the one or two numbers at that rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sorting and searching: what permutes carries its cotangent back, what gives positions has none."""
+"""Sorting and searching: ops that permute put the cotangent back in order, ops that give positions have none."""
 
 from __future__ import annotations
 

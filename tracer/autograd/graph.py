@@ -1,4 +1,4 @@
-"""gs.autograd.graph: the names of `torch.autograd.graph`: nodes, edges, hooks over several tensors, what is saved where."""
+"""gs.autograd.graph: the names of `torch.autograd.graph`, for nodes, edges, hooks over several tensors and saved tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A profile of what runs in a block: operations and backward steps with their times, memory and the user's lines."""
+"""The profile of a block: operations and backward steps with their times, memory and the user's lines."""
 
 from __future__ import annotations
 

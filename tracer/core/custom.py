@@ -1,4 +1,4 @@
-"""A node whose backward is the user's: what a custom Function and `gs.custom_vjp` put into the graph."""
+"""The node of a derivative of the user's: custom Functions, `gs.custom_vjp` and `gs.custom_jvp` put it into the graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""apply: the one door that every operation goes through. Unwrap, call NumPy, wrap, record.
+"""apply, through which every operation goes: unwrap, call NumPy, wrap, record.
 
 `apply` takes any call; `apply1` and `apply2` are the same for one or two positional arguments, written out
 because they are hot, and hand everything that is not plain to `apply`.

@@ -1,4 +1,4 @@
-"""The dynamic graph: nodes (what `grad_fn` is), the leaves' AccumulateGrad, one node per result of many, and walks over them."""
+"""The dynamic graph: nodes (`grad_fn`), the leaves' AccumulateGrad, one node per result of many, and walks over them."""
 
 from __future__ import annotations
 

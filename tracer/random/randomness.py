@@ -1,4 +1,4 @@
-"""Random states: those that a function may draw from are noted, and set back while it draws the same numbers again."""
+"""Random states that a function may draw from: noted before it runs, and set back so that it draws the same numbers again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batched Tensors: what a function under vmap computes with. They hide leading axes, one for each vmap around them.
+"""Batched Tensors, with which a function under vmap computes. They hide leading axes, one for each vmap around them.
 
 The array and the node are those of all examples at once: an operation on a batched Tensor is, by the batching rule
 of its op, another operation on the Tensor beneath. So the graph, the recorder and the rules never learn of it.

@@ -1,4 +1,4 @@
-"""gs.explain: what a compiled function has done so far: its specialisations, what they assume, what missed, what runs eagerly."""
+"""gs.explain: the specialisations of a compiled function, their assumptions, and why calls found none or ran eagerly."""
 
 from __future__ import annotations
 

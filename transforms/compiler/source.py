@@ -1,4 +1,4 @@
-"""gs.source: the generated text of a function, to print, or to look at in a notebook; and the graph behind it."""
+"""gs.source: the generated source of a function, to print, or to look at in a notebook; and the graph behind it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy, SciPy and random as a function under a transform sees them: what does not dispatch is ours there."""
+"""NumPy, SciPy and random as a function under a transform sees them: functions that do not dispatch are replaced."""
 
 from __future__ import annotations
 

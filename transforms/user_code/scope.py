@@ -1,4 +1,4 @@
-"""The user's function rebuilt over a scope: its globals and closure seen through us, read by read.
+"""The scope: the user's function rebuilt so that each read of a global or of its closure goes through gradscribe.
 
 In eager mode the scope puts thin namespaces in place of NumPy, SciPy, math and random and rebuilds the user's
 helper functions likewise. While capturing, a *witness* (the compiler) also decides what each value that

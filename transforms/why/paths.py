@@ -1,4 +1,4 @@
-"""Paths of a watched run: who follows from whom, and along which links a gradient can go back."""
+"""Paths of a watched run: which value follows from which, and the links along which a gradient can go back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges of ints within loops: the place of a trip, sizes, and sums of such, so that `x[t]` is known to exist."""
+"""Ranges of ints within loops: trip numbers, sizes, and sums of these, so that `x[t]` is known to exist."""
 
 from __future__ import annotations
 

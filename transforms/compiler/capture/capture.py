@@ -1,4 +1,4 @@
-"""Capture: run the rebuilt function on Tensors under a recorder, and write down what it does and what that rests on."""
+"""Capture: a run of the rebuilt function on Tensors under a recorder, which notes its operations and its assumptions."""
 
 from __future__ import annotations
 

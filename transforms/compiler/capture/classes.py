@@ -1,4 +1,4 @@
-"""Classes of the user's in a capture: a mirror of each, below it, whose methods and values are the ones that are noticed."""
+"""Classes of the user's in a capture: each has a mirror, a subclass of it that notices reads of methods and values."""
 
 from __future__ import annotations
 

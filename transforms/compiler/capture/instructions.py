@@ -1,4 +1,4 @@
-"""Instructions of a user's function, read before it runs: what it stores, and what it asks about objects."""
+"""Instructions of a user's function, read before it runs: its stores, and its questions about objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ints that change from call to call: inputs of the source, as long as it can follow what becomes of them at run time."""
+"""Ints that change from call to call: inputs of the source, as long as it can compute with them at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reachability: whether a function can come to a loop or a branch of the user's, or to a size. Else nothing is converted."""
+"""Reachability of a loop, a branch or a size from a function. Where none can be reached, nothing is converted."""
 
 from __future__ import annotations
 

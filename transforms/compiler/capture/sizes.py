@@ -1,4 +1,4 @@
-"""Shapes while capturing: tuples of traced sizes, which are ints that remember the axis they came from, and who asked.
+"""Shapes while capturing: tuples of traced sizes, ints that remember the axis they came from and the code that asked.
 
 What is computed of sizes is written down, whatever type it has: an int is a size again, another number a Tensor.
 """

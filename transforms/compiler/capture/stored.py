@@ -1,4 +1,4 @@
-"""Stores into objects of the user's: done behind all else, by this run and by each compiled call."""
+"""Stores into objects of the user's, which this run and each compiled call do last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arrays of the caller that a captured function wrote into: what they held before, and what they hold in the end."""
+"""Written arrays of the caller: the values that they had before a captured function ran, and those that it leaves."""
 
 from __future__ import annotations
 

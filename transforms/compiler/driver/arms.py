@@ -1,4 +1,4 @@
-"""Arms of the branches and loops in a text, and which of them a checked call has taken: a call that takes another is checked."""
+"""Arms of the branches and loops in a source, and those that checked calls have entered: a call that enters another is checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The disk cache of generated source: texts under the digest of all that they follow from, private to the user.
+"""The disk cache: generated source in files named by the digest of all that it depends on, private to the user.
 
 A text's file starts with the text itself, so that debuggers find each line where it is; the last line holds it to its key.
 """

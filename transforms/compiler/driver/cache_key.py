@@ -1,4 +1,4 @@
-"""All that a generated text follows from, as one digest: the graph with its names and lines, the signature, the versions."""
+"""The cache key: a digest of all that a source depends on, the graph with its names and lines, the signature, versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Debuggers step from the user's line into generated text, past the frames of ours that lie between."""
+"""Debuggers: they step from the user's line into generated source, past gradscribe's own frames."""
 
 from __future__ import annotations
 

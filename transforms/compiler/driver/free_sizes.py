@@ -1,4 +1,4 @@
-"""Free sizes: once two sizes of an axis gave one text, it serves every size at which the function does the same.
+"""Free sizes: once two sizes of an axis gave one source, it serves every size at which the function does the same.
 
 A call at another size is an eager run under the recorder, which shows all that Python did with the size, also where no int
 subclass can notice it (`5.0 < n`, `range(n)`). Where the graph is the same but for lengths, nothing is optimised, printed

@@ -1,4 +1,4 @@
-"""Generated text as a function: what runs it, where debuggers find it, and how it is checked."""
+"""Generated source as a function: its namespace, the file where debuggers find it, and the checks that are due."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of the compiler that stands on gast: what gs.compile loads when something is first compiled."""
+"""Lazy imports of gs.compile: the modules that stand on gast, loaded when something is first compiled."""
 
 from __future__ import annotations
 

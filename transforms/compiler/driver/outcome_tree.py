@@ -1,4 +1,4 @@
-"""The paths of one function as one text: what they share runs once, and each call takes the branch of its path."""
+"""The outcome tree: one source for all outcomes of a function's guards. Shared calls run once, and each call takes its branch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One specialisation: from a captured graph to checked, runnable text, and the inputs that it serves."""
+"""Specialisations: from a captured graph to checked, runnable source, and the inputs that it serves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statements of generated text: which call each computes, from which line of the user's, and which first goes wrong."""
+"""Statements of generated source: the call that each computes, its user line, and the first that gives a wrong value."""
 
 from __future__ import annotations
 

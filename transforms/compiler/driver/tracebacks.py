@@ -1,4 +1,4 @@
-"""Errors in generated text: a traceback that shows the generated line and, below it, the user's line it came from."""
+"""Tracebacks of errors in generated source, which show the generated line and, below it, the user's line that it came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rejected loops and branches of a function: those that stay Python's, since a function of their own could not do the same."""
+"""Rejected loops and branches of a function, which stay Python's, since a function in their place could not do the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dead code: a call whose results nobody reads goes, unless it can raise by itself or has an effect.
+"""Dead code: calls whose results nobody reads are dropped, unless they can raise by themselves or have an effect.
 
 Of a loop goes what it carries, stacks or is given and nobody reads; of a branch, results and operands.
 """

@@ -1,4 +1,4 @@
-"""Loop invariants stand before their loop: constants, values carried unchanged, and what follows of them.
+"""Loop invariants, moved before their loop: constants, values carried unchanged, and values computed from these.
 
 Exact: what stands before the loop is computed for a loop of no trips, too, so only what neither raises nor warns goes there;
 an array that each trip makes anew, and that is seen outside, stays within. What stands in a loop or a branch twice is merged.

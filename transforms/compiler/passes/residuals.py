@@ -1,4 +1,4 @@
-"""Residuals of loops: what a loop remembers for its reverse, and the reverse can have in another way, is not stacked.
+"""Residuals of loops: a value is not stacked for the reverse where the reverse can have it in another way.
 
 An invariant is given to both loops; the place of a trip, views, rows `x[t]`, signs, and a sum or product of what the reverse
 has anyway are computed again; of what only the shape is asked another value of that shape will do; and where a carried value

@@ -1,4 +1,4 @@
-"""Constant factors and signs meet before they meet an array; only where no rounding changes.
+"""Constant factors and signs, multiplied with each other before an array; only where no rounding changes.
 
 `a + -b` is `a - b`, `-a * -b` is `a * b`, `-(c * x)` is `-c * x`, and `-a * (c * x)` is `a * (-c * x)`: a sign is never
 rounded. `d * (c * x)` is `(d * c) * x` where c is a power of two of at least one and |d| is at least one: then `c * x`

@@ -1,4 +1,4 @@
-"""A `scan` call taken apart, so that passes can change what it carries, stacks and reads, and put together again."""
+"""Scans taken apart and put together again, so that passes can change the values that one carries, stacks and reads."""
 
 from __future__ import annotations
 

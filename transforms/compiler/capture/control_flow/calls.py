@@ -1,4 +1,4 @@
-"""Loops and branches written down as calls, and what their nodes ask to write down their reverse."""
+"""Loops and branches recorded as calls, and the helpers by which their nodes record their reverse."""
 
 from __future__ import annotations
 

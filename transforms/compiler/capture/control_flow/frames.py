@@ -1,4 +1,4 @@
-"""Regions while they are traced: what is recorded where, what is known there, and what ends an attempt."""
+"""Frames of regions while they are traced: the calls recorded in each, facts about its values, and ends of an attempt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hooks of converted code while a capture runs: its loops and branches, and the calls and numbers in them."""
+"""Hooks of converted code while a capture runs, for its loops and branches, and the calls and numbers in them."""
 
 from __future__ import annotations
 

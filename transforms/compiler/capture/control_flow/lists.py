@@ -1,4 +1,4 @@
-"""Lists that a kept loop appends to, one item a trip: what its body sees of them, and what code behind it does."""
+"""Lists that a kept loop appends to, one item a trip, as its body and the code behind it see them."""
 
 from __future__ import annotations
 

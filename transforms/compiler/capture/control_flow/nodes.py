@@ -1,4 +1,4 @@
-"""The graph's nodes of loops and branches: their VJPs are loops in reverse and branches, over what the bodies must remember."""
+"""Nodes of loops and branches: their VJPs are loops in reverse and branches, over values that the bodies remember."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Residuals of a region: what its reverse needs of the forward run, recomputed where cheap, else one more result."""
+"""Residuals of a region: values of the forward run that its reverse needs, recomputed where cheap, else one more result."""
 
 from __future__ import annotations
 

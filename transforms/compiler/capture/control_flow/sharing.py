@@ -1,4 +1,4 @@
-"""Aliases in regions: arrays that may be one memory under two names, as a loop or a branch goes. Writes into one reject it."""
+"""Aliases in regions: arrays that may be one memory under two names, by the outcome of a loop or a branch. A write rejects it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Iterables of loops that are known without running them: ranges, rows of an array, and what is made of those."""
+"""Iterables of loops that are known without running them: ranges, rows of an array, and `zip` and the like of those."""
 
 from __future__ import annotations
 

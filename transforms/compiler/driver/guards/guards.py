@@ -1,4 +1,4 @@
-"""Guards: the assumptions of a specialisation about its arguments and its reads from outside, as straight Python and in words."""
+"""Guards: the assumptions of a specialisation about its arguments and about values from outside, as Python code and in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments of one call, taken apart, and copied so that generated text can be tried on them."""
+"""Inputs: the arguments of one call, taken apart, and copied so that generated source can be tried on them."""
 
 from __future__ import annotations
 
