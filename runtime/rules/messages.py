@@ -1,4 +1,4 @@
-"""Printing as an op, formatted messages as another, and a silent form of it for checks that run a program again."""
+"""Printing as an op, the text of a message as another, and a silent print for checks that run a program again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arms of the branches and loops in a source, and those that checked calls have entered: a call that enters another is checked."""
+"""Arms of the branches and loops in a source, and those that checked calls have entered: a call of another arm is checked."""
 
 from __future__ import annotations
 
