@@ -111,7 +111,7 @@ def _is_zero(vjp: Any) -> bool:
 
 
 def reached(value: Any) -> str:
-    """How a function sees Tensors: by NumPy's protocols, or only where it is replaced by ours."""
+    """Return the way in which a function sees Tensors: by NumPy's protocols, or only where it is replaced by ours."""
     return "protocol" if isinstance(value, np.ufunc) or hasattr(value, "_implementation") else "scope"
 
 

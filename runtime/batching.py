@@ -46,7 +46,7 @@ class BatchedCall:
         return self.flags(name) is True
 
     def ndim(self, name: str) -> int:
-        """How many axes an argument has, without the batch axis."""
+        """Return the number of axes of an argument, without the batch axis."""
         return int(np.ndim(self[name])) - self.is_mapped(name)
 
     def only(self, *names: str) -> bool:

@@ -74,7 +74,7 @@ class Vjp:
 
 
 class Plan(NamedTuple):
-    """How one op, differentiated with respect to certain arguments, saves and goes backward.
+    """The plan of one op, differentiated with respect to certain arguments: the values to save, and the way backward.
 
     `slots` lists (parameter, position in its sequence) for each cotangent that `backward` returns;
     `save(*bound, out)` gives the saved tuple; `backward(g, saved, sums)` the cotangents, where
@@ -156,7 +156,7 @@ class Op:
         return made
 
     def memory_of(self, bound: tuple[Any, ...]) -> Memory:
-        """Where the results of a call lie."""
+        """Return where the results of a call lie."""
         fact = self.memory
         return fact if isinstance(fact, Memory) else self.ask(fact, bound)
 

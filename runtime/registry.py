@@ -94,7 +94,7 @@ def infix(fn: Callable[..., Any], operator: Callable[..., Any], symbol: str, typ
 
 
 class _Replaced:
-    """How often a rule in use was replaced: what generated source was written by the old one is no longer right."""
+    """The count of rules that were replaced while in use: source that was generated with an old rule is no longer right."""
 
     count = 0
 

@@ -118,7 +118,7 @@ def _check(leaf: Any, grad: Any, params: Any, k: int) -> None:
 
 
 def _names(what: str, tree: Any) -> list[str]:
-    """How each leaf of a tree is written."""
+    """Return the words for each leaf of a pytree: `params['w'][0]`."""
     return [what + "".join(f"[{key!r}]" for key in keys) for keys in paths(tree)]
 
 

@@ -143,7 +143,7 @@ def _has_rows(key: Any) -> bool:
 
 
 def _multiplied(key: Any) -> int:
-    """How many elements the whole numbers among the constants may ask for: sizes, repeats and the like."""
+    """Return the number of elements that whole numbers among the constants may ask for: sizes, repeats and the like."""
     if isinstance(key, Type):
         return 1
     form, *parts = key

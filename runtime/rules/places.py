@@ -96,14 +96,14 @@ def _rank(part: Any, mapped: bool) -> Any:
 
 
 def _consumed(part: Any, rank: Any) -> int:
-    """How many axes of the array a part of an index is about."""
+    """Return the number of axes of the array that a part of an index is about."""
     if rank != "basic":
         return rank[1] or 1
     return 0 if part is None or part is Ellipsis else 1
 
 
 def _made(part: Any, rank: Any, left: int) -> int:
-    """How many axes of the result a basic part gives."""
+    """Return the number of axes of the result that a basic part gives."""
     if rank != "basic" or _is_number(part):
         return 0
     return left if part is Ellipsis else 1

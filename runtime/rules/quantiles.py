@@ -124,7 +124,7 @@ def unranked(g: Any, x: Any, q: Any, axis: Any, keepdims: Any, method: str, weig
 
 
 def unsettled(x: Any, q: Any, axis: Any, method: str) -> Any:
-    """Where a number at one of the ranks equals one that has another share, or none."""
+    """Tell where a number at one of the ranks equals one that has another share, or none."""
     s = np.sort(lines(x, axis)[0], axis=-1)
     found: Any = False
     for one in np.ravel(q).tolist():

@@ -32,7 +32,7 @@ def unsort_back(g: Any, x: Any, axis: Any) -> Any:
 
 
 def has_equals(out: Any, axis: Any) -> Any:
-    """Where what was sorted along an axis holds equal elements."""
+    """Tell where a result that is sorted along an axis has equal elements."""
     return np.any(np.diff(out, axis=-1 if axis is None else axis) == 0, axis=axis, keepdims=axis is not None)
 
 

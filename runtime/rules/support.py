@@ -42,7 +42,7 @@ def spread(g: Any, x_shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
 
 
 def reduced_count(x_shape: tuple[int, ...], axis: Any) -> Any:
-    """How many elements a reduction over `axis` takes together."""
+    """Return the number of elements that a reduction over `axis` takes together."""
     axes = normal_axes(axis, len(x_shape))
     count: Any = x_shape[axes[0]] if axes else 1
     for a in axes[1:]:
@@ -252,7 +252,7 @@ def either(first: Any, second: Any) -> Any:
 
 
 def at_bounds(x: Any, lower: Any, upper: Any) -> Any:
-    """Where what `np.clip` clips stands on one of its bounds."""
+    """Tell where the argument of `np.clip` equals one of its bounds."""
     return (x == lower) | (x == upper) if is_given(lower) and is_given(upper) else x == either(lower, upper)
 
 
@@ -277,7 +277,7 @@ def not_nan(x: Any, where: Any) -> Any:
 
 
 def count_taken(x_shape: tuple[int, ...], x_dtype: Any, axis: Any, keepdims: Any, where: Any) -> Any:
-    """How many elements a reduction takes together, under its `where=`; as floats, lest float32 become float64."""
+    """Count the elements that a reduction takes together, under its `where=`; as floats, lest float32 become float64."""
     if not is_given(where) or where is True:
         return reduced_count(x_shape, axis)
     return np.sum(np.broadcast_to(where, x_shape), axis=axis, dtype=np.finfo(x_dtype).dtype, keepdims=is_kept(keepdims))
@@ -308,7 +308,7 @@ def shared_back(
 
 
 def tied(x: Any, x_shape: tuple[int, ...], out: Any, axis: Any, keepdims: Any, where: Any = None) -> Any:
-    """Where elements share an extreme `out` with others."""
+    """Tell where elements share an extreme `out` with others."""
     chosen = x == keep_axes(out, x_shape, axis, keepdims)
     if is_given(where):
         chosen = chosen & where

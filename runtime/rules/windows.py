@@ -158,7 +158,7 @@ rule(
 
 
 def tied(x: Any, top: Any, size: Any, *how: Any) -> Any:
-    """Where elements share the maximum of a window with others."""
+    """Tell where elements share the maximum of a window with others."""
     equal = windows(x, *how) == top
     several = equal & (np.sum(equal, axis=how[-1]) > 1)
     return folded(several, size, *how, np.shape(x), np.dtype(bool))

@@ -38,7 +38,7 @@ __all__ = [
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """Where a tensor stands in the graph: its node, and which of the node's results it is.
+    """The place of a tensor in the graph: its node, and which of the node's results it is.
 
     The edge may take the tensor's place in `gs.autograd.grad` and `backward`, and holds none of its data. Raises
     AutogradError (a RuntimeError) where the tensor does not require grad.

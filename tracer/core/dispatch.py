@@ -351,7 +351,7 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
 
 
 def _first(results: tuple[Any, ...], j: int) -> int:
-    """Where an array stands first among results: `np.diag_indices` gives one for all axes, and a write into it shows in all."""
+    """Return the first place of an array among results: `np.diag_indices` gives the same array for all axes."""
     return next((k for k in range(j) if results[k] is results[j] and type(results[k]) is np.ndarray), j)
 
 

@@ -341,7 +341,7 @@ class _Rendered:
         return "\n\n".join("\n".join(textwrap.wrap(part, WIDTH - len('""""""'))) for part in (said, made) if part)
 
     def difference(self, text: str, name: str) -> str | None:
-        """How what a function of the module gives differs from eager, at the arguments of the export."""
+        """Return the difference between a function of the module and eager, at the arguments of the export."""
         from ..compiler.driver.specialise import Inputs
         from ..difference import difference
 

@@ -297,7 +297,7 @@ def _without(body: list[ast.stmt], kinds: tuple[Callable[[ast.stmt], bool], ...]
 
 
 def _apart(found: Any, expected: Any) -> str | None:
-    """How far two leaves are apart, where that is too far."""
+    """Return the distance of two leaves, where that is too far."""
     a, b = np.asarray(found), np.asarray(expected)
     if a.shape != b.shape or a.dtype != b.dtype:
         return f"in kind: {a.dtype}{list(a.shape)} where eager has {b.dtype}{list(b.shape)}"

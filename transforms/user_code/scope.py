@@ -893,7 +893,7 @@ def _read(obj: Any, name: str) -> Any:
 
 
 def _computed(cls: type, name: str) -> Any:
-    """How an attribute that code of the user's computes is read: a property, a descriptor, `__getattr__`."""
+    """Return the way to read an attribute that code of the user's computes: a property, a descriptor, `__getattr__`."""
     if not is_user_class(cls) or is_left_alone(cls.__module__) or issubclass(cls, types.ModuleType):
         return None
     custom = member(cls, "__getattribute__")

@@ -163,7 +163,7 @@ def _put_before(event: Event, variable: str) -> str:
 
 
 def _masked_by(sent: Sent, share: Share) -> str | None:
-    """Where 0 times infinity made the NaN: who had made that cotangent zero, in words."""
+    """Return words for a NaN of 0 times infinity: the operation that had made the cotangent zero."""
     got = sent.got(share.node)
     if share.g is None or len(got) != 1 or got[0].shape != share.g.shape:
         return None

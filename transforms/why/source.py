@@ -32,7 +32,7 @@ def line_at(filename: str, line: int) -> str:
 
 
 def operand(event: Event, k: int, i: int = -1) -> str:
-    """How the user wrote argument `k` (element `i` of it, if that is a sequence) of an operation; "" if unknown."""
+    """Return the user's text of argument `k` (element `i` of it, if that is a sequence) of an operation; "" if unknown."""
     site = event.site
     node = None if site is None or derived_from(event) is not None else _expression(site)
     if site is None or node is None:

@@ -120,7 +120,7 @@ def _arrives(got: list[Any]) -> str:
 
 
 def _zeroed_in_part(sent: Sent, node: Any) -> tuple[int, Cause] | None:
-    """Who made zeros of a part of the cotangent of a node that merely selects: a maximum that is elsewhere, a mask."""
+    """Return the node that made zeros of a part of a cotangent, behind nodes that merely select: a maximum elsewhere, a mask."""
     shares = sent.shares.get(node, [])
     for share in shares:
         if share.g is None or share.g.all():

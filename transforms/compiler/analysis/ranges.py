@@ -60,7 +60,7 @@ class Ranges:
         return True
 
     def _trips(self, call: Call) -> Range | None:
-        """How often a loop runs at most."""
+        """Return the greatest number of trips of a loop."""
         found = self(call.args[4])
         return None if found is None else (0, max(found[1], 0))
 

@@ -242,7 +242,7 @@ class Capture:
         return self.generators.default(home)
 
     def site(self) -> Site | None:
-        """Where in the user's code the run stands."""
+        """Return the user's line at which the run is."""
         if self._in_backward and not self._user_code:
             return self._backward
         site = user_site()

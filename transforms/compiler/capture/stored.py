@@ -152,7 +152,7 @@ class Stored:
 
     @property
     def places(self) -> tuple[Store, ...]:
-        """Where the code stores."""
+        """The places into which the code stores."""
         return tuple([store for store, _ in self.found])
 
     def finish(self, values: Any) -> None:
@@ -272,7 +272,7 @@ def snapshots(stores: tuple[Store, ...]) -> dict[int, Any]:
 
 
 def holds_otherwise(stores: tuple[Store, ...], values: Any, before: dict[int, Any], eps: float) -> str | None:
-    """How what a call of the source would store differs from what stands there now, after a call of the function itself."""
+    """Return how values that the source would store differ from those that the function itself has stored."""
     expected: dict[tuple[int, Any], tuple[Store, Any]] = {}
     for store, value in zip(stores, values, strict=True):
         if store.kind == "attribute":

@@ -148,7 +148,7 @@ def _in_order(given: Arrays) -> list[Any]:
 def left_otherwise(
     entry: Any, copies: tuple[list[Any], dict[str, Any]], outside: dict[str, Any], inputs: Any, stood: dict[str, Any]
 ) -> str | None:
-    """How generators, and arrays that the text wrote, differ from what eager left: `inputs`, and what stood outside before."""
+    """Return how generators and written arrays differ from those that eager left: `inputs`, and values outside from before."""
     graphs = [one.raw for one in getattr(entry.specialisation, "given", [entry.specialisation])]
     if any(map(has_effects, graphs)):
         now = stood | modules_of(*graphs)

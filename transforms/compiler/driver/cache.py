@@ -32,7 +32,7 @@ class Contents(NamedTuple):
 
 
 def folder() -> str | None:
-    """Where the cache lies, by GRADSCRIBE_CACHE or the user's cache folder; None where it is off."""
+    """Return the folder of the cache, by GRADSCRIBE_CACHE or the user's cache folder; None where it is off."""
     asked = os.environ.get("GRADSCRIBE_CACHE", "")
     if asked.lower() in _OFF:
         return None
@@ -45,7 +45,7 @@ def folder() -> str | None:
 
 
 def limit() -> int:
-    """How many bytes the cache may take: GRADSCRIBE_CACHE_SIZE in MB, 64 where it is unset or no number."""
+    """Return the limit of the cache in bytes: GRADSCRIBE_CACHE_SIZE in MB, 64 where it is unset or no number."""
     try:
         asked = float(os.environ.get("GRADSCRIBE_CACHE_SIZE", ""))
     except ValueError:

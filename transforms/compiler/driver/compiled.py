@@ -409,7 +409,7 @@ class Compiled(Transform):
         warn_at_user(f"gs.compile: `{self._label()}` runs eagerly: {failure}.", EagerWarning)
 
     def hits(self) -> dict[Specialisation, int]:
-        """How many calls each specialisation served; several threads at once may lose a few."""
+        """The number of calls that each specialisation served; several threads at once may lose a few."""
         return {one: hits + one.left[0] for one, hits in self._own_hits().items()}
 
     def _own_hits(self) -> dict[Specialisation, int]:

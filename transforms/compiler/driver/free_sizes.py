@@ -82,7 +82,7 @@ class _WithoutLengths(GraphText):
 
 
 def _order(type: Type) -> tuple[Any, ...]:
-    """How an array lies in memory: the order and the signs of its strides, and whether it has gaps."""
+    """Return the layout of an array: the order and the signs of its strides, and whether it has gaps."""
     size, shape, strides = type.dtype.itemsize, type.shape, type.strides
     rows = all(s == size * math.prod(shape[k + 1 :]) for k, s in enumerate(strides) if shape[k] != 1)
     columns = all(s == size * math.prod(shape[:k]) for k, s in enumerate(strides) if shape[k] != 1)

@@ -179,7 +179,7 @@ def _whole(pieces: tuple[Any, ...], expected: Any) -> Any:
 
 
 def _unlike(found: Any, expected: Any, eps: float) -> str | None:
-    """How two values differ as numbers; a Python number may stand where NumPy would have its own."""
+    """Return the difference of two values as numbers; a Python number may stand where NumPy would have its own."""
     if isinstance(found, list):
         if len(found) != len(expected):
             return f"{len(found)} items compiled, {len(expected)} eager"

@@ -25,7 +25,7 @@ Targets = Any  # the name that a `for` binds, or a tuple of such; None for what 
 
 
 class Regions(Protocol):
-    """Who may keep control flow while a function is captured: `control_flow()` of the recorder. All may give NotImplemented."""
+    """The control flow of a capture, `control_flow()` of the recorder: it keeps a loop or a branch, or gives NotImplemented."""
 
     def while_(self, test: Any, body: Step, state: State, names: tuple[str, ...], line: int, **notes: Any) -> Any: ...
     def for_(

@@ -53,7 +53,7 @@ class Rejections:
         return self._leaving[id(statement)]
 
     def ends(self, loop: Any) -> int:
-        """How many jumps in the body of a loop end it before its time."""
+        """Return the number of jumps in the body of a loop that end it early."""
         return sum(not isinstance(j, gast.Continue) for j in _jumps(loop.body))
 
     def returning(self, loop: Any) -> list[Any]:

@@ -157,7 +157,7 @@ class Calls(Sharing):
         return samples_of(node.inputs[k]) if found is None else found
 
     def trips_of(self, node: Any) -> Any:
-        """How often a loop has run: an int, or a traced one."""
+        """Return the number of trips of a loop: an int, or a traced one."""
         call = node.call
         n = call.args[4]
         if call.args[0].test is None and n is not None:

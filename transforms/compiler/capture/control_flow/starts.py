@@ -50,7 +50,7 @@ def zeros(sample: Any, like: Any = None, hides: tuple[Any, ...] = ()) -> Any:
 
 
 def empty_sum(sample: Any, like: Any, adds_at: bool, hides: tuple[Any, ...] = ()) -> Any:
-    """Where a sum starts: at -0.0, to which adding changes no bit; a buffer that is added to at places starts at zero."""
+    """Return the start of a sum: -0.0, to which adding changes no bit; for a buffer that is added to at places, zeros."""
     if type(sample) is not np.ndarray:
         return -np.result_type(sample).type(0)
     if hides and not adds_at:
@@ -129,7 +129,7 @@ def _in_rows(v: Value) -> bool:
 
 
 def owned(start: Any, others: Sequence[Any], node: Any, k: int, after: Any, calls: Sequence[Call]) -> Any:
-    """Where a cotangent starts that may end as it starts, in memory of its own if it is an argument's gradient.
+    """Return the start of a cotangent that may end as it starts, in memory of its own if it is an argument's gradient.
 
     `after` is what `calls`, of a trip, make of it; `others` start beside it.
     """

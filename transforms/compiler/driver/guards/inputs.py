@@ -59,7 +59,7 @@ class Inputs:
         return {k: leaf for k, leaf in enumerate(self.leaves) if type(leaf) is int and k not in self.fixed}
 
     def place(self, k: int) -> tuple[Any, ...]:
-        """Where a leaf stands, among all calls of this form."""
+        """Return the place of a leaf, among all calls of this form."""
         return (*self._form, k)
 
     @property
