@@ -101,7 +101,7 @@ class _Shadow:
 
 
 def muted(function: Any, generators: dict[str, Any]) -> Any:
-    """The function of a text that prints nothing, and draws from these generators in place of those of the modules."""
+    """The function of a source that prints nothing, and draws from these generators in place of those of the modules."""
     own = {name: made for name, made in generators.items() if name in ("np.random", "random")}
     if not own and "print" not in function.__code__.co_names:
         return function

@@ -56,7 +56,7 @@ class Compared(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """A place where the user's code did with a length what no text for other lengths does."""
+    """A place where the user's code fixed a length, so that the source serves no other."""
 
     site: Site | None
     axis: Axis  # of which value of the graph, and which of its axes

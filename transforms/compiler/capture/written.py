@@ -122,7 +122,7 @@ def returned(written: Written, leaf: Any) -> Any:
 
 
 def writes_unasked(entry: Any, before: Arrays, after: Arrays) -> str | None:
-    """Which array a text changed that its signature does not say it writes into.
+    """Which array a source changed that its signature does not say it writes into.
 
     `before` and `after` are the arguments, and what stands outside the function, as they were and as the text left them.
     """
@@ -167,7 +167,7 @@ def _packed(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def wrote_nothing(error: Exception, specialisation: Any) -> bool:
-    """Whether a text that raised has no effect yet, and eager may run in its place: not so where it raised in `x += y`."""
+    """Whether a source that raised has no effect yet, and eager may run in its place: not so where it raised in `x += y`."""
     if has_effects(specialisation.raw):
         return False
     function: Any = ast.parse(specialisation.text).body[-1]

@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["ARMS", "Checked", "Ran", "UncheckedArmError", "mark"]
 
-ARMS = "arms of the text"  # no name that a user could give: what the running function looks at, beside the text
+ARMS = "arms of the text"  # no name that a user could give: what the running function looks at, beside the source
 
 
 class UncheckedArmError(Exception):

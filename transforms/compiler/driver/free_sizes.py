@@ -91,10 +91,10 @@ def _order(type: Type) -> tuple[Any, ...]:
 
 
 class _Family:
-    """The graphs of one outline: their text, and the axes in which it is known to be free."""
+    """The graphs of one outline: their source, and the axes in which it is known to be free."""
 
     def __init__(self, specialisation: Any, lengths: list[int]) -> None:
-        self.specialisation = specialisation  # None: the text depends on the sizes
+        self.specialisation = specialisation  # None: the source depends on the sizes
         self.lengths = lengths
         self.free: set[int] = set()
 
@@ -111,7 +111,7 @@ class Families:
         self._refused: set[Any] = set()
 
     def serving(self, outline: Outline | None) -> Any:
-        """The specialisation whose text serves a graph, or None where that is not known."""
+        """The specialisation whose source serves a graph, or None where that is not known."""
         family = None if outline is None else self._families.get(outline.key)
         if outline is None or family is None or not family.differing(outline.lengths) <= family.free:
             return None
@@ -122,7 +122,7 @@ class Families:
         return key not in self._refused and _without_lengths(key) in self._signatures
 
     def refuse(self, key: Any) -> None:
-        """There is no text for these arguments, and no room for one."""
+        """There is no source for these arguments, and no room for one."""
         _bounded(self._refused).add(key)
 
     def learn(self, outline: Outline | None, specialisation: Any, key: Any) -> None:
@@ -137,7 +137,7 @@ class Families:
             self.fix(outline)
 
     def fix(self, outline: Outline) -> None:
-        """The text of these graphs depends on the sizes."""
+        """The source of these graphs depends on the sizes."""
         if outline.key in self._families:
             self._families[outline.key].specialisation = None
 

@@ -92,7 +92,7 @@ class Optimised(NamedTuple):
 
 
 def _optimised(asked: Optimised, graph: Graph) -> Graph:
-    from ..passes import optimise  # not loaded where the cache has the text
+    from ..passes import optimise  # not loaded where the cache has the source
 
     only, dump, fastmath, loop_memory, _ = asked
     if not dump:

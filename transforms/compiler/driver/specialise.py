@@ -62,7 +62,7 @@ class Entry:
         members: tuple[Entry, ...] = (),
         stores: tuple[Store, ...] = (),
     ) -> None:
-        self.stores = stores  # where the last result of the text is stored, a tuple of values
+        self.stores = stores  # where the last result of the source is stored, a tuple of values
         self.members = members  # of a tree: those of its paths
         self.plan = plan
         self.check = plan.check
@@ -99,7 +99,7 @@ class Entry:
         return with_copies(copies_of(self.left_outside() | modules_of(*graphs)))
 
     def reads_as_at_first(self) -> bool:
-        """Whether the arrays outside hold what they held when the text was checked first."""
+        """Whether the arrays outside hold what they held when the source was checked first."""
         return self.specialisation.outside in (None, bytes_of(self.left_outside()))
 
     def left_outside(self) -> dict[str, Any]:
@@ -141,9 +141,9 @@ class Made(NamedTuple):
     number_guards: bool
     number_site: Site | None
     reads: dict[Path, Any]  # what was read from outside, functions among it
-    key: str | None  # of the text in the cache
+    key: str | None  # of the source in the cache
     outline: Outline | None  # what it has in common with other sizes
-    shared: bool  # whether its text is that of other sizes
+    shared: bool  # whether its source is that of other sizes
     varied: bool = False  # whether numbers that change became inputs
     inputs: Any = None  # the arguments themselves
     outside: Any = None  # what stood outside before the run
@@ -157,12 +157,12 @@ class Made(NamedTuple):
         return Inputs(self.inputs.function, tuple(self.copies[0]), self.copies[1], self.inputs._varying)
 
     def first_check(self, expected: Any) -> str | None:
-        """Run the text on copies of the inputs; what differs from the eager result, or None. What passes is cached."""
+        """Run the source on copies of the inputs; what differs from the eager result, or None. What passes is cached."""
         problem = self._problem(expected)
         if self.key is not None:
             if problem is not None:
                 cache.forget(self.key)
-            elif self.entry.specialisation._graph is not None:  # the text was written just now
+            elif self.entry.specialisation._graph is not None:  # the source was written just now
                 cache.store(self.key, self.entry.specialisation.text)
         return problem
 
@@ -200,7 +200,7 @@ def captured(
 ) -> tuple[Any, Made | Failure | Unwritten | None]:  # fmt: skip
     """Run `function` once, eagerly, under a recorder; its result, and the specialisation or why there is none.
 
-    Where `families` knows the text of other sizes to serve this one, it is taken, and nothing is written. Where loops
+    Where `families` knows the source of other sizes to serve this one, it is taken, and nothing is written. Where loops
     and branches are kept, the run gives no result, and the function runs by itself once more; but with `keeps=False`
     all loops are unrolled.
     """
@@ -416,7 +416,7 @@ def _made(
     specialisation = None if families is None else families.serving(outline)
     key, shared = None, specialisation is not None
     if specialisation is None:
-        variant = "" if optimised is None else getattr(optimised, "key", None)  # None where a text is not to be shared
+        variant = "" if optimised is None else getattr(optimised, "key", None)  # None: the source is not to be shared
         key = None if variant is None or cache.folder() is None else cache_key(graph, signature, name, variant)
         text = None if key is None else cache.load(key)
         if text is None:
@@ -465,7 +465,7 @@ def bytes_of(values: dict[str, Any]) -> int:
 
 
 def emit(graph: Graph, signature: Signature, name: str, captured: Graph, steps: Collection[str] | None = None) -> str:
-    """The text of a graph; what prints stands on gast, which is slow to load."""
+    """The source of a graph; what prints stands on gast, which is slow to load."""
     from ..python.emit import emit
 
     return emit(graph, signature, name, captured, steps)

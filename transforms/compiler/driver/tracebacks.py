@@ -34,7 +34,7 @@ def located(error: Exception, specialisation: Specialisation) -> Exception:
 
 
 def site_of(specialisation: Specialisation, line: int) -> Site | None:
-    """The user's line that a line of the text came from."""
+    """The user's line that a line of the source came from."""
     for statement in statements(specialisation):
         if statement.first <= line <= statement.last:
             site: Site | None = statement.call.site

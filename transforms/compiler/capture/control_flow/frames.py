@@ -276,7 +276,7 @@ class Frames:
         return found
 
     def stays_apart(self, reason: str) -> None:
-        """Raise where arms cannot join as eager mode adds up: their outcomes then have texts of their own."""
+        """Raise where arms cannot join as eager mode adds up: their outcomes then have sources of their own."""
         if self.joined and not self.frames:
             raise LoopRejected(reason, self.capture.site())
 
