@@ -258,11 +258,8 @@ def _refused(function: Any) -> Failure | None:
     return next((why for why in found if why is not None), None)
 
 
-def _captured(
-    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None, varying: Collection[Any],
-    families: Families | None, capture: Capture,
-) -> tuple[Any, Made | Failure | Unwritten | None]:  # fmt: skip
-    copies = inputs.copied()
+def _entered(function: Any, inputs: Inputs, capture: Capture) -> tuple[list[Any], list[Any], list[Any]]:
+    """Make the arguments inputs of a capture: the Tensors of arrays, what stands for each leaf in the graph, the arguments."""
     owned: list[Any] = []
     tensors: list[Any] = []
     static: list[Any] = []
@@ -289,6 +286,15 @@ def _captured(
             if reason is not None:
                 capture.refuse(reason, definition(function))
             capture.of_class(cls)
+    return owned, static, values
+
+
+def _captured(
+    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None, varying: Collection[Any],
+    families: Families | None, capture: Capture,
+) -> tuple[Any, Made | Failure | Unwritten | None]:  # fmt: skip
+    copies = inputs.copied()
+    owned, static, values = _entered(function, inputs, capture)
     n = len(inputs.args)
     containers = Containers([*inputs.args, *inputs.kwargs.values()], values)
     with recording(capture), transforming(owned, gradient=False):
