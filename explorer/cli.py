@@ -104,9 +104,9 @@ def _cache(chosen: argparse.Namespace, version: str) -> Any:
         return "The cache is off: GRADSCRIBE_CACHE says so, or there is no home folder.", {"folder": None}, True
     removed = cache.clear(place) if chosen.clear else None
     found, reason = cache.contents(place), cache.refused(place)
-    lines = [] if removed is None else [f"removed  {removed.entries} texts, {_size(removed.size)}"]
+    lines = [] if removed is None else [f"removed  {removed.entries} sources, {_size(removed.size)}"]
     lines += [
-        f"folder   {place}", f"texts    {found.entries}",
+        f"folder   {place}", f"sources  {found.entries}",
         f"size     {_size(found.size)} of at most {_size(cache.limit())}",
     ]  # fmt: skip
     if reason is not None:
@@ -131,7 +131,7 @@ _HERE: dict[str, Callable[[argparse.Namespace, str], Any]] = {
 
 
 def _plain(value: Any) -> Any:
-    """What JSON knows: arrays as lists, NaN, infinities and complex numbers as text."""
+    """Return a value in JSON's types: arrays as lists, NaN, infinities and complex numbers as text."""
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -236,7 +236,7 @@ def _parser(version: str) -> argparse.ArgumentParser:
     one.add_argument("name", nargs="?", help="a method, or a part of its name")
     one.add_argument("--markdown", action="store_true", help="as the page docs/tensor-methods.md")
     one = command(
-        "cache", "where generated source is kept between runs, how many texts, how large", "cache", "cache --clear"
+        "cache", "where generated source is kept between runs, how many sources, how large", "cache", "cache --clear"
     )
     one.add_argument("--clear", action="store_true", help="remove them all")
     command(

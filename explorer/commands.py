@@ -1,4 +1,4 @@
-"""What the commands on a function do: each gives what is printed, the same as data for --json, and whether all is well."""
+"""Commands on a function: each gives the text to print, the same as data for --json, and whether all is well."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["COMMANDS", "Answer"]
 
 
 class Answer(NamedTuple):
-    """What a command found."""
+    """The result of a command."""
 
     text: str
     data: Any
@@ -59,7 +59,7 @@ def compare_command(chosen: argparse.Namespace) -> Answer:
 
 
 def explain_command(chosen: argparse.Namespace) -> Answer:
-    """What the compiled function does with these calls, one after the other."""
+    """Make these calls of the compiled function, one after the other, and explain what it did."""
     target = load(chosen.target)
     calls = [call_of(target, text) for text in chosen.args or [None]]
     function = of(target, chosen.of, chosen.argnums)

@@ -69,7 +69,7 @@ def coverage() -> list[Row]:
 
 
 def of_function(module: str, name: str, value: Any) -> Row:
-    """What there is to say of one function."""
+    """Return the coverage of one function."""
     found = lookup(value)
     if found is not None:
         kind, note = of_op(found)
@@ -111,19 +111,19 @@ def _is_zero(vjp: Any) -> bool:
 
 
 def reached(value: Any) -> str:
-    """How a function sees Tensors: by NumPy's protocols, or only where it is replaced by ours."""
+    """Return the way in which a function sees Tensors: by NumPy's protocols, or only where it is replaced by ours."""
     return "protocol" if isinstance(value, np.ufunc) or hasattr(value, "_implementation") else "scope"
 
 
 def about(name: str, value: Any) -> str | None:
-    """What a function that calculates nothing is about, told by the module that defines it, or by its name."""
+    """Return the subject of a function that calculates nothing, told by the module that defines it, or by its name."""
     inner = getattr(value, "_implementation", value)
     home = getattr(inspect.unwrap(inner), "__globals__", {}).get("__name__", "")
     return ABOUT.get(name) or ABOUT.get(home)
 
 
 def of_method(name: str) -> Row:
-    """What there is to say of a method or attribute of ndarray: by the function of that name, or by trying it."""
+    """Return the coverage of a method or attribute of ndarray: by the function of that name, or by trying it."""
     where = "numpy.ndarray"
     function = getattr(np, name, None)
     if name in ABOUT:
@@ -140,7 +140,7 @@ def of_method(name: str) -> Row:
 
 
 def _tried(name: str) -> tuple[str, str]:
-    """What an attribute of a Tensor that requires grad gives, itself or when it is called."""
+    """Return the value of an attribute of a Tensor that requires grad, or the result of calling it."""
     t = wrap(np.ones((1, 1))).requires_grad_() * 1.0
     found = getattr(t, name)
     for arguments in ((), (1.0,)) if callable(found) else ():

@@ -84,7 +84,7 @@ def _train(gradient: Any, weights: list[Any], digits: Any, targets: Any, show: _
 
 
 class _Screen:
-    """Where the walk is written: headings stand out on a terminal, progress stays on its line there."""
+    """The output of the walk: headings stand out on a terminal, progress stays on its line there."""
 
     def __init__(self, out: TextIO) -> None:
         self.out = out

@@ -1,4 +1,4 @@
-"""`gradscribe doctor`: the versions, what is installed beside, and whether tracing, compiling and the disk cache work here."""
+"""`gradscribe doctor`: versions, optional packages, and whether tracing, compiling and the disk cache work here."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _cache() -> Check:
     reason = cache.refused(place)
     if reason is not None:
         return Check("disk cache", f"{place}: {reason}; nothing is read from it or written to it", False)
-    return Check("disk cache", f"{place}: {cache.contents(place).entries} texts", True)
+    return Check("disk cache", f"{place}: {cache.contents(place).entries} sources", True)
 
 
 def _tried(name: str, run: Callable[[], str]) -> Check:

@@ -122,7 +122,7 @@ def _needed(function: Any) -> list[str]:
 
 
 def of(target: Target, wanted: str | None, argnums: str | None) -> Any:
-    """What a command is about: the gradient of a plain function, unless `--of` says otherwise; a transform as it is."""
+    """Return the target of a command: the gradient of a plain function, unless `--of` says otherwise; a transform as it is."""
     if isinstance(target.function, Transform) and wanted is None:
         if argnums is not None:
             raise UsageError(

@@ -13,7 +13,7 @@ __all__ = ["Row", "markdown", "rows", "text"]
 
 
 class Row(NamedTuple):
-    """What the table says of one name."""
+    """One row of the table: a name, its state and a note."""
 
     name: str
     state: str  # "NumPy's", "PyTorch's" or "absent"

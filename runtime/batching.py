@@ -1,4 +1,4 @@
-"""Batching: what an op becomes when some of its arguments carry one more axis in front. What rules share, and those by kind.
+"""Batching rules: an op whose arguments have one more axis in front, as another call of NumPy. Those by kind, and helpers.
 
 An op's own rule stands beside the op, in its file of `rules/`, under `@batching(np.take)`. A rule takes a `BatchedCall` and gives
 the result with the batch axis first; it is NumPy code, which runs alike on arrays, on Tensors and under a recorder.
@@ -46,7 +46,7 @@ class BatchedCall:
         return self.flags(name) is True
 
     def ndim(self, name: str) -> int:
-        """How many axes an argument has, without the batch axis."""
+        """Return the number of axes of an argument, without the batch axis."""
         return int(np.ndim(self[name])) - self.is_mapped(name)
 
     def only(self, *names: str) -> bool:

@@ -1,4 +1,4 @@
-"""Ops that take a matrix for Hermitian, whose gradients are symmetrised: what finite differences must know of them."""
+"""Hermitian arguments of ops: their gradients are symmetrised, so that finite differences must move them symmetrically."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["hermitian_part", "noting_hermitian", "symmetrising", "takes_hermitia
 
 
 class _Reading(_local):
-    """What happens in this thread to the matrices that such ops are given."""
+    """The thread's answer to matrices that such ops get: record them, symmetrise them, or nothing."""
 
     noted: list[tuple[str, bool]] | None = None  # who notes them: the op, and whether the matrix is Hermitian
     symmetrised = False  # the op is given the Hermitian part

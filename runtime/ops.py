@@ -20,7 +20,7 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<required>"})()
 
 
 class Kind(enum.Enum):
-    """What sort of map an op is; shape inference, batching and the JVP follow from it."""
+    """The sort of map that an op is; shape inference, batching and the JVP follow from it."""
 
     elementwise = "elementwise"
     reduction = "reduction"
@@ -74,7 +74,7 @@ class Vjp:
 
 
 class Plan(NamedTuple):
-    """How one op, differentiated with respect to certain arguments, saves and goes backward.
+    """The plan of one op, differentiated with respect to certain arguments: the values to save, and the way backward.
 
     `slots` lists (parameter, position in its sequence) for each cotangent that `backward` returns;
     `save(*bound, out)` gives the saved tuple; `backward(g, saved, sums)` the cotangents, where
@@ -162,12 +162,12 @@ class Op:
         return made
 
     def memory_of(self, bound: tuple[Any, ...]) -> Memory:
-        """Where the results of a call lie."""
+        """Return where the results of a call lie."""
         fact = self.memory
         return fact if isinstance(fact, Memory) else self.ask(fact, bound)
 
     def ask(self, fact: Callable[..., Any], bound: tuple[Any, ...]) -> Any:
-        """What a fact that is a function of the arguments it names says of a call."""
+        """Return the value of a fact for a call, where the fact is a function of the arguments that it names."""
         code = fact.__code__
         values = dict(zip([p.name for p in self.params], bound, strict=True))
         return fact(*[values[name] for name in code.co_varnames[: code.co_argcount]])

@@ -1,4 +1,4 @@
-"""The one door to the table of ops: register an op, give it a rule, look it up by function, list them all."""
+"""The registry of ops: register an op, give it a rule, look it up by function, list them all."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def infix(fn: Callable[..., Any], operator: Callable[..., Any], symbol: str, typ
 
 
 class _Replaced:
-    """How often a rule in use was replaced: what generated source was written by the old one is no longer right."""
+    """The count of rules that were replaced while in use: source that was generated with an old rule is no longer right."""
 
     count = 0
 
@@ -248,7 +248,7 @@ def batching(*functions: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any]
 
 
 def composition(fn: Any) -> Callable[..., Any] | None:
-    """What a function that is no op is composed of; None where we know nothing of it."""
+    """Return the composition of ops that a function is; None for a function that is none."""
     _load_late()
     return _compositions.get(fn)
 

@@ -1,4 +1,4 @@
-"""Type facts: what an op states of its results' types beside its rule, where its kind cannot say it. An audit looks."""
+"""Type facts: the types of an op's results, stated beside its rule where they do not follow from its kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["BY_VALUE", "LENGTHS", "RUN", "UNKNOWN", "How", "TypesFact", "along_a
 
 
 class How(enum.Enum):
-    """How the types of results follow from those of the arguments, where no function of the arguments says it."""
+    """The way in which the types of results follow from those of the arguments, where no function of these says it."""
 
     lengths = "lengths"  # each length of a result is that of an argument, whatever the lengths are
     run = "run"  # lengths are computed: the types are those of a run, where that is small

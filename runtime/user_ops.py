@@ -1,4 +1,4 @@
-"""op and rule as users have them: signatures are read from the function, and the function itself takes Tensors."""
+"""gs.op and gs.rule: ops and rules of the user's. Signatures are read from the function, which itself takes Tensors."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _home(fn: Any) -> str | None:
 
 
 def text_name(path: str) -> str:
-    """What generated source calls a function of the user's: no variable is likely to be called that."""
+    """Return the name of a user's function in generated source: one that no variable is likely to have."""
     name = USERS[path].__name__
     alone = [fn.__name__ for fn in USERS.values()].count(name) == 1
     return f"{name if alone else path.replace('.', '_')}_op"

@@ -217,7 +217,7 @@ class Arguments:
         return tensor
 
     def _advice(self, leaf: Any, place: Any) -> str:
-        """What to do with an argument that cannot be differentiated."""
+        """Return the remedy for an argument that cannot be differentiated."""
         names = _parameters(self.function)
         name = names[place] if isinstance(place, int) and place < len(names) else str(place)
         form = conversion(leaf, "x" if isinstance(place, int) and place >= len(names) else name)
@@ -279,7 +279,7 @@ def is_given(tensor: Any) -> bool:
 
 
 def spread(leaf: Any) -> Any:
-    """What is differentiated under vmap: a variable of its own for each example."""
+    """Return the Tensor that is differentiated under vmap: a variable of its own for each example."""
     from ..tracer.tensors import batched  # loaded already, where vmap is used
 
     return batched.spread(leaf, LOCAL.levels)

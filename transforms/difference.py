@@ -18,7 +18,7 @@ LOOSE_COMPLEX = NUMPY < (2, 1)
 
 
 def difference(found: Any, expected: Any, eps: float = 0.0) -> str | None:
-    """How compiled and eager results differ, bit for bit, or beyond rounding by `eps`; None where they do not."""
+    """Return the difference of compiled and eager results, bit for bit, or beyond rounding by `eps`; None where there is none."""
     a, structure_a = flatten_row(found)
     b, structure_b = flatten_row(expected)
     if structure_a != structure_b:

@@ -1,4 +1,4 @@
-"""How transforms travel to other processes: by name, by their parts, or in cloudpickle's bytes."""
+"""Pickles of transforms: by name, by their parts, or in cloudpickle's bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _within = _Within()
 
 
 def reduced(transform: Any) -> Any:
-    """What `__reduce__` of a transform gives.
+    """Return the result of a transform's `__reduce__`.
 
     What bears its name in a module goes by this name, and what can be imported goes by its parts. All else, and what stands in
     `__main__`, which is another module in each process, goes as cloudpickle writes it, which takes functions along.

@@ -71,7 +71,7 @@ def map(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: _IsLeaf = 
 
 
 def reduce(function: Callable[[Any, Any], Any], tree: Any, *initial: Any, is_leaf: _IsLeaf = None) -> Any:
-    """What `functools.reduce` makes of the leaves.
+    """Reduce the leaves to one value, as `functools.reduce` does.
 
     >>> import gradscribe as gs
     >>> gs.tree.reduce(lambda total, leaf: total + leaf, {"w": 1.0, "b": [2.0, 3.0]}, 0.0)

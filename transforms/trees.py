@@ -1,4 +1,4 @@
-"""Arguments and results that are trees: dicts, lists, tuples, named tuples and dataclasses of arrays (optree)."""
+"""Pytrees as arguments and results: dicts, lists, tuples, named tuples and dataclasses of arrays (optree)."""
 
 from __future__ import annotations
 

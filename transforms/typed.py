@@ -18,7 +18,7 @@ Argnums = Argument | tuple[Argument, ...] | list[Argument]
 
 
 class Transformed(Transform, Generic[P, R]):
-    """What a transform of a function of parameters P gives, when R is what it returns."""
+    """A transform of a function with the parameters P, which returns R."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         raise NotImplementedError

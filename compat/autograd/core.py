@@ -1,4 +1,4 @@
-"""autograd.core: what programs import from it."""
+"""autograd.core: the names that programs import from it."""
 
 from __future__ import annotations
 

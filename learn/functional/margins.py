@@ -1,4 +1,4 @@
-"""Losses of margins: what lies on the right side of one by enough counts nothing."""
+"""Losses of margins: a score on the right side by at least the margin costs nothing."""
 
 from __future__ import annotations
 

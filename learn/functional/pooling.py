@@ -1,4 +1,4 @@
-"""Pools: the maximum or the mean of what lies in each window, or in each of so many pieces; and maxima put back."""
+"""Pools: the maximum or the mean of each window, or of each of so many pieces; and maxima put back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors along an axis: their lengths, angles and distances, and the ones that class indices stand for."""
+"""Vectors along an axis: their lengths, angles and distances, and one-hot vectors of class indices."""
 
 from __future__ import annotations
 

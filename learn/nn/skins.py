@@ -31,7 +31,7 @@ class Skin(functools.partial[Any]):
 
     @property
     def forward(self) -> Callable[..., Any]:
-        """What a call does."""
+        """Compute the output of the module for these inputs."""
         return self
 
     def __getattr__(self, name: str) -> Any:

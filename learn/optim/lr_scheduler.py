@@ -20,7 +20,7 @@ __all__ = [
 
 
 class LRScheduler:
-    """What schedules share: `step()` once an epoch, `get_last_lr()`, `state_dict()`, `load_state_dict()`.
+    """The base of schedules: `step()` once an epoch, `get_last_lr()`, `state_dict()`, `load_state_dict()`.
 
     A subclass says in `rate(lr, base, epoch, group)` what follows `lr` in a group that began at `base`: schedules of the same
     optimiser multiply. Raises TypeError for what is no optimiser, KeyError where `last_epoch` asks to go on and no
@@ -80,7 +80,7 @@ class LRScheduler:
         return self._last_lr
 
     def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` takes: all but the optimiser, and functions that were given."""
+        """Return the state for `load_state_dict`: all but the optimiser and functions of the user."""
         return {name: v for name, v in vars(self).items() if name != "optimizer" and not name.endswith("lambdas")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -505,7 +505,7 @@ class _Several(LRScheduler):
     _schedulers: list[LRScheduler]
 
     def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` takes, with the states of the schedules."""
+        """Return the state for `load_state_dict`, with the states of the schedules."""
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Optimizer(Updates):
-    """What optimisers share. With parameters it changes Tensors by their `.grad`; without, it updates pytrees of arrays.
+    """The base of optimisers. With parameters it changes Tensors by their `.grad`; without, it updates pytrees of arrays.
 
     A subclass has `formula`, its update of one array (formulas.py), and `memory`, what it remembers of a parameter.
     """
@@ -155,7 +155,7 @@ class Optimizer(Updates):
         eager_writes.count_write([p], "optimizer.step()")
 
     def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` takes: `state` by the number of each parameter, and `param_groups` with those numbers."""
+        """Return the state for `load_state_dict`: `state` by the number of each parameter, and `param_groups` by the same."""
         numbers: dict[int, int] = {}
         for group in self.param_groups:
             for p in group["params"]:

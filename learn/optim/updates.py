@@ -1,4 +1,4 @@
-"""Updates of pytrees, as pure functions: what is around the formula of an optimiser, for every leaf of a tree."""
+"""Updates of pytrees as pure functions: the formula of an optimiser on every leaf, with its state."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Updates:
         return value, kept
 
     def _each(self, state: dict[str, Any], f: Callable[[Any], Any]) -> dict[str, Any]:
-        """What is remembered, its arrays by `f`."""
+        """Return the remembered state with `f` of each of its arrays."""
         return {name: v if name in self.numbers else f(v) for name, v in state.items()}
 
 
@@ -118,7 +118,7 @@ def _check(leaf: Any, grad: Any, params: Any, k: int) -> None:
 
 
 def _names(what: str, tree: Any) -> list[str]:
-    """How each leaf of a tree is written."""
+    """Return the words for each leaf of a pytree: `params['w'][0]`."""
     return [what + "".join(f"[{key!r}]" for key in keys) for keys in paths(tree)]
 
 

@@ -69,7 +69,7 @@ AGAIN = "differentiated again"  # the name of a value that stands for another in
 
 
 def again(v: Value) -> Value:
-    """What stands for `v` where a backward pass over backward passes gives the cotangent of it: `dd_x`, and not `d_x`."""
+    """Return the value whose cotangent a backward pass over backward passes gives for `v`: named `dd_x`, and not `d_x`."""
     marker = Value(v.type, AGAIN)
     marker.cotangent_of = v
     return marker
@@ -82,7 +82,7 @@ def primal_of(v: Value) -> Value | None:
 
 
 def prefix_of(v: Value) -> str:
-    """What the name of a cotangent has before that of the value it belongs to."""
+    """Return the prefix of a cotangent's name: `d_` of a value, `dd_` of a cotangent."""
     return "dd_" if v.cotangent_of is not None and v.cotangent_of.name == AGAIN else "d_"
 
 

@@ -1,4 +1,4 @@
-"""The types of a call's results, from the types of its arguments: the op is run on stand-ins that are as small as may be.
+"""Inference of the types of a call's results from those of its arguments: the op runs on stand-ins that are as small as possible.
 
 So NumPy itself says what it gives: kinds, dtypes, the order of axes in memory. Only lengths are scaled back. An op whose
 results a run on small arrays does not show states them beside its rule (`types=`, see `result_types.py`).
@@ -143,7 +143,7 @@ def _has_rows(key: Any) -> bool:
 
 
 def _multiplied(key: Any) -> int:
-    """How many elements the whole numbers among the constants may ask for: sizes, repeats and the like."""
+    """Return the number of elements that whole numbers among the constants may ask for: sizes, repeats and the like."""
     if isinstance(key, Type):
         return 1
     form, *parts = key

@@ -1,4 +1,4 @@
-"""Ops that the compiler looks for. The `base` of an op is compared with them: its operator and other forms have it as theirs."""
+"""Ops that the compiler looks for, to compare with the `base` of a call's op, which its operator and other forms share."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def verify(graph: Graph, after: str, known: dict[int, Graph | Call] | None = Non
 
 
 def _type_problem(call: Call) -> str | None:
-    """How the results of a call are otherwise than its op gives of these arguments."""
+    """Return the difference between the results of a call and those that its op gives of these arguments."""
     inferred = infer(call.op, call.args)
     if inferred is None:
         return _broadcast_problem(call)

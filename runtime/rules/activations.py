@@ -1,4 +1,4 @@
-"""Activations and losses of single numbers that a composition of NumPy's functions would give worse: why, beside each."""
+"""Activations and losses of single numbers for which a composition of NumPy functions is slower or less exact: why, at each."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 
 @composed(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """What lies between the first and the last numbers that are not zero, along each axis."""
+    """Cut an array to the part between its first and last numbers that are not zero, along each axis."""
     filt = filt if hasattr(filt, "ndim") else np.stack(filt)
     axes = range(filt.ndim) if axis is None else [k % filt.ndim for k in (axis if isinstance(axis, tuple) else (axis,))]
     for k in axes:

@@ -53,7 +53,7 @@ _HOWS: dict[str, Callable[[Any], Any]] = {
 
 
 def observed(value: Any, how: str) -> Any:
-    """What an exit of kind `how` showed the user's code."""
+    """Return the Python value that an exit of kind `how` hands to the user's code."""
     return _HOWS[how](value)
 
 

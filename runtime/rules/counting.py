@@ -1,4 +1,4 @@
-"""Counting and sets: positions and counts have no gradient; weights, and the values that are kept, do."""
+"""Counting and sets: positions and counts have no gradient; weights, and the values that remain, do."""
 
 from __future__ import annotations
 

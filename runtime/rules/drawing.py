@@ -14,7 +14,7 @@ __all__ = ["DRAW", "draw", "seeded"]
 
 
 def draw(generator: Any, method: str, args: tuple[Any, ...], keywords: tuple[tuple[str, Any], ...]) -> Any:
-    """What a method of a generator gives; `"np.random"` and `"random"` stand for the modules' own generators."""
+    """Call a method of a generator; `"np.random"` and `"random"` are the modules' own generators."""
     owner = {"np.random": np.random, "random": random}[generator] if isinstance(generator, str) else generator
     return getattr(owner, method)(*args, **dict(keywords))
 

@@ -1,4 +1,4 @@
-"""Elementwise ops and their derivatives, one line each: what broadcasts, and the engine sums back."""
+"""Elementwise ops and their derivatives, one line each; the engine sums over broadcast axes."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ rule(np.nan_to_num, x=lambda g, x: np.where(np.isfinite(x), g, 0))
 
 @forms(np.nan_to_num)
 def _cleaned_in_place(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """What `copy=False` writes into its argument, as a write that Tensors see."""
+    """Write the result of `copy=False` into the argument, as a write that Tensors see."""
     if copy or not hasattr(x, "dtype") or x.dtype.kind not in "fc":
         return NotImplemented
     x[...] = np.nan_to_num(x, True, nan, posinf, neginf)

@@ -18,7 +18,7 @@ EPS = float(np.finfo(np.float64).eps)  # NumPy solves in double precision, whate
 
 @primitive("x, y, rcond", Kind.opaque, n_out=4, may_raise=True, types=BY_VALUE)  # no residuals where the rank is short
 def least_squares(x: Any, y: Any, rcond: Any) -> Any:
-    """What `np.linalg.lstsq` gives."""
+    """Return the results of `np.linalg.lstsq`."""
     return np.linalg.lstsq(x, y, rcond)
 
 

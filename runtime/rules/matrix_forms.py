@@ -1,4 +1,4 @@
-"""np.linalg's functions that are others in other words, and the forms of svd and qr that are."""
+"""np.linalg's functions that are compositions of others, and such forms of svd and qr."""
 
 from __future__ import annotations
 

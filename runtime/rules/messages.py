@@ -1,4 +1,4 @@
-"""Printing as an op, the texts that are printed, and what stands in for it where a check runs a program again."""
+"""Printing as an op, the text of a message as another, and a silent print for checks that run a program again."""
 
 from __future__ import annotations
 

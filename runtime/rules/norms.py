@@ -126,7 +126,7 @@ def matrix_back(g: Any, x: Any, out: Any, ord: Any, axes: tuple[int, ...]) -> An
 
 
 def norm_kinks(x: Any, out: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    """Where `np.linalg.norm` has no derivative."""
+    """Tell where `np.linalg.norm` has no derivative."""
     out = keep_axes(out, x.shape, axis, keepdims)
     if ord is None or ord in ("f", "fro"):
         return out == 0

@@ -1,4 +1,4 @@
-"""An index as it is with a batch axis: the array, the index and what is written may each carry it."""
+"""Indices under a batch axis, which the array, the index and the written values may each have."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Place(NamedTuple):
     destination: Any = None
 
     def outward(self, found: Any) -> Any:
-        """What was read, with the batch axis first and the others where they belong."""
+        """Return the elements that were read, with the batch axis first and the others where they belong."""
         return found if self.source is None else np.moveaxis(found, self.source, self.destination)
 
     def inward(self, value: Any, mapped: bool) -> Any:
-        """What is to be written, as the index wants it."""
+        """Return the elements to write, in the shape that the index asks for."""
         extra = int(np.ndim(value)) - mapped - self.ndim
         if extra > 0:  # NumPy writes (1, 3) into (3,)
             shape = np.shape(value)
@@ -96,14 +96,14 @@ def _rank(part: Any, mapped: bool) -> Any:
 
 
 def _consumed(part: Any, rank: Any) -> int:
-    """How many axes of the array a part of an index is about."""
+    """Return the number of axes of the array that a part of an index is about."""
     if rank != "basic":
         return rank[1] or 1
     return 0 if part is None or part is Ellipsis else 1
 
 
 def _made(part: Any, rank: Any, left: int) -> int:
-    """How many axes of the result a basic part gives."""
+    """Return the number of axes of the result that a basic part gives."""
     if rank != "basic" or _is_number(part):
         return 0
     return left if part is Ellipsis else 1

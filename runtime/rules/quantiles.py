@@ -1,4 +1,4 @@
-"""Medians and quantiles: what lies at a rank hands its cotangent to the one or two numbers there."""
+"""Medians and quantiles: the cotangent of a rank goes to the one or two numbers at that rank."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def lines(x: Any, axis: Any) -> tuple[Any, list[int]]:
 
 
 def unlined(found: Any, x_shape: Any, order: list[int]) -> Any:
-    """What `lines` flattened, back in its shape."""
+    """Return to an array the shape that `lines` flattened."""
     return np.transpose(np.reshape(found, [x_shape[k] for k in order]), np.argsort(order).tolist())
 
 
@@ -124,7 +124,7 @@ def unranked(g: Any, x: Any, q: Any, axis: Any, keepdims: Any, method: str, weig
 
 
 def unsettled(x: Any, q: Any, axis: Any, method: str) -> Any:
-    """Where a number at one of the ranks equals one that has another share, or none."""
+    """Tell where a number at one of the ranks equals one that has another share, or none."""
     s = np.sort(lines(x, axis)[0], axis=-1)
     found: Any = False
     for one in np.ravel(q).tolist():

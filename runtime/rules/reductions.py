@@ -1,4 +1,4 @@
-"""Reductions and running sums: each rule spreads the cotangent back over what was taken together."""
+"""Reductions and running sums: each rule spreads the cotangent back over the elements that were reduced."""
 
 from __future__ import annotations
 

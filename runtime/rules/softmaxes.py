@@ -1,4 +1,4 @@
-"""Softmax, its logarithm, and what a class index picks from rows of them."""
+"""Softmax, its logarithm, and the elements that class indices pick from rows of them."""
 
 from __future__ import annotations
 

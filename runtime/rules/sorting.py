@@ -1,4 +1,4 @@
-"""Sorting and searching: what permutes carries its cotangent back, what gives positions has none."""
+"""Sorting and searching: ops that permute put the cotangent back in order, ops that give positions have none."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def unsort_back(g: Any, x: Any, axis: Any) -> Any:
 
 
 def has_equals(out: Any, axis: Any) -> Any:
-    """Where what was sorted along an axis holds equal elements."""
+    """Tell where a result that is sorted along an axis has equal elements."""
     return np.any(np.diff(out, axis=-1 if axis is None else axis) == 0, axis=axis, keepdims=axis is not None)
 
 

@@ -50,7 +50,7 @@ def broadcast(value: Any, shape: tuple[int, ...]) -> Any:
 
 
 def reduced_count(x_shape: tuple[int, ...], axis: Any) -> Any:
-    """How many elements a reduction over `axis` takes together."""
+    """Return the number of elements that a reduction over `axis` takes together."""
     axes = normal_axes(axis, len(x_shape))
     count: Any = x_shape[axes[0]] if axes else 1
     for a in axes[1:]:
@@ -89,7 +89,7 @@ def batched_place_main_diagonal(call: BatchedCall) -> Any:
 
 
 def on_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtype: Any) -> Any:
-    """What `np.diagonal` read, put back, in the shortest words."""
+    """Put a diagonal back where `np.diagonal` read it, in a short call."""
     if len(shape) == 2 and type(offset) is int and offset == 0:
         return place_main_diagonal(v, shape, dtype)
     return place_diagonal(v, offset, axis1, axis2, shape, dtype)
@@ -260,7 +260,7 @@ def either(first: Any, second: Any) -> Any:
 
 
 def at_bounds(x: Any, lower: Any, upper: Any) -> Any:
-    """Where what `np.clip` clips stands on one of its bounds."""
+    """Tell where the argument of `np.clip` equals one of its bounds."""
     return (x == lower) | (x == upper) if is_given(lower) and is_given(upper) else x == either(lower, upper)
 
 
@@ -280,12 +280,12 @@ def masked(v: Any, where: Any) -> Any:
 
 
 def not_nan(x: Any, where: Any) -> Any:
-    """What a reduction that leaves out NaN takes: its `where=`."""
+    """Return the `where=` of a reduction that leaves out NaN."""
     return ~np.isnan(x) & where if is_given(where) else ~np.isnan(x)
 
 
 def count_taken(x_shape: tuple[int, ...], x_dtype: Any, axis: Any, keepdims: Any, where: Any) -> Any:
-    """How many elements a reduction takes together, under its `where=`; as floats, lest float32 become float64."""
+    """Count the elements that a reduction takes together, under its `where=`; as floats, lest float32 become float64."""
     if not is_given(where) or where is True:
         return reduced_count(x_shape, axis)
     return np.sum(np.broadcast_to(where, x_shape), axis=axis, dtype=np.finfo(x_dtype).dtype, keepdims=is_kept(keepdims))
@@ -316,7 +316,7 @@ def shared_back(
 
 
 def tied(x: Any, x_shape: tuple[int, ...], out: Any, axis: Any, keepdims: Any, where: Any = None) -> Any:
-    """Where elements share an extreme `out` with others."""
+    """Tell where elements share an extreme `out` with others."""
     chosen = x == keep_axes(out, x_shape, axis, keepdims)
     if is_given(where):
         chosen = chosen & where

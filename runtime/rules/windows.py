@@ -57,7 +57,7 @@ def _shape(x: Any, span: Any, axes: Any, steps: Any, ends: Any, front: Any) -> t
     types=lambda x, span, axes, steps, ends, front: np.empty(_shape(x, span, axes, steps, ends, front), x.dtype),
 )  # fmt: skip
 def windows(x: Any, span: Any, axes: Any, steps: Any, ends: Any, front: Any) -> Any:
-    """What each window holds, the axes of the window first."""
+    """Return the elements of each window, the axes of the window first."""
     return np.moveaxis(np.lib.stride_tricks.sliding_window_view(x, span, axes), ends, front)[steps].copy()
 
 
@@ -158,7 +158,7 @@ rule(
 
 
 def tied(x: Any, top: Any, size: Any, *how: Any) -> Any:
-    """Where elements share the maximum of a window with others."""
+    """Tell where elements share the maximum of a window with others."""
     equal = windows(x, *how) == top
     several = equal & (np.sum(equal, axis=how[-1]) > 1)
     return folded(several, size, *how, np.shape(x), np.dtype(bool))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +15,8 @@ import pytest
 import gradscribe as gs
 from gradscribe.runtime import lookup
 from gradscribe.runtime.ops import Op
-from gradscribe.runtime.registry import registered
+from gradscribe.runtime.registry import registered, require
+from gradscribe.runtime.rules.control import SIZES, guard
 from gradscribe.tracer.core import dispatch, engine
 from gradscribe.tracer.core.tensor_base import wrap
 from gradscribe.transforms.compiler.driver.generated import computes_complex
@@ -32,6 +34,11 @@ from samples_special import SAMPLES_SPECIAL
 OTHERS = [*SAMPLES_LINALG, *SAMPLES_NETWORKS, *SAMPLES_NUMPY, *SAMPLES_PYTHON, *SAMPLES_SCIPY, *SAMPLES_SPECIAL]
 TABLE: dict[Any, list[Sample]] = by_function([*ROWS, *SAMPLES_ARRAYS, *OTHERS])
 STEP = 3e-4  # of finite differences of fourth order
+COUNTING = (
+    int, round, min, max, sum, math.ceil, math.floor, math.trunc, math.isqrt, math.factorial, math.comb, math.perm, math.gcd,
+    math.lcm,
+)  # fmt: skip
+OF_NUMBERS = {*SIZES, require(guard), *map(require, COUNTING)}  # ops on sizes and guards, which meet no Tensor
 EDGES = (np.inf, -np.inf, np.nan, -0.0, 0.0, 5e-324, -1e-310, 1.0, -1.0, 1e300)
 
 
@@ -318,6 +325,45 @@ def variants(case: Case, edges: bool = True) -> Iterator[tuple[str, list[list[An
     for label, shape in (("0-d", ()), *[("empty", (0,))] * case.sample.empty):
         if edges and set(case.shapes) != {shape}:
             yield label, [case.sample.draw(rng, (shape,) * len(case.shapes)) for _ in range(2)]
+
+
+def forms(case: Case) -> Iterator[list[Any]]:
+    """Arrays for a case: each layout, each dtype, Python's and NumPy's numbers, no elements, one, or no axes at all."""
+    rng = case.generator("forms")
+    usual = case.sample.draw(rng, case.shapes)
+    for layout in ("C", "F", "spaced", "python", "numpy"):
+        yield laid_out(usual, layout)
+    yield [np.ascontiguousarray(x.T).T if x.ndim > 1 else x for x in usual]
+    for dtype in (np.float32, np.complex128, np.int64, np.int8, bool):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield [x.astype(dtype) for x in usual]
+    for shape in ((), (1,), (1, 1), (0,), (2, 0)):
+        yield case.sample.draw(rng, (shape,) * len(case.shapes))
+
+
+def call_in_every_form(samples: Sequence[Sample], call: Callable[[Op, tuple[Any, ...]], None]) -> None:
+    """Tell `call` of the calls of an op on its samples: on arrays of each form, on Tensors, and within its own derivatives."""
+    for case in cases(samples):
+        op = lookup(case.sample.fn)
+        assert op is not None
+        if isinstance(op.fn, np.ufunc):  # Tensors have a shorter way to these
+            square = case.generator().random((3, 3))
+            for first in (square, 3):  # of some ufuncs one argument is a whole number
+                call(op, op.bind(*[first, *[square] * (op.fn.nin - 1)]))
+                call(op, op.bind(*[*[square] * (op.fn.nin - 1), first]))
+        for k, xs in enumerate(forms(case)):
+            if case.sample.call is None:
+                with contextlib.suppress(TypeError):
+                    call(op, op.bind(*xs, **case.options))
+            if not case.sample.scoped and (k < 8 or case.sample.call is not None):
+                with watching(call), contextlib.suppress(Exception):
+                    case.sample.run(*[wrap(x) for x in xs], **case.options)
+        usual = next(forms(case))
+        with watching(call), contextlib.suppress(Exception):
+            value, back = gs.vjp(case.function(), *usual)
+            if case.sample.differentiable:
+                back(np.ones_like(value))
 
 
 def tensor_problem(case: Case, f: Callable[..., Any], xs: Sequence[Any]) -> str | None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import math
 import operator
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,21 +18,15 @@ from gradscribe.runtime import lookup, ops
 from gradscribe.runtime.memory import NEW, VIEW, Memory
 from gradscribe.runtime.ops import Op
 from gradscribe.runtime.registry import require
-from gradscribe.runtime.rules.control import SIZES, guard
 from gradscribe.scipy import linalg
 from gradscribe.tracer.core.tensor_base import wrap
 
-from checks import TABLE, Case, cases, laid_out, name_of, spaced, watching
+from checks import OF_NUMBERS, TABLE, call_in_every_form, name_of, spaced, watching
 from samples import Sample
 
 pytestmark = pytest.mark.audit
 
 OPS = tuple(ops())  # before any test registers one of its own
-COUNTING = (
-    int, round, min, max, sum, math.ceil, math.floor, math.trunc, math.isqrt, math.factorial, math.comb, math.perm, math.gcd,
-    math.lcm,
-)  # fmt: skip
-OF_NUMBERS = {*SIZES, require(guard), *map(require, COUNTING)}  # these make no arrays
 
 
 def arrays_in(value: Any) -> Iterator[Any]:
@@ -111,50 +104,13 @@ class Audit:
         return f"{op.path} {op.fn}" in self.seen
 
 
-def inputs(case: Case) -> Iterator[list[Any]]:
-    """Arrays for a case: each layout, each dtype, and no elements, one, or no axes at all."""
-    rng = case.generator("memory")
-    usual = case.sample.draw(rng, case.shapes)
-    for layout in ("C", "F", "spaced"):
-        yield laid_out(usual, layout)
-    yield [np.ascontiguousarray(x.T).T if x.ndim > 1 else x for x in usual]
-    for dtype in (np.float32, np.complex128, np.int64, np.int8, bool):
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield [x.astype(dtype) for x in usual]
-    for shape in ((), (1,), (1, 1), (0,), (2, 0)):
-        yield case.sample.draw(rng, (shape,) * len(case.shapes))
-
-
-def audited(samples: Sequence[Sample]) -> Audit:
-    """An audit of an op on its samples: called on arrays, on Tensors, and within its own derivatives."""
-    audit = Audit()
-    for case in cases(samples):
-        op = lookup(case.sample.fn)
-        assert op is not None
-        if isinstance(op.fn, np.ufunc):  # Tensors have a shorter way to these
-            audit.call(op, op.bind(*[case.generator().random((3, 3))] * op.fn.nin))
-        for k, xs in enumerate(inputs(case)):
-            if case.sample.call is None:
-                with contextlib.suppress(TypeError):
-                    audit.call(op, op.bind(*xs, **case.options))
-            if not case.sample.scoped and (k < 6 or case.sample.call is not None):
-                with watching(audit.call), contextlib.suppress(Exception):
-                    case.sample.run(*[wrap(x) for x in xs], **case.options)
-        usual = next(inputs(case))
-        with watching(audit.call), contextlib.suppress(Exception):
-            value, back = gs.vjp(case.function(), *usual)
-            if case.sample.differentiable:
-                back(np.ones_like(value))
-    return audit
-
-
 GROUPS = [pytest.param(fn, group, id=name_of(fn)) for fn, group in TABLE.items()]
 
 
 @pytest.mark.parametrize(("fn", "group"), GROUPS)
 def test_results_lie_where_the_op_says(fn: Any, group: list[Sample]) -> None:
-    audit, op = audited(group), lookup(fn)
+    audit, op = Audit(), lookup(fn)
+    call_in_every_form(group, audit.call)
     assert not audit.problems, "\n".join(audit.problems)
     assert op is not None
     assert audit.saw(op) or op.infix is not None or op in OF_NUMBERS

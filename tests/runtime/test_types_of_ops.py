@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
-import warnings
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +17,8 @@ from gradscribe.runtime.ir.infer import fits, infer
 from gradscribe.runtime.ops import Op
 from gradscribe.runtime.registry import require
 from gradscribe.runtime.result_types import BY_VALUE, UNKNOWN
-from gradscribe.runtime.rules.control import SIZES, guard
-from gradscribe.tracer.core.tensor_base import wrap
 
-from checks import TABLE, Case, cases, laid_out, name_of, watching
+from checks import OF_NUMBERS, TABLE, call_in_every_form, name_of
 from graphs import as_values, types_given
 from samples import Sample
 
@@ -34,7 +29,6 @@ SIZED_BY_VALUE = {
     "np.arange", "np.compress", "np.extract", "np.nonzero", "np.flatnonzero", "np.argwhere", "np.bincount",
     "gradscribe.runtime.rules.least_squares.least_squares", "gradscribe.runtime.rules.counting.unique_part",
 }  # fmt: skip
-OF_NUMBERS = {*SIZES, require(guard)}
 
 
 def problem_of(op: Op, bound: tuple[Any, ...]) -> str | None:
@@ -68,47 +62,6 @@ class Audit:
             self.problems[problem] = None
 
 
-def inputs(case: Case) -> Iterator[list[Any]]:
-    """Arrays for a case: each layout, each dtype, Python's and NumPy's numbers, no elements, one, or no axes at all."""
-    rng = case.generator("types")
-    usual = case.sample.draw(rng, case.shapes)
-    for layout in ("C", "F", "spaced", "python", "numpy"):
-        yield laid_out(usual, layout)
-    yield [np.ascontiguousarray(x.T).T if x.ndim > 1 else x for x in usual]
-    for dtype in (np.float32, np.complex128, np.int64, np.int8, bool):
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield [x.astype(dtype) for x in usual]
-    for shape in ((), (1,), (1, 1), (0,), (2, 0)):
-        yield case.sample.draw(rng, (shape,) * len(case.shapes))
-
-
-def audited(samples: Sequence[Sample]) -> Audit:
-    """An audit of an op on its samples: called on arrays, on Tensors, and within its own derivatives."""
-    audit = Audit()
-    for case in cases(samples):
-        op = lookup(case.sample.fn)
-        assert op is not None
-        if isinstance(op.fn, np.ufunc):  # Tensors have a shorter way to these
-            square = case.generator().random((3, 3))
-            for first in (square, 3):  # of some ufuncs one argument is a whole number
-                audit.call(op, op.bind(*[first, *[square] * (op.fn.nin - 1)]))
-                audit.call(op, op.bind(*[*[square] * (op.fn.nin - 1), first]))
-        for k, xs in enumerate(inputs(case)):
-            if case.sample.call is None:
-                with contextlib.suppress(TypeError):
-                    audit.call(op, op.bind(*xs, **case.options))
-            if not case.sample.scoped and (k < 8 or case.sample.call is not None):
-                with watching(audit.call), contextlib.suppress(Exception):
-                    case.sample.run(*[wrap(x) for x in xs], **case.options)
-        usual = next(inputs(case))
-        with watching(audit.call), contextlib.suppress(Exception):
-            value, back = gs.vjp(case.function(), *usual)
-            if case.sample.differentiable:
-                back(np.ones_like(value))
-    return audit
-
-
 GROUPS = [pytest.param(fn, group, id=name_of(fn)) for fn, group in TABLE.items()]
 
 
@@ -120,7 +73,8 @@ def test_results_are_what_is_inferred(
     """`small` of 0 treats every array as a large one, of which nothing is run at its own lengths."""
     monkeypatch.setattr(inference, "SMALL", small)
     inference._inferred.cache_clear()
-    audit, op = audited(group), lookup(fn)
+    audit, op = Audit(), lookup(fn)
+    call_in_every_form(group, audit.call)
     inference._inferred.cache_clear()
     assert not audit.problems, "\n".join(audit.problems)
     assert op is not None

@@ -1,4 +1,4 @@
-"""gs.autograd: the names of `torch.autograd`. What is seldom used is loaded at its first use."""
+"""gs.autograd: the names of `torch.autograd`. Modules that are seldom used are loaded at their first use."""
 
 from __future__ import annotations
 

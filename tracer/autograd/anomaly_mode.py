@@ -18,7 +18,7 @@ __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled
 
 
 class Trace(NamedTuple):
-    """Where an operation stands: the user's lines, the innermost last, and the node whose backward it is part of."""
+    """The place of an operation: the user's lines, the innermost last, and the node whose backward it is part of."""
 
     sites: tuple[Site, ...]
     parent: Any
@@ -35,7 +35,7 @@ class Trace(NamedTuple):
 
 
 class Anomaly:
-    """What the engine and `apply` tell while the mode is on."""
+    """The anomaly mode while it is on: the engine and `apply` report to it."""
 
     __slots__ = ("check_nan", "node")
 

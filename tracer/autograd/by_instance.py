@@ -14,7 +14,7 @@ __all__ = ["call"]
 
 
 def call(instance: Any, args: tuple[Any, ...]) -> Any:
-    """What calling an instance gives."""
+    """Call an instance: run its forward, and put its backward into the graph."""
     cls = type(instance)
     if not cls._by_instance():
         raise blame(

@@ -226,7 +226,7 @@ class Function(FunctionCtx):
         return object.__new__(cls)
 
     def __init__(self) -> None:
-        """What an instance keeps is up to the user: in the older style it is `ctx`."""
+        """Make an instance, which the older style uses as `ctx`: its attributes are the user's."""
 
     def __call__(self, *args: Any) -> Any:
         """The older style: `MyFunction(...)(x)`, where forward and backward are plain methods and `self` is `ctx`.
@@ -247,7 +247,7 @@ class Function(FunctionCtx):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """What the Function computes: `forward(ctx, *args)`, or `forward(*args)` beside `setup_context`."""
+        """Compute the outputs: `forward(ctx, *args)`, or `forward(*args)` beside `setup_context`."""
         raise NotImplementedError("You must implement the forward function for a custom autograd.Function.")
 
     @staticmethod

@@ -27,7 +27,7 @@ Array = np.ndarray[Any, Any]
 
 
 class GradcheckError(AutogradError):
-    """What gradcheck and gradgradcheck found wrong with a function's gradients."""
+    """A wrong gradient, as gradcheck and gradgradcheck report it."""
 
 
 def gradcheck(
@@ -455,7 +455,7 @@ def _combined(part: _Part, along_x: list[Array], along_y: list[Array] | None) ->
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
-    """What may be one thing or several, as several."""
+    """Return a tuple of one thing, or the tuple or list of several as a tuple."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
@@ -469,7 +469,7 @@ def _value(output: Any) -> Any:
 
 
 def _refuse(forward: bool, name: str, masked: bool | None) -> None:
-    """What has no meaning here, or not yet."""
+    """Refuse options that have no meaning here, or not yet."""
     if forward:
         raise blame(
             NotImplementedError(

@@ -1,4 +1,4 @@
-"""gs.autograd.graph: the names of `torch.autograd.graph`: nodes, edges, hooks over several tensors, what is saved where."""
+"""gs.autograd.graph: the names of `torch.autograd.graph`, for nodes, edges, hooks over several tensors and saved tensors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """Where a tensor stands in the graph: its node, and which of the node's results it is.
+    """The place of a tensor in the graph: its node, and which of the node's results it is.
 
     The edge may take the tensor's place in `gs.autograd.grad` and `backward`, and holds none of its data. Raises
     AutogradError (a RuntimeError) where the tensor does not require grad.
@@ -218,7 +218,7 @@ class _File:
         weakref.finalize(self, _remove, self.path)
 
     def tensor(self) -> Any:
-        """What the file holds, as a Tensor."""
+        """Return the content of the file as a Tensor."""
         return wrap(np.load(self.path))
 
 

@@ -1,4 +1,4 @@
-"""A profile of what runs in a block: operations and backward steps with their times, memory and the user's lines."""
+"""The profile of a block: operations and backward steps with their times, memory and the user's lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _now = time.perf_counter_ns
 
 
 class Profiler:
-    """What `apply`, the engine and compiled functions tell while a profile is taken: of one thread."""
+    """The profile of one thread while it is taken: `apply`, the engine and compiled functions report to it."""
 
     shapes: bool
     memory: bool

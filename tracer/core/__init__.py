@@ -1,1 +1,1 @@
-"""The engine: what a Tensor is to it, the door for operations, the dynamic graph, and the walks backward and forward."""
+"""The engine: the base of Tensor, apply, the dynamic graph, and the walks backward and forward."""

@@ -1,4 +1,4 @@
-"""backward and grad: what users ask of the engine, with the arguments and errors of `torch.autograd`."""
+"""backward and grad: the engine as users call it, with the arguments and errors of `torch.autograd`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""checkpoint: a function that saves nothing for backward, and is run again there for what it would have saved."""
+"""checkpoint: a function that saves nothing for backward, and runs again there to compute the saved values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cotangents: in the shape of what they belong to, as users see them, and added up where they arrive."""
+"""Cotangents: cast to the shape of their value, shown in the user's convention, and added up where they meet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node whose backward is the user's: what a custom Function and `gs.custom_vjp` put into the graph."""
+"""The node of a derivative of the user's: custom Functions, `gs.custom_vjp` and `gs.custom_jvp` put it into the graph."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class CustomNode(Node):
 
     @property  # made when asked for: a node that held it would hold itself
     def plan(self) -> Plan:  # type: ignore[override]
-        """How the engine runs it."""
+        """The plan by which the engine runs it."""
         slots = tuple([(k, -1) for k, edge in self.places if edge is not None])
         return Plan(slots, (), tuple, self._backward, (False,) * len(slots), False, True)
 

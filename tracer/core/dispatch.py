@@ -1,4 +1,4 @@
-"""apply: the one door that every operation goes through. Unwrap, call NumPy, wrap, record.
+"""apply, through which every operation goes: unwrap, call NumPy, wrap, record.
 
 `apply` takes any call; `apply1` and `apply2` are the same for one or two positional arguments, written out
 because they are hot, and hand everything that is not plain to `apply`. Of an op it compiles a door for each call form
@@ -455,7 +455,7 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
 
 
 def _first(results: tuple[Any, ...], j: int) -> int:
-    """Where an array stands first among results: `np.diag_indices` gives one for all axes, and a write into it shows in all."""
+    """Return the first place of an array among results: `np.diag_indices` gives the same array for all axes."""
     return next((k for k in range(j) if results[k] is results[j] and type(results[k]) is np.ndarray), j)
 
 

@@ -289,7 +289,7 @@ def _run(
 def _in_part(
     recorder: Any, node: Any, g: Any, saved: Any, totals: dict[Any, Any], owned: set[Any]
 ) -> tuple[Any, ...] | None:
-    """What a node gives where only some ways through a branch have its cotangent; None of other nodes."""
+    """Return the cotangents of a node whose own cotangent only some arms of a branch give; None for other nodes."""
     plan, edges = node.plan, node.edges
 
     def run(g: Any, sums: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""leave: the one door by which a value goes out of a Tensor, into Python or into NumPy."""
+"""leave, by which every value goes out of a Tensor, into Python or into NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constant factors on their way back: of `0.5 * x**2` the square, which multiplies by 2, gets 0.5 and the cotangent apart."""
+"""Constant factors in backward: the square of `0.5 * x**2` gets 0.5 and the cotangent apart, since it multiplies by 2."""
 
 from __future__ import annotations
 

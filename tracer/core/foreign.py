@@ -1,4 +1,4 @@
-"""Arrays of other classes beside Tensors: who defers to whom (NEP 13 and NEP 18), and what subclasses of ndarray are."""
+"""Foreign arrays beside Tensors: which class defers to which (NEP 13 and NEP 18), and subclasses of ndarray."""
 
 from __future__ import annotations
 

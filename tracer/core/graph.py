@@ -1,4 +1,4 @@
-"""The dynamic graph: nodes (what `grad_fn` is), the leaves' AccumulateGrad, one node per result of many, and walks over them."""
+"""The dynamic graph: nodes (`grad_fn`), the leaves' AccumulateGrad, one node per result of many, and walks over them."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ class GradientEdge(NamedTuple):
 
 
 def edge_of(given: Any) -> Any:
-    """Where a Tensor or a GradientEdge stands in the graph; None for what stands nowhere."""
+    """Return the node of a Tensor or a GradientEdge; None for one that is in no graph."""
     if isinstance(given, GradientEdge):
         return Pick(given.node, given.output_nr) if getattr(given.node, "plural", 0) else given.node
     if not isinstance(given, Operand):

@@ -1,4 +1,4 @@
-"""Hooks: the handle by which one is taken off again, and how they run on gradients."""
+"""Hooks: their handles, which remove them again, and their runs on gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vmaps around an operation, and what is refused under them: one value of a Tensor that stands for many."""
+"""Levels: the vmaps around an operation. Under them one number of a Tensor is many, so that some code is refused."""
 
 from __future__ import annotations
 

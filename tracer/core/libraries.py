@@ -1,4 +1,4 @@
-"""Libraries, by the first part of a module's name: whose code is whose, and how each is treated inside a transform."""
+"""Libraries, told by the first part of a module's name, and how the code of each is treated inside a transform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GradientLossError in words: who took a value out of its Tensor, at which line of the user's, and the way out."""
+"""Lost gradients in words: the function that took a value out of its Tensor, the user's line, and the remedy."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ __all__ = ["accumulate_at", "after", "before", "plural_of", "tensor_hooks"]
 
 
 def plural_of(node: Any) -> int:
-    """How many results a node has, 0 where it has one and not a list of them."""
+    """Return the number of results of a node, 0 where it has one and not a list of them."""
     found: int = getattr(node, "plural", 0)
     return found
 

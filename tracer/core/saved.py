@@ -1,4 +1,4 @@
-"""Saved-tensor hooks: what nodes save goes through a pair of functions, on its way in and when backward reads it."""
+"""Saved-tensor hooks: one function packs each value that a node saves, and another unpacks it when backward reads it."""
 
 from __future__ import annotations
 

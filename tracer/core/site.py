@@ -53,7 +53,7 @@ class Site(NamedTuple):
 
 
 def definition(function: Any) -> Site | None:
-    """Where a function (or the function under transforms of it) is defined: the line of its `def`."""
+    """Return the line of the `def` of a function, or of the function under transforms of it."""
     while not isinstance(function, types.FunctionType):
         for inner in ("function", "func", "__func__"):  # our transforms, functools.partial, methods
             if hasattr(function, inner):
@@ -202,6 +202,6 @@ def pruned(function: F) -> F:
 
 
 def saved_at(node: Any) -> str:
-    """Where in the user's code a node was made, such as `model.py:12`; empty where anomaly mode was off then."""
+    """Return the user's line that made a node, such as `model.py:12`; empty where anomaly mode was off then."""
     trace = None if node.extra is None else node.extra.trace
     return "" if trace is None else str(trace)

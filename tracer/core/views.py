@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
 
 class View(NamedTuple):
-    """How a Tensor is seen through another: the base, the ops that lead from it, and what forbids to write into it."""
+    """The relation of a view to its base: the base, the ops that lead from it, and the reason why it may not be written into."""
 
     base: Any
     steps: tuple[Step, ...]

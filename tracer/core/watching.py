@@ -1,4 +1,4 @@
-"""Watching a run: each operation, each way out of the graph and each cotangent, kept for `gs.why` to look at."""
+"""A watched run: its operations, exits from the graph and cotangents, recorded for `gs.why`."""
 
 from __future__ import annotations
 

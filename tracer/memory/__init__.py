@@ -1,1 +1,1 @@
-"""Writes, eager and in transforms, and what outlives a transform."""
+"""Writes, eager and in transforms, and traced values that outlive a transform."""

@@ -1,4 +1,4 @@
-"""Writing in place: the one door for `x += y`, `x[i] = v`, `x.add_(y)`, `out=` and NumPy's functions that write.
+"""Eager writes in place, all of them: `x += y`, `x[i] = v`, `x.add_(y)`, `out=` and NumPy's functions that write.
 
 On bare Tensors the memory is written, its version moves, and the graph of the Tensor (of a view: of its base, and through it
 of every other view) goes on behind the write, as in PyTorch. Inside a transform NumPy's meaning holds: traced_writes.py.

@@ -1,4 +1,4 @@
-"""NumPy's functions that write into their first argument, where that or what is written is a Tensor."""
+"""NumPy's functions that write into their first argument, where it or the written value is a Tensor."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Modes: what holds for the running thread."""
+"""Modes of the running thread."""

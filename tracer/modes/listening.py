@@ -1,4 +1,4 @@
-"""The recorder: what listens while a function is captured, and how code asks for it where it may run under one."""
+"""The recorder's protocol: the calls that it hears while a function is captured, and questions of code that may run under one."""
 
 from __future__ import annotations
 

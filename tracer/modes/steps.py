@@ -1,4 +1,4 @@
-"""Generators and coroutines that run in a mode from step to step, and not between their steps."""
+"""Generators and coroutines in a mode: it holds while one of their steps runs, and not between the steps."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _CREATION = frozenset([
 
 
 def namespace(api_version: str | None = None) -> Any:
-    """What `t.__array_namespace__()` gives: ValueError for a version of the standard that it does not follow."""
+    """Return the namespace of `t.__array_namespace__()`; ValueError for a version of the standard that it does not follow."""
     if api_version is not None and api_version not in VERSIONS:
         raise ValueError(
             f"the namespace of Tensors follows the array API standard {', '.join(VERSIONS)}, not {api_version!r}"

@@ -22,7 +22,7 @@ else:
 
 
 class Exchange(_Base):
-    """What Tensor inherits: the ways in which other libraries get at the array."""
+    """The protocols of Tensor by which other libraries get at the array."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Random states: those that a function may draw from are noted, and set back while it draws the same numbers again."""
+"""Random states that a function may draw from: noted before it runs, and set back so that it draws the same numbers again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def random_states(function: Any, given: list[Any]) -> list[tuple[Any, Any]]:
 
 
 def read_by(function: Any) -> list[Any]:
-    """What a function reads from outside by name: closure, defaults, globals, and the attributes of its `self`."""
+    """Return the values that a function reads from outside: closure, defaults, globals, and the attributes of its `self`."""
     found: list[Any] = []
     if isinstance(function, types.MethodType):
         found += vars(function.__self__).values() if hasattr(function.__self__, "__dict__") else ()

@@ -1,4 +1,4 @@
-"""Batched Tensors: what a function under vmap computes with. They hide leading axes, one for each vmap around them.
+"""Batched Tensors, with which a function under vmap computes. They hide leading axes, one for each vmap around them.
 
 The array and the node are those of all examples at once: an operation on a batched Tensor is, by the batching rule
 of its op, another operation on the Tensor beneath. So the graph, the recorder and the rules never learn of it.
@@ -116,7 +116,7 @@ class BatchedTensor(Tensor):
         return outermost(self)
 
     def _of_each(self, whole: Any) -> Any:
-        """What stands for all examples, such as a gradient, as a Tensor that hides what this one does."""
+        """Return a value of all examples, such as a gradient, as a Tensor that hides the axes that this one hides."""
         return Level.hidden(whole, self._levels)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Casts that keep the gradient: what `float(t)`, `t.item()`, `complex(t)` and `np.float64(t)` are inside a transform."""
+"""Casts that keep the gradient: `float(t)`, `t.item()`, `complex(t)` and `np.float64(t)` inside a transform."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def _wrapped(array: Any) -> Any:
 def _made(
     fn: Callable[..., Any], args: tuple[Any, ...], dtype: Any, device: Any, requires_grad: bool, **words: Any
 ) -> Any:
-    """What an op makes of these arguments; its dtype where none was asked for."""
+    """Return an op's result of these arguments, in its own dtype where none was asked for."""
     if dtype is not None:
         words["dtype"] = dtype
     return finished(apply(require(fn), args, words), requires_grad, device)

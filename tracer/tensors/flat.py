@@ -13,7 +13,7 @@ __all__ = ["Flat"]
 
 
 class Flat:
-    """What `t.flat` is: an iterator, that takes an index, too.
+    """The iterator `t.flat`, which takes an index, too.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.grad(lambda x: np.sum(np.outer(x, x).flat[::3]))(np.array([1.0, 2.0]))

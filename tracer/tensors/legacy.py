@@ -1,4 +1,4 @@
-"""Legacy of PyTorch 0.1 to 0.3: what Tensors had and have no more, and the methods that sample: `volatile`, `reinforce`."""
+"""Legacy of PyTorch 0.1 to 0.3: attributes and methods that its tensors had, such as `volatile` and `reinforce`."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def _in_place(fn: Callable[..., Any], symbol: str) -> Callable[[Any, Any], Any]:
 
 
 class Operators(_Base):
-    """What Tensor inherits: arithmetic, comparison and indexing."""
+    """The operators of Tensor: arithmetic, comparison and indexing."""
 
     __slots__ = ()
 

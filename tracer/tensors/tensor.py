@@ -436,7 +436,7 @@ def _itself(value: Any) -> Any:
 
 
 def _older(data: tuple[Any, ...]) -> Tensor:
-    """What `gs.Tensor(...)` makes: of nothing an empty Tensor, of ints one of that shape, else a copy in float32."""
+    """Make the Tensor of `gs.Tensor(...)`: of nothing an empty one, of ints one of that shape, else a copy in float32."""
     if not data or all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in data):
         return tensor(np.zeros(data or (0,), np.float32))
     if len(data) > 1 or not isinstance(data[0], (list, tuple, np.ndarray, Operand)):

@@ -73,7 +73,7 @@ def gather(self: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any
 
 @_method
 def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
-    """What stands at these places along an axis, of all elements in order without `dim`; shapes are broadcast."""
+    """The elements at these places along an axis, or without `dim` of the flat tensor. Shapes are broadcast."""
     return np.take_along_axis(self, _whole(indices, "take_along_dim"), dim)
 
 

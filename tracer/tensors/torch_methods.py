@@ -1,4 +1,4 @@
-"""The methods of `torch.Tensor`: one table of their names, where each is made here, and what it means; docs/tensor-methods.md."""
+"""The table of `torch.Tensor`'s methods: the module of each, and notes, from which docs/tensor-methods.md is written."""
 
 from __future__ import annotations
 

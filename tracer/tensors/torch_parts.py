@@ -82,7 +82,7 @@ def tensor_split(self: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any
 
 @_method
 def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:
-    """What stands at each place of an axis."""
+    """The parts at each place of an axis, without that axis."""
     if not self.ndim:
         raise blame(IndexError("Dimension specified as 0 but tensor has no dimensions"))
     axis = axis_of(self, dim)
@@ -91,7 +91,7 @@ def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:
 
 @_method
 def select(self: Any, dim: int, index: Any) -> Any:
-    """What stands at one place of an axis."""
+    """The part at one place of an axis, without that axis."""
     return self[(*[slice(None)] * axis_of(self, dim), index)]
 
 

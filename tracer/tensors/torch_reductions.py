@@ -45,7 +45,7 @@ def _axes_of(self: Any, dim: Any) -> Any:
 
 
 def _picked(self: Any, indices: Any, axis: int, keepdim: bool) -> Ranked:
-    """What stands at one place of each line along an axis."""
+    """Return the element at one place of each line along an axis."""
     if not self.ndim:
         return Ranked(np.copy(self), indices)
     places = np.expand_dims(indices, axis)

@@ -213,7 +213,7 @@ class _Run:
         self.writes = False
 
     def _differentiable(self) -> list[int | str]:
-        """Where the floating point arguments of a plain function stand."""
+        """Return the positions of the floating point arguments of a plain function."""
         places: list[int | str] = []
         others: list[str] = []
         given: list[tuple[int | str, Any]] = [*enumerate(self.args), *self.kwargs.items()]

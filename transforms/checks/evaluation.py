@@ -1,4 +1,4 @@
-"""A function's values as finite differences take them: with matrices symmetrised where gradients are, by convention."""
+"""Values of a function for finite differences: with matrices symmetrised where their gradients are, by convention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gs.compile, and what it can be asked for."""
+"""gs.compile and its options."""
 
 from __future__ import annotations
 

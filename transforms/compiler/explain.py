@@ -1,4 +1,4 @@
-"""gs.explain: what a compiled function has done so far: its specialisations, what they assume, what missed, what runs eagerly."""
+"""gs.explain: the specialisations of a compiled function, their assumptions, and why calls found none or ran eagerly."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Eager(NamedTuple):
 
 
 class Explanation:
-    """What `gs.explain` found; printing it shows it all."""
+    """The report of `gs.explain`; printing it shows it all."""
 
     def __init__(
         self, function: str, specialisations: list[Specialised], misses: list[Miss], eager: list[Eager], limit: int,
@@ -126,7 +126,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 @pruned
 def explain(function: Any) -> Explanation:
-    """What a compiled function did so far: print it, or look at its `specialisations`, `misses` and `eager`.
+    """Report what a compiled function did so far: print it, or look at its `specialisations`, `misses` and `eager`.
 
     Raises TypeError for what `gs.compile` did not return.
 
@@ -172,7 +172,7 @@ _DERIVATIVES = {
 
 
 def _derivative(function: Any) -> str:
-    """What is differentiated, and with respect to which arguments."""
+    """Return the derivative that is compiled, in words, with the names of its arguments."""
     found = []
     while hasattr(type(function), "__gradscribe_transform__"):
         words = _DERIVATIVES.get(function.kind)
@@ -201,7 +201,7 @@ def _signature(entry: Any) -> str:
 
 
 def _assumed(entry: Any, graph: Graph) -> list[Assumed]:
-    """What must hold beyond the signature, but for what goes without saying: a name is what it says, parts of one function."""
+    """Return the assumptions beyond the signature, but for those that go without saying."""
     plan = entry.plan
     found = [
         Assumed(_words(a.what), a.expected, plan.site(a))

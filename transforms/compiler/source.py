@@ -1,4 +1,4 @@
-"""gs.source: the generated text of a function, to print, or to look at in a notebook; and the graph behind it."""
+"""gs.source: the generated source of a function, to print, or to look at in a notebook; and the graph behind it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Source(str):
         return target
 
     def diff(self, other: str, context: int = 3) -> Source:
-        """How another source differs, as `diff -u` shows it; empty where they are the same."""
+        """Return the difference to another source, as `diff -u` shows it; empty where they are the same."""
         rows = difflib.unified_diff(self.splitlines(), other.splitlines(), "this", "other", n=context, lineterm="")
         return Source("".join(f"{row}\n" for row in rows))
 

@@ -1,4 +1,4 @@
-"""jvp: how a function's value moves as its arguments do, in forward mode."""
+"""jvp: the directional derivative of a function, in forward mode."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class GradFunction(Transform):
 
 
 def _advice(value: Any) -> str:
-    """What to do about a result that is no number."""
+    """Return the remedy for a result that is no number."""
     form = conversion(value, "a")
     if form is None:
         return "Return one number (has_aux=True for more beside it)."

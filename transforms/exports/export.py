@@ -291,7 +291,7 @@ class _Export:
 
 
 class _Rendered:
-    """What the text of the module is made of, but for the numbers of its example."""
+    """The parts of the module's source, but for the numbers of its example."""
 
     def __init__(
         self, job: _Export, pieces: list[Piece], tables: Any, arrays: dict[str, Any], base: Captured, paths: dict[str, Any]
@@ -341,7 +341,7 @@ class _Rendered:
         return "\n\n".join("\n".join(textwrap.wrap(part, WIDTH - len('""""""'))) for part in (said, made) if part)
 
     def difference(self, text: str, name: str) -> str | None:
-        """How what a function of the module gives differs from eager, at the arguments of the export."""
+        """Return the difference between a function of the module and eager, at the arguments of the export."""
         from ..compiler.driver.specialise import Inputs
         from ..difference import difference
 
@@ -354,7 +354,7 @@ class _Rendered:
         return difference(found, self.base.result, self.base.eps)
 
     def problem(self, text: str) -> str | None:
-        """What is wrong with the module: against eager at the arguments of the export, and by its own check."""
+        """Return the fault of the module: against eager at the arguments of the export, or by its own check."""
         import contextlib
         import io
 

@@ -37,7 +37,7 @@ _CHOOSING = frozenset(["min", "max", "sorted"])
 
 
 class Axes:
-    """How the sizes of the axes are written: a name where the text serves every size, else the number."""
+    """The words for the sizes of the axes: a letter where the source serves every size, else the number."""
 
     def __init__(self, free: dict[int, int]) -> None:
         """`free` has the sizes that may vary, each with the largest size that does not fit (0 or 1)."""

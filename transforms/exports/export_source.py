@@ -88,7 +88,7 @@ def source_of(function: types.FunctionType) -> str:
 
 
 def source_hash(functions: list[types.FunctionType]) -> str:
-    """What tells whether the source of one of these functions has changed; comments and layout do not count."""
+    """Return a hash of the source of these functions, in which comments and layout do not count."""
     parts = []
     for function in functions:
         text = source_of(function)

@@ -107,7 +107,7 @@ def _unused(definition: ast.FunctionDef) -> list[tuple[int, int]]:
 
 
 def polished(text: str) -> str:
-    """What ruff asks for: `_` for what nobody reads, no `--1`."""
+    """Rewrite a module as ruff asks for: `_` for values that nobody reads, no `--1`."""
     tree = ast.parse(text)
     read = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     edits: list[tuple[int, int, int, bytes]] = []  # line, from, to, by what
@@ -195,7 +195,7 @@ def _quoted(value: Any) -> str:
 
 
 def _symmetric(body: str) -> str:
-    """What the checks are told where a module takes matrices for symmetric, and so has symmetrised gradients."""
+    """Return the option of the checks for a module that takes matrices for symmetric, whose gradients are symmetrised."""
     taken = any(op.hermitian is not None and f"{op.path}(" in body for op in ops())
     return ", symmetric=True" if taken else ""
 
@@ -210,7 +210,7 @@ def _second_check(forward: str, second: dict[str, str], moved: tuple[str, ...], 
 
 
 class Script(NamedTuple):
-    """What a module has that checks itself."""
+    """The functions of a module that checks itself."""
 
     examples: str
     names: tuple[str, str] | None  # of the function and its gradient, where it has one
@@ -259,7 +259,7 @@ class Module(NamedTuple):
 
 
 def _scripted(script: Script, body: str) -> str:
-    """What stands at the end of a module that checks itself."""
+    """Return the last lines of a module that checks itself."""
     if script.names is None:
         return f"\n\n{script.examples.rstrip()}\n"
     forward, with_value = script.names

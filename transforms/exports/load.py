@@ -41,7 +41,7 @@ def _backward(*given):
 
 
 class Loaded(CustomVjp):
-    """What `gs.load_exported` returns: the function with the gradient of the file, and the file's `grad` and `value_and_grad`."""
+    """A loaded export: the function with the gradient of the file, and the file's `grad` and `value_and_grad`."""
 
     kind = "load_exported"
 
@@ -104,7 +104,7 @@ class Loaded(CustomVjp):
         return {name: drawn_like(self.module["_ARGUMENTS"][name]) for name in (*self.positional, *self.keywords)}
 
     def _checker(self) -> Callable[[tuple[Any, ...]], None]:
-        """What holds the arguments against the file's table; those that the export was not given have their defaults."""
+        """Return the check of arguments against the file's table; those that the export was not given have their defaults."""
 
         def checked(arguments: tuple[Any, ...]) -> None:
             leaves, structure = flatten(arguments)
@@ -123,7 +123,7 @@ class Loaded(CustomVjp):
         return checked
 
     def _pullback(self) -> Callable[[Any, Any], tuple[Any, ...]]:
-        """What gives the cotangents of the differentiated arguments, in their order."""
+        """Return the function that gives the cotangents of the differentiated arguments, in their order."""
         several = isinstance(self.made["argnums"], tuple)
         order = sorted(range(len(self.wanted)), key=lambda k: self.positional.index(self.wanted[k]))
 
@@ -168,7 +168,7 @@ class Loaded(CustomVjp):
         return bool(source_hash(functions) != self.made["source"])
 
     def _problem(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], named: Any) -> str | None:
-        """What in the file is wrong."""
+        """Return the fault of the file."""
         name = self.made["function"]
         value, eager = function(*args, **kwargs)
         own_value, own = self.value_and_grad(*args, **kwargs)
@@ -196,7 +196,7 @@ class Loaded(CustomVjp):
         return self._second_problem(args, kwargs, eager)
 
     def _second_problem(self, args: tuple[Any, ...], kwargs: dict[str, Any], eager: Any) -> str | None:
-        """What is wrong with the Hessian and the products, where the file has them: of one array argument."""
+        """Return the fault of the Hessian and the products, where the file has them: of one array argument."""
         name, (argument, *_) = self.made["function"], self.wanted
         place = self.positional.index(argument) if argument in self.positional[: len(args)] else argument
         gradient = GradFunction(self.function, {"argnums": place, "has_aux": False, "with_value": False})
@@ -222,7 +222,7 @@ class Loaded(CustomVjp):
         return None
 
     def _slopes_problem(self, argument: str, gradient: Any, args: Any, kwargs: Any, named: Any) -> str | None:
-        """What finite differences of the function say against the gradient of one argument."""
+        """Return the difference between the gradient of one argument and finite differences of the function."""
         leaves, structure = flatten(named[argument])
         paths = [path for path, _ in leaves_of(named[argument])]
         place = self.positional.index(argument) if argument in self.positional[: len(args)] else argument
@@ -246,7 +246,7 @@ class Loaded(CustomVjp):
 
 
 def _executed(path: str) -> tuple[dict[str, Any], ast.Module]:
-    """What an exported module holds, and its tree."""
+    """Return the names of an exported module, and its syntax tree."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     name = f"exported.{os.path.splitext(os.path.basename(path))[0]}"
@@ -297,7 +297,7 @@ def _without(body: list[ast.stmt], kinds: tuple[Callable[[ast.stmt], bool], ...]
 
 
 def _apart(found: Any, expected: Any) -> str | None:
-    """How far two leaves are apart, where that is too far."""
+    """Return the distance of two leaves, where that is too far."""
     a, b = np.asarray(found), np.asarray(expected)
     if a.shape != b.shape or a.dtype != b.dtype:
         return f"in kind: {a.dtype}{list(a.shape)} where eager has {b.dtype}{list(b.shape)}"

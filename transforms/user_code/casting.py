@@ -1,4 +1,4 @@
-"""Stand-ins for calls of `float`, `np.float64`, `map`, a cache or a class inside a transform; as objects they stay themselves."""
+"""Stand-ins for calls of `float`, `np.float64`, `map`, a cache or a class inside a transform; as values these stay themselves."""
 
 from __future__ import annotations
 

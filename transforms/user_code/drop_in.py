@@ -32,7 +32,7 @@ class ndarray(metaclass=_ArrayMeta):  # NumPy's name
 
 
 def _both(fn: Any) -> Any:
-    """What stands in for `fn` where Tensors are about: inside transforms, and where one is among the arguments."""
+    """Return the replacement of `fn` for Tensors: inside transforms, and where one is among the arguments."""
     ours = None if isinstance(fn, type) and fn is not np.vectorize else replacement(fn)
     if not isinstance(ours, types.FunctionType):
         return fn if ours is None else ours
@@ -95,7 +95,7 @@ def _real(name: str, path: str) -> Any:
 
 
 def _own(module: str) -> dict[str, Any]:
-    """What is ours in the namespace of a module."""
+    """Return the replacements in the namespace of a module."""
     if module == "numpy":
         return {"ndarray": ndarray}
     if module == "numpy.numpy_boxes":

@@ -81,7 +81,7 @@ class Library:
         return isinstance(value, types.FunctionType) or hasattr(value, "_implementation")
 
     def see(self, value: Any) -> Any:
-        """What code of NumPy's reads in place of a value."""
+        """Return the value that code of NumPy's reads in place of another."""
         if isinstance(value, types.ModuleType):
             found = self._known.get(value)
             if found is None and value.__name__.startswith("numpy"):

@@ -437,7 +437,7 @@ def _stand_ins(module: str) -> dict[str, tuple[Function, Function]]:
 
 
 def stand_in(value: Any) -> Function | None:
-    """What stands in for a function of math, cmath or statistics inside a transform; None where nothing does."""
+    """Return the replacement of a function of math, cmath or statistics inside a transform; None where there is none."""
     module = getattr(value, "__module__", None)
     if not isinstance(module, str) or module not in ROWS:
         return None

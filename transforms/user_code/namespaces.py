@@ -1,4 +1,4 @@
-"""NumPy, SciPy and random as a function under a transform sees them: what does not dispatch is ours there."""
+"""NumPy, SciPy and random as a function under a transform sees them: functions that do not dispatch are replaced."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ _DRAWS_NOTHING = frozenset(  # packages of SciPy
 
 @functools.cache
 def _by_identity() -> dict[int, Any]:
-    """What stands in for a function that does not dispatch, by the identity of the original."""
+    """Return the replacements of functions that do not dispatch, by the identity of the original."""
     found: dict[int, Any] = {
         id(np.array): _array, id(np.asarray): _asarray, id(np.asanyarray): _asarray,
         id(np.ascontiguousarray): _laid_out(np.ascontiguousarray, "c_contiguous"),
@@ -298,7 +298,7 @@ def may_draw(value: Any) -> bool:
 
 
 def replacement(value: Any) -> Any:
-    """What stands in for a function of NumPy, SciPy, math or random inside a transform; None where nothing does."""
+    """Return the replacement of a function of NumPy, SciPy, math or random inside a transform; None where there is none."""
     found = _by_identity().get(id(value))
     if found is not None:
         return found

@@ -48,7 +48,7 @@ def _parts(value: Any) -> list[str]:
 
 
 def of_scipy(value: Any) -> Any:
-    """What stands in for something of SciPy's; None where nothing does."""
+    """Return the replacement of something of SciPy's; None where there is none."""
     parts = _parts(value)
     if parts[:1] != ["scipy"] or isinstance(value, (np.ufunc, type)) or not isinstance(value, Hashable):
         return None

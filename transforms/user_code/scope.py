@@ -1,4 +1,4 @@
-"""The user's function rebuilt over a scope: its globals and closure seen through us, read by read.
+"""The scope: the user's function rebuilt so that each read of a global or of its closure goes through gradscribe.
 
 In eager mode the scope puts thin namespaces in place of NumPy, SciPy, math and random and rebuilds the user's
 helper functions likewise. While capturing, a *witness* (the compiler) also decides what each value that
@@ -211,7 +211,7 @@ def watched(value: Any) -> Any:
 
 
 def member(cls: type, name: str, after: type | None = None) -> Any:
-    """What a class or its bases have under a name, as it stands there; of the bases behind `after`, if given."""
+    """Return the attribute of a class or its bases without binding it; of the bases behind `after`, if given."""
     classes = cls.__mro__ if after is None else cls.__mro__[cls.__mro__.index(after) + 1 :]
     return next((vars(owner)[name] for owner in classes if name in vars(owner)), ABSENT)
 
@@ -244,7 +244,7 @@ class _Globals(dict[str, Any]):
         return seen
 
     def _all(self) -> dict[str, Any]:
-        """What `globals()` gives, into which the code may store."""
+        """The dict that `globals()` gives, into which the code may store."""
         note(self.real)
         return self.real
 
@@ -295,7 +295,7 @@ def _shown(value: Any) -> Any:
 
 
 class Kept:
-    """What was read of a library, so that the next reads cost nothing, for as long as it stands there."""
+    """Replacements for values of a library, so that later reads cost nothing as long as the values stay."""
 
     __slots__ = ("mine", "names", "read", "space", "values")
 
@@ -385,7 +385,7 @@ class Scope:
         self._libraries: tuple[Kept, ...] = ()  # what those of libraries remember
 
     def see(self, value: Any, path: Path) -> Any:
-        """What code in the scope gets for a value read at `path`."""
+        """Return the value that code in the scope gets for one read at `path`."""
         if self.witness is not None:
             return self.witness.see(value, path)
         return self.stand_in(value, path)
@@ -461,7 +461,7 @@ class Scope:
             kept.renew()
 
     def callee(self, value: Any) -> Any:
-        """What a call of `value` runs, which as an object stays itself: a cast, a function that calls others, a class."""
+        """Return the function that a call of `value` runs, where `value` itself stays as an object: a cast, a class."""
         if self.witness is not None and isinstance(value, (type, types.BuiltinFunctionType)) and value in OF_SIZES:
             return counting(value, self._callee(value))
         return self._callee(value)
@@ -486,7 +486,7 @@ class Scope:
         return self.rebuild(value) if is_user_callable(value) else self.stand_in(value) if callable(value) else value
 
     def maker(self, cls: type) -> Any:
-        """What makes an instance of a user's class: the class, where its `__init__` is no code that should be in scope."""
+        """Return the maker of instances of a user's class: the class, where its `__init__` needs no scope."""
         if type(cls) is not type or not is_user_class(cls) or is_left_alone(cls.__module__):
             return cls
         init: Any = member(cls, "__init__")
@@ -694,7 +694,7 @@ class Scope:
 
 
 def _made_of(function: types.FunctionType) -> tuple[Any, ...]:
-    """What a rebuilt function was made from, and is made anew when it changes."""
+    """Return the parts that a rebuilt function was made from; when one changes, it is made anew."""
     named = (function.__code__, function.__defaults__, function.__name__, function.__doc__)
     return (*named, *(function.__kwdefaults__ or {}).items())
 
@@ -744,7 +744,7 @@ def is_user_callable(value: Any) -> bool:
 
 
 def _value_of(chain: tuple[str, ...], real: dict[str, Any]) -> Any:
-    """What a chain of names stands for now, as far as it leads through modules."""
+    """Return the value of a chain of names, as far as it leads through modules."""
     value = real[chain[0]] if chain[0] in real else vars(builtins).get(chain[0], ABSENT)
     for name in chain[1:]:
         if not isinstance(value, types.ModuleType):
@@ -754,7 +754,7 @@ def _value_of(chain: tuple[str, ...], real: dict[str, Any]) -> Any:
 
 
 def _contents_of(closure: tuple[types.CellType, ...] | None) -> Iterator[Any]:
-    """What stands in the variables of a closure, as far as they are bound."""
+    """Return the values of the variables of a closure that are bound."""
     for cell in closure or ():
         with contextlib.suppress(ValueError):
             yield cell.cell_contents
@@ -893,7 +893,7 @@ def _read(obj: Any, name: str) -> Any:
 
 
 def _computed(cls: type, name: str) -> Any:
-    """How an attribute that code of the user's computes is read: a property, a descriptor, `__getattr__`."""
+    """Return the way to read an attribute that code of the user's computes: a property, a descriptor, `__getattr__`."""
     if not is_user_class(cls) or is_left_alone(cls.__module__) or issubclass(cls, types.ModuleType):
         return None
     custom = member(cls, "__getattribute__")
@@ -932,7 +932,7 @@ def _absent(function: Any, name: str, obj: Any) -> Any:
 
 
 def _method(obj: Any, name: str) -> Any:
-    """What a call of `obj.name` runs."""
+    """Return the function that a call of `obj.name` runs."""
     cls = type(obj)
     if cls is tensor_class:
         return getattr(obj, name)
@@ -1023,7 +1023,7 @@ def _stores_by_code(cls: type, key: Any) -> bool:
 
 
 class _Storing:
-    """What an attribute or an item is stored into, where code of the user's does it: in scope."""
+    """The object into which an attribute or an item is stored, with the user's `__setattr__` or `__setitem__` in scope."""
 
     __slots__ = ("_holder",)
 
@@ -1059,7 +1059,7 @@ class _Storing:
 
 
 def _call(value: Any) -> Any:
-    """What a call of a value runs."""
+    """Return the function that a call of a value runs."""
     kind = type(value)
     if kind is types.FunctionType:
         return value if type(value.__globals__) is _Globals else _eager.callee(value)
@@ -1112,7 +1112,7 @@ def _operator(sign: str, *operands: Any) -> Any:
 
 
 def _iterate(obj: Any) -> Any:
-    """What a loop runs over, whose `__iter__` and `__next__` are in scope."""
+    """Return the iterable of a loop, with its `__iter__` and `__next__` in scope."""
     if type(obj) in _AS_THEY_ARE:
         return obj
     begin = _special(obj, "__iter__")
@@ -1144,13 +1144,13 @@ class _Entered:
 
 
 def _enter(manager: Any) -> Any:
-    """What a `with` enters."""
+    """Return the context manager of a `with`, with its methods in scope."""
     manager = telling(manager)
     return manager if _special(manager, "__enter__") is None else _Entered(manager)
 
 
 def _grow(holder: Any, value: Any) -> Any:
-    """What is added in place to `holder`, which the code may not have made."""
+    """Return the right side of an operator in place; `holder` may be an object that the code has not made."""
     if isinstance(holder, _CONTAINERS):
         note(holder)
     return value

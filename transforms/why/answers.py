@@ -1,4 +1,4 @@
-"""From a watched run to the answer for one gradient: which of cuts, zeros and blow-ups explains it."""
+"""Answers of gs.why: which of cuts, zeros and blow-ups in a watched run explains one gradient."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _last: weakref.ref[Recording] | None = None
 
 
 class Recording:
-    """What `with gs.why():` gives: every operation, exit and cotangent of the block is kept, for `gs.why(tensor)`.
+    """The recording of `with gs.why():`: it keeps every operation, exit and cotangent of the block, for `gs.why(tensor)`.
 
     Ask within the block, or keep the recording (`with gs.why() as record:`) and ask later.
     """
@@ -41,7 +41,7 @@ class Recording:
         self._open.pop().__exit__(*exc)
 
     def __call__(self, tensor: Any) -> Why:
-        """What this recording knows of a Tensor. Raises TypeError for anything else."""
+        """Return the report on a Tensor of this recording. Raises TypeError for anything else."""
         if not isinstance(tensor, Operand):
             raise TypeError(f"a recording of gs.why is asked for a Tensor, not for {type(tensor).__name__}: {tensor!r}")
         return why_of_tensor(tensor, self.watch)

@@ -36,7 +36,7 @@ class _Asked(GradFunction):
 
 
 def why_of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Why:
-    """What became of the gradient of each argument, and why."""
+    """Return the report on the gradient of each argument."""
     options: dict[str, Any] = {"has_aux": False, "with_value": False}
     if isinstance(function, Compiled):
         function = function.function
@@ -76,7 +76,7 @@ def why_of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _names(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[Any, str]:
-    """What the function calls each argument."""
+    """Return the names of the arguments."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Words for functions of gs.functional that pass nothing on: of what the user called, and not of what that is made of."""
+"""Words for functions of gs.functional that pass no gradient on: about the function that the user called, not about its parts."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def finite(value: Any) -> bool:
 
 
 def nonfinite(sent: Sent, leaf: Any, name: str, nan: bool) -> list[Cause]:
-    """What made the gradient of `leaf` NaN (or infinite)."""
+    """Return the cause of a NaN (or an infinity) in the gradient of `leaf`."""
     value = getattr(leaf, "value", None)
     if not finite(value):
         word = "NaN" if _has_nan(value) else "inf"
@@ -42,7 +42,7 @@ def nonfinite(sent: Sent, leaf: Any, name: str, nan: bool) -> list[Cause]:
 
 
 def of_the_value(sent: Sent, root: Event) -> list[Cause]:
-    """What made a result NaN or infinite."""
+    """Return the cause of a result that is NaN or infinite."""
     return _forward_causes(sent, root, None) if not finite(root.results) else []
 
 
@@ -163,7 +163,7 @@ def _put_before(event: Event, variable: str) -> str:
 
 
 def _masked_by(sent: Sent, share: Share) -> str | None:
-    """Where 0 times infinity made the NaN: who had made that cotangent zero, in words."""
+    """Return words for a NaN of 0 times infinity: the operation that had made the cotangent zero."""
     got = sent.got(share.node)
     if share.g is None or len(got) != 1 or got[0].shape != share.g.shape:
         return None

@@ -1,4 +1,4 @@
-"""Paths of a watched run: who follows from whom, and along which links a gradient can go back."""
+"""Paths of a watched run: which value follows from which, and the links along which a gradient can go back."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def followers(events: list[Event], start: Event) -> tuple[set[Event], set[Event]
 
 
 def name_of_op(event: Event) -> str:
-    """What an operation is called: `np.maximum`, `astype`, the name of a custom Function."""
+    """Return the name of an operation: `np.maximum`, `astype`, the name of a custom Function."""
     if event.op is None:
         return str(event.node.name()) if event.node is not None else event.how
     path = str(event.op.path)

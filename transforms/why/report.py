@@ -37,7 +37,7 @@ class Cause:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What became of the gradient of one argument (of one leaf of it, where that is a tree), and why."""
+    """The report on the gradient of one argument, or of one leaf of it where that is a pytree."""
 
     argument: str  # `w`, `params['w']`
     state: str  # "healthy", "None", "zero", "NaN" or "inf"
@@ -63,7 +63,7 @@ class Answer:
 
 
 class Why:
-    """What `gs.why` found; printing it shows it all.
+    """The report of `gs.why`; printing it shows it all.
 
     The attributes are those of the first cause of the first answer that is not healthy.
     """
@@ -152,7 +152,7 @@ def cause_at(event: Event, op: str, variable: str, reason: str, advice: str) -> 
 
 
 def state_of(gradient: Any) -> str:
-    """What a gradient is: "healthy", "None", "zero", "NaN" or "inf"."""
+    """Return the state of a gradient: "healthy", "None", "zero", "NaN" or "inf"."""
     if gradient is None:
         return "None"
     value = np.asarray(gradient._value if isinstance(gradient, Operand) else gradient)

@@ -54,7 +54,7 @@ class At:
         return self.event.results[0]
 
     def name(self, k: int | str, i: int = -1) -> str:
-        """How the user wrote another argument."""
+        """Return the user's text of another argument."""
         if isinstance(k, str):
             k = [p.name for p in self.event.op.params].index(k)
         return quoted(operand(self.event, k, i), "the other argument")

@@ -32,7 +32,7 @@ def line_at(filename: str, line: int) -> str:
 
 
 def operand(event: Event, k: int, i: int = -1) -> str:
-    """How the user wrote argument `k` (element `i` of it, if that is a sequence) of an operation; "" if unknown."""
+    """Return the user's text of argument `k` (element `i` of it, if that is a sequence) of an operation; "" if unknown."""
     site = event.site
     node = None if site is None or derived_from(event) is not None else _expression(site)
     if site is None or node is None:
@@ -107,7 +107,7 @@ def _computes(node: ast.AST, op: Any, filename: str) -> bool:
 
 
 def _subject(node: ast.AST, event: Event, k: int, filename: str) -> str:
-    """What a method that is not an op is called on, where that is the only one with a gradient: `x` of `x.masked_fill(...)`."""
+    """Return the object of a method call, where it alone has a gradient: `x` of `x.masked_fill(...)`."""
     tracked = [given.slot[0] for given in event.inputs if given.tracked]
     function = node.func if isinstance(node, ast.Call) else None
     if tracked != [k] or not isinstance(function, ast.Attribute) or _is_module(function.value, filename):
@@ -124,7 +124,7 @@ def derived_from(event: Event) -> Event | None:
 
 
 def written_call(site: Site | None) -> str:
-    """What is called at a site, as the user wrote it: `gs.stop_gradient`, `x.detach`."""
+    """Return the function that a line calls, as the user wrote it: `gs.stop_gradient`, `x.detach`."""
     node = None if site is None else _expression(site)
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
 

@@ -25,7 +25,7 @@ _AGAIN = "Run it again under `with gs.why():`, and ask there: then the line is k
 
 
 def why_of_tensor(tensor: Any, watch: Watch | None) -> Why:
-    """What became of the gradient of a Tensor, and of the gradients that it was to give to others."""
+    """Return the report on the gradient of a Tensor, and on the gradients that it was to give to others."""
     names = _names_of(_frame())
     name = names.get(id(tensor), "tensor")
     recorded = watch is not None
@@ -132,7 +132,7 @@ def _g(watch: Watch, run: Any, node: Any) -> Any:
 
 
 def _computed(tensor: Any, name: str, names: dict[int, str], watch: Watch | None) -> Why:
-    """What an operation made: if others were computed from it, its own gradient; else those that it gives."""
+    """Return the report on an operation: if others were computed from it, on its own gradient; else on those that it gives."""
     node = node_of(tensor._node)
     grad = None if not (tensor.retains_grad or getattr(tensor, "_grad", None) is not None) else tensor.grad
     roots = [] if watch is None else [node_of(r) for run in watch.arrived for r in run.roots]
@@ -216,7 +216,7 @@ def _frame() -> types.FrameType | None:
 
 
 def _names_of(frame: types.FrameType | None) -> dict[int, str]:
-    """What the user's frame calls each Tensor, also in dicts, lists and attributes of objects."""
+    """Return the names of Tensors in the user's frame, also in dicts, lists and attributes of objects."""
     found: dict[int, str] = {}
     if frame is None:
         return found

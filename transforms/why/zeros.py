@@ -19,7 +19,7 @@ __all__ = ["Sent", "Share", "array_of", "zeros"]
 
 
 class Share(NamedTuple):
-    """What one use of a value gave to its cotangent."""
+    """The part that one use of a value gave to its cotangent."""
 
     node: Any  # the node that used the value
     number: int  # which of its edges
@@ -27,7 +27,7 @@ class Share(NamedTuple):
 
 
 class Sent:
-    """What was sent in one run of backward, by who got it."""
+    """The cotangents of one run of backward, by the node that received them."""
 
     def __init__(self, watch: Watch, run: Any) -> None:
         self.watch = watch
@@ -120,7 +120,7 @@ def _arrives(got: list[Any]) -> str:
 
 
 def _zeroed_in_part(sent: Sent, node: Any) -> tuple[int, Cause] | None:
-    """Who made zeros of a part of the cotangent of a node that merely selects: a maximum that is elsewhere, a mask."""
+    """Return the node that made zeros of a part of a cotangent, behind nodes that merely select: a maximum elsewhere, a mask."""
     shares = sent.shares.get(node, [])
     for share in shares:
         if share.g is None or share.g.all():

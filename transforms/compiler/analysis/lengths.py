@@ -1,4 +1,4 @@
-"""Lengths: which axis of an input the length of a value is that of, where operations by element and views say so."""
+"""Lengths: the axis of an input from which a value has its length, found through elementwise operations."""
 
 from __future__ import annotations
 

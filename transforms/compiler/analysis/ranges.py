@@ -1,4 +1,4 @@
-"""Ranges of ints within loops: the place of a trip, sizes, and sums of such, so that `x[t]` is known to exist."""
+"""Ranges of ints within loops: trip numbers, sizes, and sums of these, so that `x[t]` is known to exist."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Ranges:
         return True
 
     def _trips(self, call: Call) -> Range | None:
-        """How often a loop runs at most."""
+        """Return the greatest number of trips of a loop."""
         found = self(call.args[4])
         return None if found is None else (0, max(found[1], 0))
 

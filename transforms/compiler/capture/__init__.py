@@ -1,1 +1,1 @@
-"""Capture: what the user's function does and reads, written down while it runs."""
+"""Capture: the operations and reads of the user's function, recorded while it runs."""

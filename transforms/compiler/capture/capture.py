@@ -1,4 +1,4 @@
-"""Capture: run the rebuilt function on Tensors under a recorder, and write down what it does and what that rests on."""
+"""Capture: a run of the rebuilt function on Tensors under a recorder, which notes its operations and its assumptions."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ class Capture:
         return self.generators.default(home)
 
     def site(self) -> Site | None:
-        """Where in the user's code the run stands."""
+        """Return the user's line at which the run is."""
         if self._in_backward and not self._user_code:
             return self._backward
         site = user_site()
@@ -334,7 +334,7 @@ class Capture:
         return x
 
     def small(self, fn: Any, args: tuple[Any, ...], result: Any, site: Site | None = None) -> Value:
-        """What follows from sizes, written down where it is needed; what is computed at a `site` may have its name."""
+        """Record a number that follows from sizes where it is needed; one that is computed at a `site` may have its name."""
         out, op = Value(type_of(result)), require(fn)
         op = op.titled(op.title) if op.may_raise else op  # it has not raised, nor does it at these lengths
         out.sites = () if site is None or self._in_backward else (site,)
@@ -401,7 +401,7 @@ class Capture:
         return g if self.regions is None else self.regions.of_its_own(g, others)
 
     def chosen(self, node: Any, g: Any, sums: Any, run: Callable[[Any, Any], Any]) -> Any:
-        """What a node gives, where `g` is a cotangent that only some ways through a branch have; else None."""
+        """Return the cotangents that a node gives, where only some arms of a branch give `g`; else None."""
         return None if self.regions is None or not self.regions.partial else self.regions.chosen(node, g, sums, run)
 
     def user_code(self, runs: bool) -> bool:
@@ -491,7 +491,7 @@ class Capture:
         return code, {CONTROL: CELL}
 
     def see(self, value: Any, path: Path) -> Any:
-        """What the code gets for a value read at `path`."""
+        """Return the value that the code gets for one read at `path`."""
         if self.over:
             return value
         known = self._tensors.get(path)
@@ -562,7 +562,7 @@ class Capture:
         return self.stored.attributed(value, seen, path.name) if stored_into and is_storable(value) else seen
 
     def owner(self, method: types.MethodType) -> Any:
-        """What stands for the object of a bound method, which may store its attributes."""
+        """Return the stand-in for the object of a bound method, which may store its attributes."""
         made = self.instance(method.__self__)
         if watched(made) is not ABSENT:
             self.contexts.add(method.__func__.__code__)
@@ -583,7 +583,7 @@ class Capture:
             self.reads[Path(("library", module, name), words=f"{module.__name__}.{name}")] = value
 
     def generator(self, value: Any, path: Path | None) -> Any:
-        """What stands for a generator of random numbers: an input."""
+        """Return the stand-in for a generator of random numbers: an input."""
         known = None if path is None else self.arrays.get(path)
         if (known is None and self.generators.is_known(value)) or (known is not None and known[1] is not value):
             self.refuse("meets one generator of random numbers in two places")
@@ -596,7 +596,7 @@ class Capture:
         return self.generators.handle(value, ir)
 
     def instance(self, value: Any) -> Any:
-        """What stands for an object whose methods are called, or that is an argument; functions are in scope."""
+        """Return the handle of an object whose methods are called, or that is an argument; functions are in scope."""
         handle = self._instances.handle(value)
         return self.scope.stand_in(value) if handle is value and callable(value) else handle
 

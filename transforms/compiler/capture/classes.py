@@ -1,4 +1,4 @@
-"""Classes of the user's in a capture: a mirror of each, below it, whose methods and values are the ones that are noticed."""
+"""Classes of the user's in a capture: each has a mirror, a subclass of it that notices reads of methods and values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OF_TREES = frozenset(["__subclasses__", "__bases__", "__base__", "__mro__", "mr
 
 
 class _Gone:
-    """What a mirror is below once the capture is over."""
+    """The base of a mirror once the capture is over."""
 
 
 class Classes:
@@ -51,7 +51,7 @@ class Classes:
         self.asking = False
 
     def seen(self, cls: type, path: Path) -> Any:
-        """What stands for a class: itself for an enumeration, a mirror, or None where it cannot be followed."""
+        """Return the stand-in for a class: an enumeration itself, a mirror, or None where it cannot be followed."""
         capture = self.capture
         if isinstance(cls, enum.EnumType):
             if not self.enumeration(cls):
@@ -113,7 +113,7 @@ class Classes:
         return made
 
     def _entry(self, cls: type, name: str, found: Any, words: str) -> Any:
-        """What stands in the mirror for an entry of a class."""
+        """Return the mirror's entry for one of a class."""
         capture = self.capture
         if isinstance(found, (staticmethod, classmethod)) and is_user_function(found.__func__):
             return type(found)(self.later(found.__func__))
@@ -161,7 +161,7 @@ class Classes:
                 vars(obj)[name] = self.capture.plain(value)
 
     def inherited(self, obj: Any, after: type, name: str) -> Any:
-        """What `super().name` is for an object of a mirror; the entries of all classes are guarded already."""
+        """Return the attribute `super().name` of an object of a mirror; the entries of all classes are guarded already."""
         (cls,) = vars(type(obj))["__gradscribe_mirror__"]
         found = member(cls, name, after)
         if type(found) is types.FunctionType and not generated(found) and is_user_function(found):

@@ -1,4 +1,4 @@
-"""Lists, dicts and dataclasses among the arguments, of which the code gets copies: what it changes of them."""
+"""Containers among the arguments, of which the code gets copies: the changes that it makes."""
 
 from __future__ import annotations
 

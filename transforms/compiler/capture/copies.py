@@ -1,4 +1,4 @@
-"""Copies of arrays with the strides and the overlaps that they have: a run on them gives the same bits."""
+"""Copies of arrays with the same strides and overlaps, so that a run on them gives the same bits."""
 
 from __future__ import annotations
 

@@ -92,5 +92,5 @@ _INSTEAD = (
 
 
 def instead(failure: Failure) -> str:
-    """What to change so that a function that runs eagerly for this reason is compiled; may be empty."""
+    """Return the remedy for a function that runs eagerly for this reason; may be empty."""
     return next((words for pattern, words in _INSTEAD if re.search(pattern, failure.reason)), "")

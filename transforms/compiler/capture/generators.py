@@ -101,7 +101,7 @@ class _Shadow:
 
 
 def muted(function: Any, generators: dict[str, Any]) -> Any:
-    """The function of a text that prints nothing, and draws from these generators in place of those of the modules."""
+    """The function of a source that prints nothing, and draws from these generators in place of those of the modules."""
     own = {name: made for name, made in generators.items() if name in ("np.random", "random")}
     if not own and "print" not in function.__code__.co_names:
         return function
@@ -149,7 +149,7 @@ class Generators:
         self._handles: dict[int, tuple[Any, Any]] = {}
 
     def handle(self, real: Any, ir: Value) -> Any:
-        """What stands for a generator: it draws from the same state, and each draw is recorded."""
+        """Return a stand-in for a generator: it draws from the same state, and each draw is recorded."""
         known = self._handles.get(id(real))
         if known is not None:
             return known[1]
@@ -162,7 +162,7 @@ class Generators:
         return made
 
     def default(self, module: Any) -> Any:
-        """What stands for the generator of gradscribe, `default_generator` of a module."""
+        """Return a stand-in for the generator of gradscribe, `default_generator` of a module."""
         real = module.current()
         known = self._handles.get(id(real))
         if known is not None:

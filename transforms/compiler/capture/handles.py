@@ -1,4 +1,4 @@
-"""The handle that stands for an instance while a capture runs: every read, store and special method of it is noticed."""
+"""Handles of instances while a capture runs, which notice every read, store and special method."""
 
 from __future__ import annotations
 

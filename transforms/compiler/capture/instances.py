@@ -79,7 +79,7 @@ class Instances:
         return Classes(self.capture)
 
     def seen(self, value: Any, path: Path) -> Any:
-        """What stands for an instance, a bound method, a partial or a container; `value` itself where none of these."""
+        """Return the stand-in for an instance, a bound method, a partial or a container; other values themselves."""
         kind = type(value)
         known = self._copies.get(id(value))
         if id(value) in self._containers:
@@ -266,7 +266,7 @@ class Instances:
 
     # instances
     def handle(self, obj: Any, words: str = "self") -> Any:
-        """What stands for an instance while the capture runs; objects that cannot be watched stay as they are."""
+        """Return the handle of an instance while the capture runs; objects that cannot be watched stay as they are."""
         known = self._handles.get(id(obj))
         if known is not None:
             return known[1]
@@ -280,7 +280,7 @@ class Instances:
         return made
 
     def attribute(self, obj: Any, name: str) -> Any:
-        """What code in the capture gets for `obj.name`, found as Python finds it."""
+        """Return the attribute that code in the capture gets for `obj.name`, found as Python finds it."""
         if self.over:
             return getattr(obj, name)
         cls = type(obj)
@@ -320,7 +320,7 @@ class Instances:
         return self.capture.see(getattr(obj, name), path)
 
     def inherited(self, obj: Any, after: type, name: str) -> Any:
-        """What `super().name` is in a method that `after` defines."""
+        """Return the attribute `super().name` in a method that `after` defines."""
         found = member(type(obj), name, after)
         path = Path(("member", (type(obj), after), name), words=f"super().{name}")
         if isinstance(found, property):
@@ -387,7 +387,7 @@ class Instances:
 
 
 class _Super:
-    """What `super()` gives: attributes of the classes that come after `cls`."""
+    """The result of `super()`: attributes of the classes that come after `cls`."""
 
     __slots__ = ("_read",)
 

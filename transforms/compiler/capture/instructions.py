@@ -1,4 +1,4 @@
-"""Instructions of a user's function, read before it runs: what it stores, and what it asks about objects."""
+"""Instructions of a user's function, read before it runs: its stores, and its questions about objects."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _into(found: tuple[dis.Instruction, ...], k: int) -> Any:
 
 
 def _loaded(found: tuple[dis.Instruction, ...], k: int) -> int:
-    """Where what instruction `k` stores into was loaded: just before it, or before `self.n += 1` began."""
+    """Return the place of the instruction that loaded the object into which `k` stores, also for `self.n += 1`."""
     if found[k - 1].opname == "SWAP":
         name = found[k].argval
         reads = (j for j in range(k - 1, 1, -1) if found[j].argval == name and found[j - 1].opname == "COPY")

@@ -1,4 +1,4 @@
-"""Messages: what the user's code prints while it is captured; text with traced values becomes an f-string of the source."""
+"""Messages that the user's code prints while it is captured; text with traced values becomes an f-string of the source."""
 
 from __future__ import annotations
 

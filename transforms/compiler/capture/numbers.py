@@ -1,4 +1,4 @@
-"""Ints that change from call to call: inputs of the source, as long as it can follow what becomes of them at run time."""
+"""Ints that change from call to call: inputs of the source, as long as it can compute with them at run time."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Numbers:
         return True
 
     def result(self, args: tuple[Any, ...], outs: tuple[Value, ...]) -> None:
-        """What follows from the arguments of an operation."""
+        """Note that the results of an operation follow from its arguments."""
         given = [self._of[v] for v in values_in(args) if v in self._of] if self._of else []
         if given:
             ints = frozenset[Any]().union(*given)

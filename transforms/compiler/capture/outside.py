@@ -1,4 +1,4 @@
-"""Reads from outside: what a captured function may read there, and why the rest ends the capture."""
+"""Reads from outside: the values that a captured function may read, and why other reads end the capture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reachability: whether a function can come to a loop or a branch of the user's, or to a size. Else nothing is converted."""
+"""Reachability of a loop, a branch or a size from a function. Where none can be reached, nothing is converted."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _names_in(function: types.FunctionType) -> set[str]:
 
 
 def _named_by(function: types.FunctionType) -> Iterator[Any]:
-    """What stands under the names that a function reads."""
+    """Yield the values of the names that a function reads."""
     names = _names_in(function)
     space = function.__globals__
     for name in names:

@@ -1,4 +1,4 @@
-"""The record: what a finished capture has found, as data that says nothing of how it was found."""
+"""The record: the findings of a finished capture, as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes while capturing: tuples of traced sizes, which are ints that remember the axis they came from, and who asked.
+"""Shapes while capturing: tuples of traced sizes, ints that remember the axis they came from and the code that asked.
 
 What is computed of sizes is written down, whatever type it has: an int is a size again, another number a Tensor.
 """
@@ -56,7 +56,7 @@ class Compared(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """A place where the user's code did with a length what no text for other lengths does."""
+    """A place where the user's code fixed a length, so that the source serves no other."""
 
     site: Site | None
     axis: Axis  # of which value of the graph, and which of its axes
@@ -102,7 +102,7 @@ class Size(int):
         return self.owner.of_sizes(op, (other, self))
 
     def decided(self, outcome: Any) -> Any:
-        """What a comparison two frames up gave; one in the user's code is remembered."""
+        """Return the outcome of a comparison two frames up; one in the user's code is remembered."""
         frame = sys._getframe(2)
         if type(outcome) is bool and frame.f_code in self.owner.codes:
             site = Site(frame.f_code, frame.f_lasti, frame.f_lineno)
@@ -197,7 +197,7 @@ class Shape(tuple[Size, ...]):
 
 
 def of_numpy(owner: Owner, function: Any, args: Any, words: Any) -> Any:
-    """What a function of NumPy's gives of sizes: `np.prod(x.shape)` is traced, others get plain ints."""
+    """Call a function of NumPy's on sizes: `np.prod(x.shape)` is traced, others get plain ints."""
     if any(isinstance(x, Operand) for x in (*args, *words.values())):
         return NotImplemented
     found = NotImplemented if words or lookup(function) is None else owner.of_sizes(function, tuple(args))

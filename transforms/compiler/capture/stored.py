@@ -1,4 +1,4 @@
-"""Stores into objects of the user's: done behind all else, by this run and by each compiled call."""
+"""Stores into objects of the user's, which this run and each compiled call do last."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Store(NamedTuple):
 
 
 class Sink:
-    """What stands for a container that the code does nothing with but to store into it."""
+    """A stand-in for a container that the code only stores into."""
 
     __slots__ = ("_holder", "_stored", "_words")
 
@@ -88,7 +88,7 @@ class Sink:
 
 
 class Attributed:
-    """What stands for a function whose attributes the code stores: it is called like it."""
+    """A stand-in for a function whose attributes the code stores: it is called like it."""
 
     __slots__ = ("_of",)
 
@@ -152,7 +152,7 @@ class Stored:
 
     @property
     def places(self) -> tuple[Store, ...]:
-        """Where the code stores."""
+        """The places into which the code stores."""
         return tuple([store for store, _ in self.found])
 
     def finish(self, values: Any) -> None:
@@ -170,12 +170,12 @@ class Stored:
         self._done = len(self.found)
 
     def value(self, obj: Any, name: str) -> Any:
-        """What the code has stored last as an attribute of an object; ABSENT where nothing."""
+        """Return the value that the code stored last as an attribute of an object; ABSENT where there is none."""
         return next((v for s, v in reversed(self.found) if s.holder is obj and s[0::2] == ("attribute", name)), ABSENT)
 
     # containers
     def filled(self, value: Any, path: Path) -> Any:
-        """What stands for a container that the code fills and does not read; None where it does more."""
+        """Return the stand-in for a container that the code fills and does not read; None where it does more."""
         if type(value) not in _FILLED or path[0] not in ("global", "cell", "attribute") or id(value) in self._sinks:
             return self._again(value, path)
         said = [only_filled(code, path[2]) for code in self.codes]
@@ -198,7 +198,7 @@ class Stored:
 
     # functions
     def attributed(self, function: Any, run: Any, words: str) -> Any:
-        """What stands for a function whose attributes the code stores; `run` is the function as it runs here."""
+        """Return the stand-in for a function whose attributes the code stores; `run` is the function as it runs here."""
         known = self._attributed.get(id(function))
         if known is None:
             known = self._attributed[id(function)] = (function, Attributed(self, function, run, words))
@@ -267,12 +267,12 @@ def is_storable(value: Any) -> bool:
 
 
 def snapshots(stores: tuple[Store, ...]) -> dict[int, Any]:
-    """What the containers among the places hold before a call."""
+    """Return copies of the containers among the places, as they are before a call."""
     return {id(s.holder): copy.copy(s.holder) for s in stores if s.kind != "attribute"}
 
 
 def holds_otherwise(stores: tuple[Store, ...], values: Any, before: dict[int, Any], eps: float) -> str | None:
-    """How what a call of the source would store differs from what stands there now, after a call of the function itself."""
+    """Return how values that the source would store differ from those that the function itself has stored."""
     expected: dict[tuple[int, Any], tuple[Store, Any]] = {}
     for store, value in zip(stores, values, strict=True):
         if store.kind == "attribute":

@@ -1,4 +1,4 @@
-"""The arrays of the caller that a captured function wrote into: what they held before, and what they hold in the end."""
+"""Written arrays of the caller: the values that they had before a captured function ran, and those that it leaves."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Written:
         self.before[id(array)] = array.copy(order="K")
 
     def before_print(self) -> None:
-        """What is printed cannot be taken back: raises OverlapError where a write could find that arguments overlap."""
+        """Raise OverlapError where a write could find that arguments overlap: a message that is printed cannot be taken back."""
         arrays = [v._caller for v in LOCAL.arguments if isinstance(v._caller, np.ndarray)]
         if any(_overlaps_itself(v) for v in arrays) or any(
             np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)
@@ -83,7 +83,7 @@ class Written:
         raise OverlapError(why)
 
     def loses_gradient(self, base: Any) -> None:
-        """What requires grad is written into `base`: GradientLossError where that is an array from outside, as in eager."""
+        """Raise GradientLossError where a value that requires grad is written into an array from outside, as eager does."""
         if any(base is tensor for tensor in self.capture.outside):
             raise blame(GradientLossError(
                 "a value that requires grad is written into an array from outside the function, which the array would lose. "
@@ -122,7 +122,7 @@ def returned(written: Written, leaf: Any) -> Any:
 
 
 def writes_unasked(entry: Any, before: Arrays, after: Arrays) -> str | None:
-    """Which array a text changed that its signature does not say it writes into.
+    """Which array a source changed that its signature does not say it writes into.
 
     `before` and `after` are the arguments, and what stands outside the function, as they were and as the text left them.
     """
@@ -148,7 +148,7 @@ def _in_order(given: Arrays) -> list[Any]:
 def left_otherwise(
     entry: Any, copies: tuple[list[Any], dict[str, Any]], outside: dict[str, Any], inputs: Any, stood: dict[str, Any]
 ) -> str | None:
-    """How generators, and arrays that the text wrote, differ from what eager left: `inputs`, and what stood outside before."""
+    """Return how generators and written arrays differ from those that eager left: `inputs`, and values outside from before."""
     graphs = [one.raw for one in getattr(entry.specialisation, "given", [entry.specialisation])]
     if any(map(has_effects, graphs)):
         now = stood | modules_of(*graphs)
@@ -167,7 +167,7 @@ def _packed(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def wrote_nothing(error: Exception, specialisation: Any) -> bool:
-    """Whether a text that raised has no effect yet, and eager may run in its place: not so where it raised in `x += y`."""
+    """Whether a source that raised has no effect yet, and eager may run in its place: not so where it raised in `x += y`."""
     if has_effects(specialisation.raw):
         return False
     function: Any = ast.parse(specialisation.text).body[-1]

@@ -1,4 +1,4 @@
-"""Arms of the branches and loops in a text, and which of them a checked call has taken: a call that takes another is checked."""
+"""Arms of the branches and loops in a source, and those that checked calls have entered: a call of another arm is checked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["ARMS", "Checked", "Ran", "UncheckedArmError", "mark"]
 
-ARMS = "arms of the text"  # no name that a user could give: what the running function looks at, beside the text
+ARMS = "arms of the text"  # no name that a user could give: what the running function looks at, beside the source
 
 
 class UncheckedArmError(Exception):
@@ -23,7 +23,7 @@ class Checked(dict[int, None]):
 
 
 class Ran(dict[int, None]):
-    """What a call on copies ran through: the arms, and of a tree which path, a 1 among 0s."""
+    """The arms that a call on copies entered; of an outcome tree also its outcome, a 1 among 0s."""
 
     paths: Sequence[list[int]] = ()
 

@@ -1,4 +1,4 @@
-"""The disk cache of generated source: texts under the digest of all that they follow from, private to the user.
+"""The disk cache: generated source in files named by the digest of all that it depends on, private to the user.
 
 A text's file starts with the text itself, so that debuggers find each line where it is; the last line holds it to its key.
 """
@@ -25,14 +25,14 @@ _since_scan: dict[str, int] = {}  # bytes that this process wrote into a folder 
 
 
 class Contents(NamedTuple):
-    """What a cache folder holds: how many texts, and their bytes."""
+    """The size of a cache folder: how many sources, and their bytes."""
 
     entries: int
     size: int
 
 
 def folder() -> str | None:
-    """Where the cache lies, by GRADSCRIBE_CACHE or the user's cache folder; None where it is off."""
+    """Return the folder of the cache, by GRADSCRIBE_CACHE or the user's cache folder; None where it is off."""
     asked = os.environ.get("GRADSCRIBE_CACHE", "")
     if asked.lower() in _OFF:
         return None
@@ -45,7 +45,7 @@ def folder() -> str | None:
 
 
 def limit() -> int:
-    """How many bytes the cache may take: GRADSCRIBE_CACHE_SIZE in MB, 64 where it is unset or no number."""
+    """Return the limit of the cache in bytes: GRADSCRIBE_CACHE_SIZE in MB, 64 where it is unset or no number."""
     try:
         asked = float(os.environ.get("GRADSCRIBE_CACHE_SIZE", ""))
     except ValueError:
@@ -54,13 +54,13 @@ def limit() -> int:
 
 
 def key_of(name: str, content: str) -> str:
-    """The key, and the name of the file, of a text for a function called `name` that follows from `content`."""
+    """The key, and the name of the file, of a source for a function called `name` that follows from `content`."""
     digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()
     return f"{re.sub(r'[^0-9A-Za-z_]', '_', name)[:60]}_{digest[:20]}"
 
 
 def place(key: str) -> str | None:
-    """The file in which the text under a key lies, or will once it is checked; None where it cannot lie there."""
+    """The file in which the source under a key lies, or will once it is checked; None where it cannot lie there."""
     where = folder()
     if where is None or refused(where) is not None:
         return None
@@ -82,7 +82,7 @@ def refused(place: str) -> str | None:
 
 
 def load(key: str) -> str | None:
-    """The text under a key; None where there is none, or where it is damaged or may be somebody else's."""
+    """The source under a key; None where there is none, or where it is damaged or may be somebody else's."""
     place = folder()
     if place is None or refused(place) is not None:
         return None
@@ -103,7 +103,7 @@ def load(key: str) -> str | None:
 
 
 def store(key: str, text: str) -> None:
-    """Keep a text under a key; a folder that cannot be written, or is not to be trusted, is left alone."""
+    """Keep a source under a key; a folder that cannot be written, or is not to be trusted, is left alone."""
     place = folder()
     if place is None:
         return
@@ -130,20 +130,20 @@ def store(key: str, text: str) -> None:
 
 
 def forget(key: str) -> None:
-    """Remove the text under a key, if there is one."""
+    """Remove the source under a key, if there is one."""
     place = folder()
     if place is not None and refused(place) is None:
         _remove(_path(place, key))
 
 
 def contents(place: str) -> Contents:
-    """What a cache folder holds; raises nothing where it cannot be read."""
+    """Return the size of the cache folder; of one that cannot be read, zeros."""
     found = [size for path, size, _ in _files(place) if path.endswith(".py")]
     return Contents(len(found), sum(found))
 
 
 def clear(place: str) -> Contents:
-    """Remove every text from a cache folder, and nothing else; what was removed."""
+    """Remove every source from a cache folder, and nothing else; what was removed."""
     removed = [size for path, size, _ in _files(place) if _remove(path) and path.endswith(".py")]
     return Contents(len(removed), sum(removed))
 
@@ -166,7 +166,7 @@ def _header(key: str, text: bytes) -> bytes:
 
 
 def _parted(whole: bytes) -> tuple[bytes, bytes, bytes]:
-    """The text of a file, its last line, and what ends that."""
+    """The source of a file, its last line, and what ends that."""
     at = whole.rfind(b"\n", 0, -1) + 1
     return whole[:at], whole[at:-1], whole[-1:]
 

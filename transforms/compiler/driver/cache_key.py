@@ -1,4 +1,4 @@
-"""All that a generated text follows from, as one digest: the graph with its names and lines, the signature, the versions."""
+"""The cache key: a digest of all that a source depends on, the graph with its names and lines, the signature, versions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class UnknownError(Exception):
 
 
 def cache_key(graph: Graph, signature: Signature, name: str, options: str = "") -> str | None:
-    """The digest of a captured graph, as it is before the passes; None where it holds what has no text of its own.
+    """The digest of a captured graph, as it is before the passes; None where it holds what has no source of its own.
 
     Two graphs with one key have the same operations, types, layouts, sites and user's lines, so that they give the same text.
     """
@@ -49,7 +49,7 @@ def cache_key(graph: Graph, signature: Signature, name: str, options: str = "") 
 
 @functools.cache
 def versions() -> str:
-    """The versions of all that writes a text, folds its constants and runs it."""
+    """The versions of all that writes a source, folds its constants and runs it."""
     root = sys.modules[_PACKAGE]
     features: dict[str, bool] = getattr(sys.modules.get("numpy._core._multiarray_umath"), "__cpu_features__", {})
     parts = [root.__version__, _state(os.path.dirname(root.__file__ or "")), np.__version__, sys.version, sys.platform]

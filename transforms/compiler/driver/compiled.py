@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LIMIT", "Compiled", "eager_only"]
 
-MANY = 512  # signatures (batch sizes, for one) that share those texts, after which they are forgotten
-LIMIT = 16  # specialisations with a text of their own, after which new signatures run eagerly
+MANY = 512  # signatures (batch sizes, for one) that share those sources, after which they are forgotten
+LIMIT = 16  # specialisations with a source of their own, after which new signatures run eagerly
 _undumped: set[str] = set()  # folders that could not be written, of which one warning is enough
 _ASKED = frozenset(["passes", "dump", "fastmath", "loop_memory"])
 _STATIC = frozenset(["static_argnums", "static_argnames"])
@@ -44,7 +44,7 @@ def eager_only() -> bool:
 
 
 def _dump(filename: str, text: str) -> None:
-    """Write a text into the folder that GRADSCRIBE_DUMP names, if it names one; a folder that cannot be written only warns."""
+    """Write a source into the folder that GRADSCRIBE_DUMP names, if it names one; a folder that cannot be written only warns."""
     folder = os.environ.get("GRADSCRIBE_DUMP", "")
     if not folder:
         return
@@ -66,7 +66,7 @@ def _compiler() -> Any:
 
 
 class Compiled(Transform):
-    """What `gs.compile` returns: called like the function, it runs generated source, or says why it does not."""
+    """A compiled function: called like the function, it runs generated source, or says why it does not."""
 
     kind = "compile"
 
@@ -177,7 +177,7 @@ class Compiled(Transform):
         return result
 
     def _raised(self, error: Exception, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An error of generated text: raised, or where eager would have written before it, what eager does.
+        """An error of generated source: raised, or where eager would have written before it, what eager does.
 
         NotImplemented where the call takes an arm that no checked call has taken.
         """
@@ -295,7 +295,7 @@ class Compiled(Transform):
         if known is not None:
             known.trust_arms(made.entry.specialisation.checked)
         families.learn(made.outline, entry.specialisation, key)
-        if made.shared:  # a known text serves another size, and was checked there
+        if made.shared:  # a known source serves another size, and was checked there
             entry.specialisation.settle(Ran())
             if self._entries and self._misses:
                 self._misses.pop()
@@ -322,7 +322,7 @@ class Compiled(Transform):
         entries = self._entries.get(key, [])
         try:
             self._entries[key] = _compiler().joined(entry, entries, self._trees) if entries else [entry]
-        except Exception:  # of ours: texts of their own do as well
+        except Exception:  # of ours: sources of their own do as well
             self._entries[key] = [entry, *entries]
             if self.verify:
                 raise
@@ -409,7 +409,7 @@ class Compiled(Transform):
         warn_at_user(f"gs.compile: `{self._label()}` runs eagerly: {failure}.", EagerWarning)
 
     def hits(self) -> dict[Specialisation, int]:
-        """How many calls each specialisation served; several threads at once may lose a few."""
+        """The number of calls that each specialisation served; several threads at once may lose a few."""
         return {one: hits + one.left[0] for one, hits in self._own_hits().items()}
 
     def _own_hits(self) -> dict[Specialisation, int]:

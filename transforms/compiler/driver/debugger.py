@@ -1,4 +1,4 @@
-"""Debuggers step from the user's line into generated text, past the frames of ours that lie between."""
+"""Debuggers: they step from the user's line into generated source, past gradscribe's own frames."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["TRACED_BY", "skipping_ours"]
 
 _PACKAGE = __name__.partition(".")[0]
 _LAYERS = ("runtime", "tracer", "transforms", "learn", "compat", "explorer")
-_SKIPPED = frozenset([_PACKAGE, *(f"{_PACKAGE}.{layer}*" for layer in _LAYERS)])  # not the modules of generated text
+_SKIPPED = frozenset([_PACKAGE, *(f"{_PACKAGE}.{layer}*" for layer in _LAYERS)])  # not the modules of generated source
 TRACED_BY = "trace_dispatch"  # the name of what bdb, under pdb and others, gives to sys.settrace
 
 

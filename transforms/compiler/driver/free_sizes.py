@@ -1,4 +1,4 @@
-"""Free sizes: once two sizes of an axis gave one text, it serves every size at which the function does the same.
+"""Free sizes: once two sizes of an axis gave one source, it serves every size at which the function does the same.
 
 A call at another size is an eager run under the recorder, which shows all that Python did with the size, also where no int
 subclass can notice it (`5.0 < n`, `range(n)`). Where the graph is the same but for lengths, nothing is optimised, printed
@@ -27,7 +27,7 @@ MANY = 1024  # outlines that are remembered, and signatures
 
 
 class Outline:
-    """What graphs of different sizes have in common, and the lengths in which this one differs from others."""
+    """A digest that graphs of different sizes share, and the lengths of this one."""
 
     def __init__(self, key: Any, lengths: list[int]) -> None:
         self.key = key
@@ -82,7 +82,7 @@ class _WithoutLengths(GraphText):
 
 
 def _order(type: Type) -> tuple[Any, ...]:
-    """How an array lies in memory: the order and the signs of its strides, and whether it has gaps."""
+    """Return the layout of an array: the order and the signs of its strides, and whether it has gaps."""
     size, shape, strides = type.dtype.itemsize, type.shape, type.strides
     rows = all(s == size * math.prod(shape[k + 1 :]) for k, s in enumerate(strides) if shape[k] != 1)
     columns = all(s == size * math.prod(shape[:k]) for k, s in enumerate(strides) if shape[k] != 1)
@@ -91,10 +91,10 @@ def _order(type: Type) -> tuple[Any, ...]:
 
 
 class _Family:
-    """The graphs of one outline: their text, and the axes in which it is known to be free."""
+    """The graphs of one outline: their source, and the axes in which it is known to be free."""
 
     def __init__(self, specialisation: Any, lengths: list[int]) -> None:
-        self.specialisation = specialisation  # None: the text depends on the sizes
+        self.specialisation = specialisation  # None: the source depends on the sizes
         self.lengths = lengths
         self.free: set[int] = set()
 
@@ -103,7 +103,7 @@ class _Family:
 
 
 class Families:
-    """What a compiled function learnt about its sizes."""
+    """The outlines of a compiled function, with the axes in which each is known to be free."""
 
     def __init__(self) -> None:
         self._families: dict[Any, _Family] = {}
@@ -111,7 +111,7 @@ class Families:
         self._refused: set[Any] = set()
 
     def serving(self, outline: Outline | None) -> Any:
-        """The specialisation whose text serves a graph, or None where that is not known."""
+        """The specialisation whose source serves a graph, or None where that is not known."""
         family = None if outline is None else self._families.get(outline.key)
         if outline is None or family is None or not family.differing(outline.lengths) <= family.free:
             return None
@@ -122,7 +122,7 @@ class Families:
         return key not in self._refused and _without_lengths(key) in self._signatures
 
     def refuse(self, key: Any) -> None:
-        """There is no text for these arguments, and no room for one."""
+        """There is no source for these arguments, and no room for one."""
         _bounded(self._refused).add(key)
 
     def learn(self, outline: Outline | None, specialisation: Any, key: Any) -> None:
@@ -137,7 +137,7 @@ class Families:
             self.fix(outline)
 
     def fix(self, outline: Outline) -> None:
-        """The text of these graphs depends on the sizes."""
+        """The source of these graphs depends on the sizes."""
         if outline.key in self._families:
             self._families[outline.key].specialisation = None
 

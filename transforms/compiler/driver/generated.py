@@ -1,4 +1,4 @@
-"""Generated text as a function: what runs it, where debuggers find it, and how it is checked."""
+"""Generated source as a function: its namespace, the file where debuggers find it, and the checks that are due."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _serial = itertools.count(1).__next__
 
 
 class Specialisation:
-    """Generated text and the function that it is."""
+    """Generated source and the function that it is."""
 
     paths: tuple[Specialisation, ...] = ()  # of a tree
     outside: int | None = None  # what tells the arrays outside apart that it was checked with
@@ -56,7 +56,7 @@ class Specialisation:
         self._by_position: tuple[types.CodeType, Any] | None = None
         self.left = [0]  # how many calls took it as a path of a tree
         self.unchecked = 3  # calls within which the second check must come
-        self.key = key  # of the text in the cache
+        self.key = key  # of the source in the cache
         self.filename = file_of(text, name, key)
         linecache.cache[self.filename] = (len(text), None, text.splitlines(keepends=True), self.filename)
         module = types.ModuleType(f"gradscribe.generated.{name}_{_serial()}")
@@ -69,7 +69,7 @@ class Specialisation:
         self.function: Callable[..., Any] = vars(module)[name]
 
     def _define(self, text: str, space: dict[str, Any]) -> None:
-        """Run the text, which is to look up its arms where it has any."""
+        """Run the source, which is to look up its arms where it has any."""
         regions = any(is_region(call) for graph in self._recorded() for call in graph.calls)
         tree: Any = self._tree(text) if regions or self.paths else text
         self.arms = mark(tree.body[-1]) if regions else 0
@@ -77,7 +77,7 @@ class Specialisation:
         exec(compile(tree, self.filename, "exec"), space)
 
     def _tree(self, text: str) -> Any:
-        """The tree of the text as it runs."""
+        """The syntax tree of the source as it runs."""
         return ast.parse(text)
 
     def _recorded(self) -> list[Graph]:
@@ -93,7 +93,7 @@ class Specialisation:
         return bool(self.signature.writes or self.signature.stores)
 
     def trust_arms(self, taken: Collection[int]) -> None:
-        """A checked call has taken these arms; once all are known, the text runs without looking them up."""
+        """A checked call has taken these arms; once all are known, the source runs without looking them up."""
         if not self.arms:
             return
         self.checked.update(dict.fromkeys(taken))
@@ -118,14 +118,14 @@ class Specialisation:
         return [guard]
 
     def emitter(self) -> Emitter:
-        """What writes the text."""
+        """Return the emitter of the source."""
         from ..python.emit import Emitter  # stands on gast, which is slow to load
 
         return Emitter(self.program(), self.signature)
 
     def program(self) -> Program:
-        """What the text prints."""
-        from ..schedule.steps import program_of  # not loaded where the cache has the text
+        """Return the Program that the source prints."""
+        from ..schedule.steps import program_of  # not loaded where the cache has the source
 
         steps = getattr(self._optimised, "steps", None)
         return program_of(self.graph, self.signature, self.function.__name__, steps)
@@ -145,7 +145,7 @@ class Specialisation:
         return self._with(**{ARMS: ran}) if self.arms else self.function
 
     def _with(self, **names: Any) -> Callable[..., Any]:
-        """The function with other values of what it looks at beside the text."""
+        """The function with other values of what it looks at beside the source."""
         function: Any = self.function
         made = types.FunctionType(
             function.__code__, {**function.__globals__, **names}, function.__name__, function.__defaults__
@@ -167,13 +167,13 @@ class Specialisation:
         self.trust_arms(ran)
 
     def forget(self) -> None:
-        """The text is wrong: the cache is not to give it again."""
+        """The source is wrong: the cache is not to give it again."""
         if self.key is not None:
             cache.forget(self.key)
 
     @property
     def graph(self) -> Graph:
-        """What the text was written from; where the cache had the text, the passes run when this is asked for."""
+        """The graph after the passes; where the source came from the cache, they run when this is asked for."""
         if self._graph is None:
             self._graph = self._optimised(self.raw.copy())
         return self._graph
@@ -231,9 +231,9 @@ def _forget(module: str, filename: str) -> None:
 
 
 def file_of(text: str, name: str, key: str | None) -> str:
-    """The file of a text: that of the cache, else one in a folder of the process that is removed at its end.
+    """The file of a source: that of the cache, else one in a folder of the process that is removed at its end.
 
-    Each text has one path, in each process that finds it in the cache. Where no file can be written, the path is a name alone.
+    Each source has one path, in each process that finds it in the cache. Where no file can be written, the path is a name alone.
     """
     cached = None if key is None else cache.place(key)
     if cached is not None:
@@ -264,7 +264,7 @@ def _remove(folder: str, process: int) -> None:
 
 
 class _Loader:
-    """What linecache asks for the text again once its cache was cleared."""
+    """The loader that linecache asks for the source once its cache was cleared."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -274,7 +274,7 @@ class _Loader:
 
 
 def optimise(graph: Graph) -> Graph:
-    """The graph after all passes; they are loaded here, and not where the cache has the text."""
+    """The graph after all passes; they are loaded here, and not where the cache has the source."""
     from .. import passes
 
     return passes.optimise(graph)

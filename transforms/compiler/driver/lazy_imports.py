@@ -1,4 +1,4 @@
-"""The part of the compiler that stands on gast: what gs.compile loads when something is first compiled."""
+"""Lazy imports of gs.compile: the modules that stand on gast, loaded when something is first compiled."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Optimised(NamedTuple):
 
 
 def _optimised(asked: Optimised, graph: Graph) -> Graph:
-    from ..passes import optimise  # not loaded where the cache has the text
+    from ..passes import optimise  # not loaded where the cache has the source
 
     only, dump, fastmath, loop_memory, _ = asked
     if not dump:

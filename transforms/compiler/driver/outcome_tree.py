@@ -1,4 +1,4 @@
-"""The paths of one function as one text: what they share runs once, and each call takes the branch of its path."""
+"""The outcome tree: one source for all outcomes of a function's guards. Shared calls run once, and each call takes its branch."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Tree", "joined"]
 
-_HITS = "hits of the paths"  # no name that a user could give: what the running function counts in, beside the text
+_HITS = "hits of the paths"  # no name that a user could give: what the running function counts in, beside the source
 _MANY = 64  # trees of one function, of which few are in use, and the others may be again
 _CALLS = 4  # for each path: the calls within which the paths of a new tree are checked
 
 
 class Tree(Specialisation):
-    """Generated text with a branch for each path."""
+    """Generated source with a branch for each path."""
 
     def __init__(self, members: Sequence[Entry]) -> None:
         """Raises ValueError where two paths part at no guard."""
@@ -118,7 +118,7 @@ class Tree(Specialisation):
         return [path.raw for path in self.given]
 
     def _tree(self, text: str) -> Any:
-        """The tree of the text, which counts where each path returns."""
+        """The syntax tree of the source, which counts where each path returns."""
         tree = ast.parse(text)
         function: Any = tree.body[-1]
         for k, (body, at) in enumerate(_returns(function.body)):
@@ -132,7 +132,7 @@ class Tree(Specialisation):
 
     @property
     def graph(self) -> Graph:
-        """The calls of all paths in the order of the text."""
+        """The calls of all paths in the order of the source."""
         return self.root.whole(self.inputs)
 
     def straight(self) -> list[Graph]:
@@ -150,7 +150,7 @@ class Tree(Specialisation):
         )
 
     def emitter(self) -> Emitter:
-        """What writes the text."""
+        """Return the emitter of the source."""
         from ..python.branches import TreeEmitter
 
         return TreeEmitter(self.root, self.inputs, self.signature, self.results)
@@ -240,7 +240,7 @@ def _is_plain(path: Specialisation) -> bool:
 
 
 def _returns(body: list[Any]) -> list[tuple[list[Any], int]]:
-    """Where the paths of a text return, in its order: each list of statements, and the place in it."""
+    """Where the paths of a source return, in its order: each list of statements, and the place in it."""
     found: list[tuple[list[Any], int]] = []
     for k, node in enumerate(body):
         if isinstance(node, ast.If):

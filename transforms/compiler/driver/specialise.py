@@ -1,4 +1,4 @@
-"""One specialisation: from a captured graph to checked, runnable text, and the inputs that it serves."""
+"""Specialisations: from a captured graph to checked, runnable source, and the inputs that it serves."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Entry:
         members: tuple[Entry, ...] = (),
         stores: tuple[Store, ...] = (),
     ) -> None:
-        self.stores = stores  # where the last result of the text is stored, a tuple of values
+        self.stores = stores  # where the last result of the source is stored, a tuple of values
         self.members = members  # of a tree: those of its paths
         self.plan = plan
         self.check = plan.check
@@ -81,7 +81,7 @@ class Entry:
         return result
 
     def parted(self, found: Any) -> tuple[Any, Any]:
-        """What the text gave: the result of the function, and the values that a call would store."""
+        """Take apart the outputs of one run of the source: the result of the function, and the values that a call would store."""
         return found if self.stores else (found, ())
 
     def _run(
@@ -103,11 +103,11 @@ class Entry:
         return with_copies(copies_of(self.left_outside() | modules_of(*graphs)))
 
     def reads_as_at_first(self) -> bool:
-        """Whether the arrays outside hold what they held when the text was checked first."""
+        """Whether the arrays outside hold what they held when the source was checked first."""
         return self.specialisation.outside in (None, bytes_of(self.left_outside()))
 
     def left_outside(self) -> dict[str, Any]:
-        """What stands now where the function reads, as it is."""
+        """Return the values that the function reads from outside, as they are now."""
         return dict(zip([name for name, _ in self.extras], self.outside_now(), strict=True))
 
     def tried(
@@ -116,7 +116,7 @@ class Entry:
         ran: Ran | None = None,
         outside: dict[str, Any] | None = None,
     ) -> Any:
-        """What the text gives for copies of inputs, without warnings; an exception that it raises is the result.
+        """Run the source on copies of inputs, without warnings; an exception that it raises is the result.
 
         `ran` gets the arms and the path of a tree that the call takes. `outside` is what `self.outside()` gave.
         """
@@ -145,9 +145,9 @@ class Made(NamedTuple):
     number_guards: bool
     number_site: Site | None
     reads: dict[Path, Any]  # what was read from outside, functions among it
-    key: str | None  # of the text in the cache
+    key: str | None  # of the source in the cache
     outline: Outline | None  # what it has in common with other sizes
-    shared: bool  # whether its text is that of other sizes
+    shared: bool  # whether its source is that of other sizes
     varied: bool = False  # whether numbers that change became inputs
     inputs: Any = None  # the arguments themselves
     outside: Any = None  # what stood outside before the run
@@ -161,12 +161,12 @@ class Made(NamedTuple):
         return Inputs(self.inputs.function, tuple(self.copies[0]), self.copies[1], self.inputs._varying)
 
     def first_check(self, expected: Any) -> str | None:
-        """Run the text on copies of the inputs; what differs from the eager result, or None. What passes is cached."""
+        """Run the source on copies of the inputs; what differs from the eager result, or None. What passes is cached."""
         problem = self._problem(expected)
         if self.key is not None:
             if problem is not None:
                 cache.forget(self.key)
-            elif self.entry.specialisation._graph is not None:  # the text was written just now
+            elif self.entry.specialisation._graph is not None:  # the source was written just now
                 cache.store(self.key, self.entry.specialisation.text)
         return problem
 
@@ -204,7 +204,7 @@ def captured(
 ) -> tuple[Any, Made | Failure | Unwritten | None]:  # fmt: skip
     """Run `function` once, eagerly, under a recorder; its result, and the specialisation or why there is none.
 
-    Where `families` knows the text of other sizes to serve this one, it is taken, and nothing is written. Where loops
+    Where `families` knows the source of other sizes to serve this one, it is taken, and nothing is written. Where loops
     and branches are kept, the run gives no result, and the function runs by itself once more; but with `keeps=False`
     all loops are unrolled.
     """
@@ -251,7 +251,7 @@ def _uncaptured(function: Any, inputs: Inputs, capture: Capture, error: BaseExce
 
 
 def _refused(function: Any) -> Failure | None:
-    """What a function does that no capture could notice, told before it runs."""
+    """Return the failure of a function that does what no capture could notice, told before it runs."""
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     if code is None:
         return None
@@ -262,11 +262,8 @@ def _refused(function: Any) -> Failure | None:
     return next((why for why in found if why is not None), None)
 
 
-def _captured(
-    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None, varying: Collection[Any],
-    families: Families | None, capture: Capture,
-) -> tuple[Any, Made | Failure | Unwritten | None]:  # fmt: skip
-    copies = inputs.copied()
+def _entered(function: Any, inputs: Inputs, capture: Capture) -> tuple[list[Any], list[Any], list[Any]]:
+    """Make the arguments inputs of a capture: the Tensors of arrays, what stands for each leaf in the graph, the arguments."""
     owned: list[Any] = []
     tensors: list[Any] = []
     static: list[Any] = []
@@ -293,6 +290,15 @@ def _captured(
             if reason is not None:
                 capture.refuse(reason, definition(function))
             capture.of_class(cls)
+    return owned, static, values
+
+
+def _captured(
+    function: Any, inputs: Inputs, optimised: Callable[[Graph], Graph] | None, varying: Collection[Any],
+    families: Families | None, capture: Capture,
+) -> tuple[Any, Made | Failure | Unwritten | None]:  # fmt: skip
+    copies = inputs.copied()
+    owned, static, values = _entered(function, inputs, capture)
     n = len(inputs.args)
     containers = Containers([*inputs.args, *inputs.kwargs.values()], values)
     with recording(capture), transforming(owned, gradient=False):
@@ -420,7 +426,7 @@ def _made(
     specialisation = None if families is None else families.serving(outline)
     key, shared = None, specialisation is not None
     if specialisation is None:
-        variant = "" if optimised is None else getattr(optimised, "key", None)  # None where a text is not to be shared
+        variant = "" if optimised is None else getattr(optimised, "key", None)  # None: the source is not to be shared
         key = None if variant is None or cache.folder() is None else cache_key(graph, signature, name, variant)
         text = None if key is None else cache.load(key)
         if text is None:
@@ -457,7 +463,7 @@ def _made(
 
 
 def _outside(record: Record, graph: Graph, extras: list[tuple[str, Path]]) -> dict[str, Any]:
-    """What stood where the function read before it ran: copies of arrays, of generators, and of those of modules."""
+    """Return copies of the arrays and generators read from outside, modules' generators too, as they were before the run."""
     before: dict[Any, Any] = {**record.generators}
     now = {name: record.before.get(path, record.arrays[path]) for name, path in extras}
     return {k: before.get(id(v), v) for k, v in now.items()} | {name: before[name] for name in modules_of(graph)}
@@ -469,7 +475,7 @@ def bytes_of(values: dict[str, Any]) -> int:
 
 
 def emit(graph: Graph, signature: Signature, name: str, captured: Graph, steps: Collection[str] | None = None) -> str:
-    """The text of a graph; what prints stands on gast, which is slow to load."""
+    """The source of a graph; what prints stands on gast, which is slow to load."""
     from ..python.emit import emit
 
     return emit(graph, signature, name, captured, steps)

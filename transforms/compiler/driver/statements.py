@@ -1,4 +1,4 @@
-"""The statements of generated text: which call each computes, from which line of the user's, and which first goes wrong."""
+"""Statements of generated source: the call that each computes, its user line, and the first that gives a wrong value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Statement", "failing_guard", "first_difference", "quoted", "statemen
 
 
 class Statement(NamedTuple):
-    """One statement: its lines in the text, the call that it belongs to, the variables that hold that call's results."""
+    """One statement: its lines in the source, the call that it belongs to, the variables that hold that call's results."""
 
     first: int
     last: int
@@ -41,12 +41,12 @@ def quoted(site: Site | None) -> str:
 
 
 def statements(specialisation: Specialisation) -> list[Statement]:
-    """The statements of a text that belong to calls; none where text and graph do not fit together."""
+    """The statements of a source that belong to calls; none where source and graph do not fit together."""
     from ..python.blocks import (
-        each_statement,  # stands on gast, which is slow to load, and few texts are looked into
+        each_statement,  # stands on gast, which is slow to load, and few sources are looked into
     )
 
-    emitter = specialisation.emitter()  # as it wrote the text
+    emitter = specialisation.emitter()  # as it wrote the source
     definition = emitter.function("f")
     named = {v: tree.id for v, tree in emitter.trees.items() if hasattr(tree, "id") and v not in emitter.bundled}
     function: Any = ast.parse(specialisation.text).body[-1]
@@ -92,7 +92,7 @@ def _graph_inputs(entry: Entry, inputs: Inputs) -> list[Any]:
 
 
 def failing_guard(entry: Entry, inputs: Inputs) -> tuple[Call, Any] | None:
-    """The guard within the text that fails for a call, and what it found; None where none does."""
+    """The guard within the source that fails for a call, and what it found; None where none does."""
     furthest: tuple[int, tuple[Call, Any]] | None = None
     for graph in entry.specialisation.straight():
         done: list[Call] = []
@@ -114,7 +114,7 @@ def first_difference(entry: Entry, inputs: Inputs) -> str:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return _first_difference(entry, inputs)
-    except Exception:  # a broken text has many ways to fail, and the difference itself is reported already
+    except Exception:  # a broken source has many ways to fail, and the difference itself is reported already
         return ""
 
 
@@ -148,7 +148,7 @@ def _first_difference(entry: Entry, inputs: Inputs) -> str:
 
 
 def _values_of(entry: Entry, inputs: Inputs, known: list[Statement]) -> dict[int, list[list[Any]]]:
-    """Copies of what each statement computes, each time that it runs, in one run of the text on copies of the arguments."""
+    """Copies of what each statement computes, each time that it runs, in one run of the source on copies of the arguments."""
     found: dict[int, list[list[Any]]] = {}
 
     def look(k: int, *values: Any) -> None:
@@ -179,7 +179,7 @@ def _whole(pieces: tuple[Any, ...], expected: Any) -> Any:
 
 
 def _unlike(found: Any, expected: Any, eps: float) -> str | None:
-    """How two values differ as numbers; a Python number may stand where NumPy would have its own."""
+    """Return the difference of two values as numbers; a Python number may stand where NumPy would have its own."""
     if isinstance(found, list):
         if len(found) != len(expected):
             return f"{len(found)} items compiled, {len(expected)} eager"

@@ -1,4 +1,4 @@
-"""Errors in generated text: a traceback that shows the generated line and, below it, the user's line it came from."""
+"""Tracebacks of errors in generated source, which show the generated line and, below it, the user's line that it came from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def located(error: Exception, specialisation: Specialisation) -> Exception:
 
 
 def site_of(specialisation: Specialisation, line: int) -> Site | None:
-    """The user's line that a line of the text came from."""
+    """The user's line that a line of the source came from."""
     for statement in statements(specialisation):
         if statement.first <= line <= statement.last:
             site: Site | None = statement.call.site

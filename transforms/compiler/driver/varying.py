@@ -45,7 +45,7 @@ class Varying:
         self.places -= places
 
     def known(self, places: Collection[Any], run: Callable[[], Any]) -> Any:
-        """What a call gives whose source has to know the numbers at these places; an error may have another reason."""
+        """Run a call whose source has to know the numbers at these places; an error may have another reason."""
         self.fix(places)
         try:
             return run()
@@ -55,7 +55,7 @@ class Varying:
 
 
 def _changed_outside(entries: Iterable[Entry]) -> set[Any]:
-    """Where numbers were read from outside that are others of the same type now."""
+    """Return the places outside whose numbers have changed since, but not their type."""
     found: set[Path] = set()
     for entry in entries:
         for path, before in entry.plan.reads.items():

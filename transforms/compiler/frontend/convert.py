@@ -271,7 +271,7 @@ class _Statements:
         return made
 
     def _state(self, s: Any, blocks: list[tuple[list[Any], frozenset[str]]]) -> list[str]:
-        """What a loop or branch stores that is read there before, or after it; in the order of the source."""
+        """Return the variables that a loop or branch stores and that are read before that, or behind it, in source order."""
         found: set[str] = set()
         for statements, live in blocks:
             found |= (uses(statements).binds | (set(written(statements, self.lists)) - self.native)) & live
@@ -308,7 +308,7 @@ class _Statements:
         return assign(tuple_of([store(n, s) for n in state], s, gast.Store()), made, s)
 
     def _notes(self, nodes: list[Any], state: list[str]) -> dict[str, Any]:
-        """What the operator is told besides: lines that no region may hold, names written into, flags of ours."""
+        """Return further arguments of the operator: lines that no region may hold, names written into, flags of ours."""
         stores = set(written(nodes, set()))
         found = {
             "impure": impurities(nodes, self.own, self.declared),

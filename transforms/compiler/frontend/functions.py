@@ -23,7 +23,7 @@ _FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATO
 
 
 class Conversion(NamedTuple):
-    """What became of a function: its new code, with its source tree as converted; or the reason why it stays as it is."""
+    """The conversion of a function: its new code, with its syntax tree as converted; or the reason why it stays as it is."""
 
     code: types.CodeType | None
     reason: str = ""
@@ -80,7 +80,7 @@ def converted(function: types.FunctionType, calls: bool = False) -> types.Functi
 
 
 def conversion(code: types.CodeType, calls: bool = False, sizes: bool = False) -> Conversion:
-    """What becomes of a function with this code."""
+    """Return the conversion of a function with this code."""
     if is_converted(code):
         return Conversion(None, "it is converted already")
     if code.co_flags & _FLAGS:

@@ -79,7 +79,7 @@ _SIZES = frozenset(["shape", "ndim", "dtype"])  # of arrays, which no object hid
 
 
 class Needs(NamedTuple):
-    """What a function's code does that the scope cannot see by names alone."""
+    """The actions of a function's code that the scope cannot see by names alone."""
 
     tree: bool  # it reads attributes of objects, calls what it computed, or stores
     calls: bool  # it calls what it computed, or a variable

@@ -1,4 +1,4 @@
-"""Class patterns of a `match` as questions: `case float(v)` asks isinstance, which a traced value answers as its number would."""
+"""Class patterns of a `match`, rewritten: `case float(v)` asks isinstance, which a traced value answers like its number."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def own_nodes(nodes: Iterable[Any]) -> Iterator[Any]:
 
 
 def uses(nodes: Iterable[Any]) -> Uses:
-    """What statements or expressions read and bind in the scope where they stand."""
+    """Return the names that statements or expressions read and bind in their scope."""
     reads: set[str] = set()
     binds: set[str] = set()
     for node in nodes:
@@ -156,7 +156,7 @@ def _of_defaults(function: Any) -> set[str]:
 
 
 def closures(nodes: Iterable[Any]) -> Iterator[Any]:
-    """What may run, or be asked for a name, after the statement that makes it."""
+    """Yield the functions and classes of a scope: they may run, or be asked for a name, after the statement that defines them."""
     for node in nodes:
         if isinstance(node, (*FUNCTIONS, gast.ClassDef, gast.GeneratorExp)):
             yield node

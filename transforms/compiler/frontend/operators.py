@@ -25,7 +25,7 @@ Targets = Any  # the name that a `for` binds, or a tuple of such; None for what 
 
 
 class Regions(Protocol):
-    """Who may keep control flow while a function is captured: `control_flow()` of the recorder. All may give NotImplemented."""
+    """The control flow of a capture, `control_flow()` of the recorder: it keeps a loop or a branch, or gives NotImplemented."""
 
     def while_(self, test: Any, body: Step, state: State, names: tuple[str, ...], line: int, **notes: Any) -> Any: ...
     def for_(
@@ -57,7 +57,7 @@ class Regions(Protocol):
 
 
 class Undefined:
-    """What a name holds that is not bound yet; code never gets it, for every read that might is a call of `name`."""
+    """The value of a name that is not bound yet; code never gets it, for every read that might is a call of `name`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -209,7 +209,7 @@ def truth(value: Any, line: int, reason: str) -> Any:
 
 
 def trips(iterable: Any, line: int, reason: str) -> Any:
-    """What a `for` that stayed Python's runs over, for a `reason`; a recorder may count the trips."""
+    """Return the iterable of a `for` that stays Python's, for a `reason`; a recorder may count the trips."""
     if (regions := control_flow()) is not None and (
         seen := regions.trips(iterable, line, reason)
     ) is not NotImplemented:
@@ -218,7 +218,7 @@ def trips(iterable: Any, line: int, reason: str) -> Any:
 
 
 def undef(name: str) -> Undefined:
-    """What stands for a name that is not bound."""
+    """Return the placeholder of a name that is not bound."""
     return Undefined(name)
 
 
@@ -230,7 +230,7 @@ def name(value: Any, name: str, line: int, inner: bool = False) -> Any:
 
 
 def delete(value: Any, name: str, line: int) -> Undefined:
-    """What a name holds after `del name`."""
+    """Return the value of a name after `del name`."""
     return _unbound(name) if type(value) is Undefined else Undefined(name)
 
 
@@ -271,7 +271,7 @@ def _in_place(op: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any], 
 
 
 def call(f: Any) -> Any:
-    """What a call of `f` runs: f, unless a region is being traced."""
+    """Return the function that a call of `f` runs: f, unless a region is being traced."""
     regions = control_flow()
     if regions is None:
         return callee(f)
@@ -282,7 +282,7 @@ def call(f: Any) -> Any:
 
 
 def callee(f: Any) -> Any:
-    """What a call of `f` runs in the scope that holds now."""
+    """Return the function that a call of `f` runs in the present scope."""
     scope = captured_scope()
     return f if scope is None else scope.callee(f)
 

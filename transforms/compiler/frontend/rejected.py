@@ -1,4 +1,4 @@
-"""Rejected loops and branches of a function: those that stay Python's, since a function of their own could not do the same."""
+"""Rejected loops and branches of a function, which stay Python's, since a function in their place could not do the same."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Rejections:
         return self._leaving[id(statement)]
 
     def ends(self, loop: Any) -> int:
-        """How many jumps in the body of a loop end it before its time."""
+        """Return the number of jumps in the body of a loop that end it early."""
         return sum(not isinstance(j, gast.Continue) for j in _jumps(loop.body))
 
     def returning(self, loop: Any) -> list[Any]:
@@ -99,7 +99,7 @@ class Rejections:
         return found
 
     def _settle(self) -> None:
-        """What stays as it is makes other statements stay, until no more do."""
+        """Reject further statements because of those that are rejected, until there are no more."""
         pending = True
         while pending:
             pending = False

@@ -1,4 +1,4 @@
-"""The tree of a function from its source, and the code of a tree: only where that source is what really runs."""
+"""The syntax tree of a function from its source, and the code of a tree; only where that source is the code that runs."""
 
 from __future__ import annotations
 import __future__

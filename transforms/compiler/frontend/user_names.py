@@ -85,7 +85,7 @@ class Names:
 
 
 def name_values(graph: Graph, given: dict[Value, str]) -> dict[Value, str]:
-    """What the user (or a reader of the derivative) would call each value; values that nobody named are absent."""
+    """Return the name that the user, or a reader of the derivative, would give each value; others are absent."""
     wishes = dict(given)
     for k, call in enumerate(graph.calls):
         if call.backward or call.site is None or (call.outs[0].type.kind == "python" and not call.outs[0].sites):
@@ -157,7 +157,7 @@ class Cotangents:
 
 
 def _primal_name(v: Value, wishes: dict[Value, str]) -> tuple[str, str] | None:
-    """What comes before the name of a value that `v` is the cotangent of, and that name."""
+    """Return the prefix of a cotangent's name, and the name of the value it belongs to."""
     stem = ""
     primal: Value | None = v
     seen: set[Value] = set()  # values that were merged may be cotangents of each other
@@ -231,7 +231,7 @@ Span = tuple[int | None, ...]  # line, end line, column, end column
 
 
 class _Places(NamedTuple):
-    """What becomes of expressions, by their spans."""
+    """The names that results of expressions are stored under, by the spans of the expressions."""
 
     assigned: dict[Span, tuple[str | None, ...]]  # the names that they are given
     unpacked: dict[Span, tuple[str | None, ...]]  # the names in a tuple of targets, by its own span
@@ -364,7 +364,7 @@ def line_text(site: Site) -> str:
 
 
 def function_name(function: Any) -> str:
-    """What a generated function is called: as the user's, with the transforms of it."""
+    """Return the name of a generated function: the user's, with the transforms of it."""
     suffix = ""
     while hasattr(type(function), "__gradscribe_transform__"):
         suffix = f"_{function.kind}{suffix}" if function.kind != "compile" else suffix

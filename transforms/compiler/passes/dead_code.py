@@ -1,4 +1,4 @@
-"""Dead code: a call whose results nobody reads goes, unless it can raise by itself or has an effect.
+"""Dead code: calls whose results nobody reads are dropped, unless they can raise by themselves or have an effect.
 
 Of a loop goes what it carries, stacks or is given and nobody reads; of a branch, results and operands.
 """
@@ -74,5 +74,5 @@ def _narrow_cond(call: Call, live: Collection[Value], ranges: Ranges) -> Call:
 
 
 def _read(graph: Graph) -> set[Value]:
-    """What the calls of a graph read, and its outputs."""
+    """Return the values that the calls of a graph read, and its outputs."""
     return {v for call in graph.calls for v in call.reads} | set(values_in(graph.outputs))

@@ -1,4 +1,4 @@
-"""Early guards: each stands right behind what it tests, so that a call of another path is found out soon."""
+"""Early guards: each stands right behind the value that it tests, so that a call with another outcome is noticed soon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identities that are exact: what changes no bit, no dtype and no memory that the caller sees.
+"""Exact identities: rewrites that change no bit, no dtype and no memory that the caller sees.
 
 `x * 1` and `x / 1` keep every real float (also -0.0, infinities and NaN; a complex infinity they do not);
 `x - 0.0` keeps them, too;

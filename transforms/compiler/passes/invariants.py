@@ -1,4 +1,4 @@
-"""Loop invariants stand before their loop: constants, values carried unchanged, and what follows of them.
+"""Loop invariants, moved before their loop: constants, values carried unchanged, and values computed from these.
 
 Exact: what stands before the loop is computed for a loop of no trips, too, so only what neither raises nor warns goes there;
 an array that each trip makes anew, and that is seen outside, stays within. What stands in a loop or a branch twice is merged.
@@ -91,7 +91,7 @@ def _counts(scan: Scan, c: Carry) -> bool:
 
 
 def _twins(scan: Scan, outside: set[Value], made: dict[Value, Any]) -> dict[Value, Any]:
-    """What a loop is given, carries or stacks twice, with what stands for it."""
+    """Return the values that a loop takes, carries or stacks twice, each with the one that replaces it."""
     known: dict[Value, Any] = {}
     for items in (scan.inv, scan.xs):
         for item, first in _repeated(items, lambda item: item.given):

@@ -1,4 +1,4 @@
-"""The mean of a small array is written as what it is, the sum over the size: `np.mean` takes three times as long.
+"""Means of small arrays as sums over sizes: `np.mean` takes three times as long.
 
 Exact: NumPy adds in float32 and float64 as `np.sum` does, and divides once. It divides in float64, and so gives the same
 float32 as long as float32 holds the size. Means over an axis stay as they are, and so does that of nothing, which warns.

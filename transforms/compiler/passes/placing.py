@@ -1,4 +1,4 @@
-"""Additions before placement: what is put into a new array, and added to at the same place, is added first and put there once.
+"""Additions before placement: values that are put and added at one place of a new array are added first, and put there once.
 
 Exact: `zeros; out[i] = v; out[i] += w` leaves `v + w` at `i`, where `i` names each element once and both have its shape.
 """

@@ -1,4 +1,4 @@
-"""Residuals of loops: what a loop remembers for its reverse, and the reverse can have in another way, is not stacked.
+"""Residuals of loops: a value is not stacked for the reverse where the reverse can have it in another way.
 
 An invariant is given to both loops; the place of a trip, views, rows `x[t]`, signs, and a sum or product of what the reverse
 has anyway are computed again; of what only the shape is asked another value of that shape will do; and where a carried value
@@ -51,7 +51,7 @@ def _is(v: Any, w: Any) -> bool:
 
 
 def _read(calls: list[Call]) -> set[Value]:
-    """What calls read as something else than the stack that a loop walks."""
+    """Return the values that calls read other than as the stack that a loop walks."""
     found: set[Value] = set()
     for call in calls:
         found.update(values_in(tuple([a for k, a in enumerate(call.args) if call.op is not SCAN or k != 2])))
@@ -95,7 +95,7 @@ class _Pair:
         return True
 
     def there(self, v: Any, but: Item | None = None) -> Any:
-        """What a value of the one body is in the other, without the stack `but`; _NOT where it would have to be stacked."""
+        """Return the value of the other body that equals `v`, found without the stack `but`; _NOT where there is none."""
         again: dict[Value, Call] = {}
         found = self.find(v, again, but)
         if found is not _NOT:
@@ -145,7 +145,7 @@ class _Pair:
         return _NOT
 
     def alike(self, v: Value, item: Item) -> Any:
-        """What has the shape of a value, where that is all that is asked; at last the numbers, as its type has them."""
+        """Return a value of the same shape, where the shape is all that is asked; else its lengths as numbers."""
         form = v.type[:3]
         while True:
             again: dict[Value, Call] = {}
@@ -188,7 +188,7 @@ def _is_measured(graph: Graph, v: Value) -> bool:
 
 
 def _size(call: Call, shape: tuple[int, ...]) -> Any:
-    """What a call that asks for a size gives."""
+    """Return the result of a call that asks for a size."""
     if call.op is SHAPE:
         return shape
     return math.prod(shape) if call.op is COUNT else shape[call.args[1]]

@@ -142,7 +142,7 @@ def _key_of_region(graph: Graph) -> Any:
 
 
 class _Place(tuple[Any, ...]):
-    """Where a value of a region is defined, and its type."""
+    """The definition of a value of a region, and its type."""
 
 
 def seen_from_outside(graph: Graph, outputs: Any = None) -> set[Value]:

@@ -1,4 +1,4 @@
-"""Constant factors and signs meet before they meet an array; only where no rounding changes.
+"""Constant factors and signs, multiplied with each other before an array; only where no rounding changes.
 
 `a + -b` is `a - b`, `-a * -b` is `a * b`, `-(c * x)` is `-c * x`, and `-a * (c * x)` is `a * (-c * x)`: a sign is never
 rounded. `d * (c * x)` is `(d * c) * x` where c is a power of two of at least one and |d| is at least one: then `c * x`
@@ -108,7 +108,7 @@ def _taken_in(call: Call, maker: dict[Value, Call], once: Callable[[Any, Op], Ca
 
 
 def _without_one(call: Call | None) -> Value | None:
-    """What is multiplied by one."""
+    """Return the operand of a product with one."""
     if call is None or call.op.base is not MULTIPLY:
         return None
     return next(

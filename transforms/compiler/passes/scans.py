@@ -1,4 +1,4 @@
-"""A `scan` call taken apart, so that passes can change what it carries, stacks and reads, and put together again."""
+"""Scans taken apart and put together again, so that passes can change the values that one carries, stacks and reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Carry:
 
 @dataclasses.dataclass(eq=False)
 class Item:
-    """What a trip reads: of a stack its own item, or what all trips read alike, which the test sees too."""
+    """An input of a trip: its own item of a stack, or a value that all trips read alike, which the test sees too."""
 
     given: Any
     param: Value
@@ -34,7 +34,7 @@ class Item:
 
 @dataclasses.dataclass(eq=False)
 class Stacked:
-    """What a trip gives to a stack."""
+    """An item that a trip gives to a stack."""
 
     value: Any
     out: Value

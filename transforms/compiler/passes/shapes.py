@@ -1,4 +1,4 @@
-"""Shapes are read where a reader would read them: from an argument or a named value, not from a temporary.
+"""Reads of shapes, from an argument or a named value in place of a temporary, as a person would write them.
 
 A value of which nobody asks more than its shape is not computed for that: `(h @ w).shape` is `(h.shape[0], w.shape[1])`.
 """

@@ -544,17 +544,19 @@ def test_a_text_larger_than_the_bound_is_not_kept(cache, written, tmp_path, monk
 
 def test_the_command(cache, tmp_path, capsys, monkeypatch):
     assert cli.main("0", ["cache"]) == 0
-    assert capsys.readouterr().out == f"folder   {cache}\ntexts    0\nsize     0 kB of at most 64 MB\n"
+    assert capsys.readouterr().out == f"folder   {cache}\nsources  0\nsize     0 kB of at most 64 MB\n"
     for f in some(tmp_path, 3):
         source(f)
     (cache / "notes.txt").write_text("the user's")
     size = sum(path.stat().st_size for path in texts(cache))
     monkeypatch.setenv("GRADSCRIBE_CACHE_SIZE", "2.5")
     assert cli.main("0", ["cache"]) == 0
-    shown = f"folder   {cache}\ntexts    3\nsize     {size / 1e3:.3g} kB of at most 2.5 MB\n"
+    shown = f"folder   {cache}\nsources  3\nsize     {size / 1e3:.3g} kB of at most 2.5 MB\n"
     assert capsys.readouterr().out == shown
     assert cli.main("0", ["cache", "--clear"]) == 0
-    assert capsys.readouterr().out.startswith(f"removed  3 texts, {size / 1e3:.3g} kB\nfolder   {cache}\ntexts    0\n")
+    assert capsys.readouterr().out.startswith(
+        f"removed  3 sources, {size / 1e3:.3g} kB\nfolder   {cache}\nsources  0\n"
+    )
     assert [path.name for path in cache.iterdir()] == ["notes.txt"]
 
 

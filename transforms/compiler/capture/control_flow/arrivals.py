@@ -76,7 +76,7 @@ class Arrivals(Calls):
         return total + g if found is None else found[0]
 
     def chosen(self, node: Any, g: Any, sums: Any, run: Callable[[Any, Any], Sequence[Any]]) -> Some | None:
-        """What a node gives for partial cotangents, or adds to such sums: a branch. None where there are none.
+        """Return the cotangents that a node gives for partial ones, or adds to such sums, as a branch; None where there are none.
 
         The node of a branch knows itself what to do with them; a loop takes zeros, unless it has none at all on some ways.
         """
@@ -101,7 +101,7 @@ class Arrivals(Calls):
         return all(part is not None and parts[0] is not None and part.is_like(parts[0]) for part in parts)
 
     def _in_arms(self, known: Some, edges: Sequence[Any], run: Callable[[Some], Some]) -> Some | None:
-        """What `run` gives of cotangents, by a branch for each truth by which some are partial; None where none are."""
+        """Return the results of `run` on cotangents, in a branch for each truth by which some are partial; else None."""
         parts = {k: part for k, t in enumerate(known) if (part := self.part_of(t)) is not None}
         if not parts:
             return None

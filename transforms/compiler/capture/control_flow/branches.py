@@ -27,7 +27,7 @@ __all__ = ["Branches"]
 
 
 class Branches(Arrivals):
-    """What converted code asks where it decides; NotImplemented where Python is to."""
+    """The operators of converted code for branches; NotImplemented where Python is to decide."""
 
     def if_(
         self, pred: Any, then: Any, orelse: Any, state: tuple[Any, ...], names: Sequence[str], line: int, **notes: Any
@@ -221,7 +221,7 @@ class Branches(Arrivals):
 
 
 def _sample(given: Sequence[Any], taken: int) -> Any:
-    """What the arm taken gives, or where it binds nothing, the other."""
+    """Return the value of the arm that is taken, or where it binds nothing, of the other."""
     return given[1 - taken] if given[taken] is None else given[taken]
 
 

@@ -1,4 +1,4 @@
-"""Loops and branches written down as calls, and what their nodes ask to write down their reverse."""
+"""Loops and branches recorded as calls, and the helpers by which their nodes record their reverse."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Calls"]
 
 
 class Calls(Sharing):
-    """What is written down, and the Tensors that stand for it."""
+    """Calls in regions: their records, and the Tensors of their results."""
 
     def calculated(self, op: Op, operands: Sequence[Any]) -> Any:
         """An operation of Python's on Python's numbers."""
@@ -93,7 +93,7 @@ class Calls(Sharing):
         return covered(self._called(ROWS, (stack, axis), Value(type_of(value)), value), hides)
 
     def items(self, array: Any, axis: int = 0) -> Any:
-        """What stands along an axis of an array as a list."""
+        """Return the parts along an axis of an array as a list."""
         hides = hidden_by(array)
         axis += len(hides)
         array = np.moveaxis(whole(array), axis, 0) if axis else array
@@ -157,7 +157,7 @@ class Calls(Sharing):
         return samples_of(node.inputs[k]) if found is None else found
 
     def trips_of(self, node: Any) -> Any:
-        """How often a loop has run: an int, or a traced one."""
+        """Return the number of trips of a loop: an int, or a traced one."""
         call = node.call
         n = call.args[4]
         if call.args[0].test is None and n is not None:
@@ -175,7 +175,7 @@ class Calls(Sharing):
 
 
 def _list_of(sample: list[Any], of: Value) -> Value:
-    """What stands for the cotangent of a list, of which `sample` is a sample."""
+    """Return the value of a list's cotangent, of which `sample` is a sample."""
     item, element = sample[0], of.element
     assert element is not None
     return stack_value(_list_of(item, element) if isinstance(item, list) else Value(type_of(item), element.name))

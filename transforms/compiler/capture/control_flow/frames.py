@@ -1,4 +1,4 @@
-"""Regions while they are traced: what is recorded where, what is known there, and what ends an attempt."""
+"""Frames of regions while they are traced: the calls recorded in each, facts about its values, and ends of an attempt."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class Frames:
 
     @contextlib.contextmanager
     def frame(self) -> Iterator[Frame]:
-        """What is recorded in the block is a region."""
+        """Record the calls of the block as a region."""
         graph = self.capture.graph
         made = Frame(graph.calls)
         graph.calls = made.calls
@@ -269,19 +269,19 @@ class Frames:
             made._ir = ir
 
     def given(self, value: Any) -> Any:
-        """What a region gives, as it stands in its graph: this may be a value from around it."""
+        """Return an output of a region as it stands in its graph, where it may be a value from around it."""
         found = self.capture.operand(value)
         if isinstance(found, Value) and isinstance(value, Operand):
             self._remember(value, found)
         return found
 
     def stays_apart(self, reason: str) -> None:
-        """Raise where arms cannot join as eager mode adds up: their outcomes then have texts of their own."""
+        """Raise where arms cannot join as eager mode adds up: their outcomes then have sources of their own."""
         if self.joined and not self.frames:
             raise LoopRejected(reason, self.capture.site())
 
     def part_of(self, g: Any) -> Partial | None:
-        """What is known of a cotangent, if it is a partial one."""
+        """Return the partial cotangent that a cotangent is, if it is one."""
         ir = getattr(g, "_ir", None) if self.partial else None
         return None if ir is None else self.partial.get(ir)
 

@@ -1,4 +1,4 @@
-"""Hooks of converted code while a capture runs: its loops and branches, and the calls and numbers in them."""
+"""Hooks of converted code while a capture runs, for its loops and branches, and the calls and numbers in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Regions(Loops, Branches):
     """The regions of one capture."""
 
     def call(self, f: Any) -> Any:
-        """What a call runs."""
+        """Return the function that a call runs."""
         ours = of_lists(f) or self._least(f)
         if ours is None:
             reason = None if self.unseen and not self.strict else impure(f, self.capture)

@@ -1,4 +1,4 @@
-"""Lists that a kept loop appends to, one item a trip: what its body sees of them, and what code behind it does."""
+"""Lists that a kept loop appends to, one item a trip, as its body and the code behind it see them."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Listed(_Partial):
 
 
 def last_of(value: Any) -> list[Any]:
-    """What of such a list a loop carries: its last item, where it has one."""
+    """Return the part of such a list that a loop carries: its last item, where it has one."""
     return value.last if isinstance(value, Collected) else list(value[-1:])
 
 
@@ -144,7 +144,7 @@ _TAKES_LISTS: dict[Any, Callable[..., Any]] = {
 
 
 def of_lists(f: Any) -> Any:
-    """What runs in place of a function of NumPy's that may be given such a list; None for all others."""
+    """Return the replacement of a function of NumPy's that may get such a list; None for all others."""
     try:
         found = _TAKES_LISTS.get(f)
     except TypeError:

@@ -28,7 +28,7 @@ __all__ = ["Loops"]
 
 
 class Loops(Calls):
-    """What converted code asks where it loops; NotImplemented where Python is to run it."""
+    """The operators of converted code for loops; NotImplemented where Python is to run one."""
 
     def while_(
         self, test: Any, body: Any, state: tuple[Any, ...], names: Sequence[str], line: int, **notes: Any
@@ -141,7 +141,7 @@ class Loops(Calls):
         return bool(promoted) and not self.strict and test is not None
 
     def _runs_once(self, name: str, state: Any, test: Any, steps: Steps | None) -> None:
-        """What the loop binds is bound behind it only if there was a trip: a guard, where one may stand."""
+        """Guard that there was a trip, where a name is read behind the loop that only its body binds."""
         counted = steps is None or known(steps.n) or self.runs(steps.n)
         if counted and test is None:
             return

@@ -1,4 +1,4 @@
-"""The graph's nodes of loops and branches: their VJPs are loops in reverse and branches, over what the bodies must remember."""
+"""Nodes of loops and branches: their VJPs are loops in reverse and branches, over values that the bodies remember."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class RegionNode(Node):
 
     @property
     def plan(self) -> Plan:  # type: ignore[override]
-        """How the engine runs it."""
+        """The plan by which the engine runs it."""
         args = self.call.args
         first = len(args[1]) + len(args[2]) if self.op is SCAN else 0 if self.op is COND else len(self.inputs)
         # running sums, of what is read in every trip or in both arms; of what is read twice, neither
@@ -114,7 +114,7 @@ class RegionNode(Node):
         return tuple([found.get(k) for k in self.slots])
 
     def push(self, tangents: Sequence[Any], create_graph: bool) -> Any:
-        """How it goes forward: the tangents of its results from those of its inputs, by edge."""
+        """Return the tangents of its results from those of its inputs, by edge."""
         moving = {k: t for k, t in zip(self.slots, tangents, strict=True) if t is not None}
         if self.op is ROWS:
             axis = self.call.args[1]

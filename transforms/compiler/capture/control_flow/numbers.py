@@ -1,4 +1,4 @@
-"""Python's own numbers in a region: Tensors that hold them, among which Python's operators run and give such again."""
+"""Python numbers in a region: Tensors that hold them, on which operators give such Tensors again."""
 
 from __future__ import annotations
 

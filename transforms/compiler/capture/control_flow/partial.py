@@ -1,4 +1,4 @@
-"""Partial cotangents: those that a value has on some ways through a branch, and on others none, as in eager mode.
+"""Partial cotangents: those that a value has in some arms of a branch and not in others, as in eager mode.
 
 Where there is none, nothing reads the result of the branch: what is made of a partial cotangent stands in a branch, too. Only
 where an argument's gradient is one, or what a loop carries, the arms that give none give zeros.
@@ -53,7 +53,7 @@ Presence = bool | Partial  # whether an arm gives a cotangent
 
 
 class Ends:
-    """What the arms of a branch give as cotangents, by the place of what they belong to, and where they give none."""
+    """The cotangents that the arms of a branch give, by the place of the value they belong to, and where they give none."""
 
     def __init__(
         self, regions: Any, given: Sequence[dict[int, Any]], presences: Sequence[dict[int, Presence]], bases: dict[int, Any],

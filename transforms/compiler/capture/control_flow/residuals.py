@@ -1,4 +1,4 @@
-"""Residuals of a region: what its reverse needs of the forward run, recomputed where cheap, else one more result."""
+"""Residuals of a region: values of the forward run that its reverse needs, recomputed where cheap, else one more result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHEAP = ops_of(
 
 
 class Recalled:
-    """How the values are had that a reverse reads: by calls made again, from inputs of the region, or kept by it."""
+    """The sources of the values that a reverse reads: calls that are made again, inputs of the region, results that it keeps."""
 
     def __init__(self, calls: list[Call], read: list[Value], kept: list[Value], around: list[Value]) -> None:
         self.calls = calls  # made again

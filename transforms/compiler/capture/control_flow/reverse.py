@@ -139,7 +139,7 @@ def needed_calls(calls: Sequence[Call], outputs: Iterable[Any]) -> list[Call]:
 
 
 def outside_of(calls: Sequence[Call], outputs: Iterable[Any], params: Iterable[Value]) -> list[Value]:
-    """What calls and outputs read that neither is among `params` nor made by the calls."""
+    """Return the values that calls and outputs read and that neither are among `params` nor made by the calls."""
     known, free = set(params), dict[Value, None]()
     for call in calls:
         free |= dict.fromkeys(v for v in call.reads if v not in known)

@@ -1,4 +1,4 @@
-"""Aliases in regions: arrays that may be one memory under two names, as a loop or a branch goes. Writes into one reject it."""
+"""Aliases in regions: arrays that may be one memory under two names, by the outcome of a loop or a branch. A write rejects it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["Sharing"]
 
 
 class Sharing(Frames):
-    """What is known of that: a write into an array that is marked ends the attempt (`may_write`)."""
+    """Marks on arrays that may share memory: a write into a marked one ends the attempt (`may_write`)."""
 
     def entangle(self, *values: Any) -> None:
-        """These may show one memory, and nobody knows whether they do."""
+        """Mark arrays that may show one memory, where nobody knows whether they do."""
         self.entangled.update(base._ir for base in map(_base_of, values) if getattr(base, "_ir", None) is not None)
 
     def shared_by_branch(

@@ -1,4 +1,4 @@
-"""The list that a loop fills or walks, one item for each trip, while capturing: it stands in for any length by one item."""
+"""Stacks that a loop fills or walks, one item for each trip, while capturing: one item stands for a list of any length."""
 
 from __future__ import annotations
 

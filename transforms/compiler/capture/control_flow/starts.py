@@ -50,7 +50,7 @@ def zeros(sample: Any, like: Any = None, hides: tuple[Any, ...] = ()) -> Any:
 
 
 def empty_sum(sample: Any, like: Any, adds_at: bool, hides: tuple[Any, ...] = ()) -> Any:
-    """Where a sum starts: at -0.0, to which adding changes no bit; a buffer that is added to at places starts at zero."""
+    """Return the start of a sum: -0.0, to which adding changes no bit; for a buffer that is added to at places, zeros."""
     if type(sample) is not np.ndarray:
         return -np.result_type(sample).type(0)
     if hides and not adds_at:
@@ -129,7 +129,7 @@ def _in_rows(v: Value) -> bool:
 
 
 def owned(start: Any, others: Sequence[Any], node: Any, k: int, after: Any, calls: Sequence[Call]) -> Any:
-    """Where a cotangent starts that may end as it starts, in memory of its own if it is an argument's gradient.
+    """Return the start of a cotangent that may end as it starts, in memory of its own if it is an argument's gradient.
 
     `after` is what `calls`, of a trip, make of it; `others` start beside it.
     """
@@ -141,7 +141,7 @@ def owned(start: Any, others: Sequence[Any], node: Any, k: int, after: Any, call
 
 
 def apart(given: Sequence[Any], node: Any, slots: Sequence[int]) -> list[Any]:
-    """What an arm of a branch gives, with memory of its own for each gradient of an argument."""
+    """Return the results of an arm of a branch, with memory of its own for each gradient of an argument."""
     made: list[Any] = []
     for t, k in zip(given, slots, strict=True):
         is_partial = node.regions.part_of(t) is not None  # and no array, on some ways
@@ -175,7 +175,7 @@ class Either:
         self.sample = next((value for value in samples if not is_spread(value)), samples[0])
 
     def of(self, arm: int) -> Any:
-        """What an arm gives, as the others do: recorded in a region."""
+        """Record the results of an arm in its region, in the form of those of the other arms."""
         found = self.given[arm]
         if not self.hides:
             return as_kind(

@@ -24,7 +24,7 @@ _NUMBERS = (int, float, complex, np.generic, np.ndarray)
 
 
 def plain_sample(value: Any) -> Any:
-    """What a traced value holds, or a number itself."""
+    """Return the number that a traced value holds, or a number itself."""
     if isinstance(value, Operand):
         return value._value
     return int(value) if isinstance(value, int) and type(value) is not bool else value
@@ -133,7 +133,7 @@ class Leaves:
         )
 
     def items(self) -> list[Any]:
-        """What a trip adds to each of those."""
+        """Return the items that a trip adds to each of those."""
         return [self.state[k].one(self.variables[k]) for k in sorted(self.collected)]
 
     def fits(self, found: Leaves) -> str | None:
@@ -264,7 +264,7 @@ class Leaves:
         return found
 
     def pair_names(self, pairs: Sequence[tuple[int, Any, Any]]) -> list[str | None]:
-        """What the results of a branch are called."""
+        """Return the names of the results of a branch."""
         return [_label(self.names[k]) for k, _, _ in pairs]
 
     def joined(

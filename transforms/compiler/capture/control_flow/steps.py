@@ -1,4 +1,4 @@
-"""Iterables of loops that are known without running them: ranges, rows of an array, and what is made of those."""
+"""Iterables of loops that are known without running them: ranges, rows of an array, and `zip` and the like of those."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RangeSteps(Steps):
         return found if type(self.start) is int and not self.start else self.start + found
 
     def plain(self) -> range:
-        """What Python would have made."""
+        """Return the iterable that Python would have made."""
         return range(self.start, self.start + self.step * self.n, self.step)
 
     def __iter__(self) -> Iterator[Any]:
@@ -127,7 +127,7 @@ class Backward(Steps):
 
 
 def place_name(steps: Steps | None, target: Any) -> str | None:
-    """What a loop with such a target calls the place of a trip; None where it has no name for it."""
+    """Return the name of the trip's number in a loop with such a target; None where it has none."""
     if isinstance(steps, Counted) and steps.start == 0 and isinstance(target, tuple):
         target = target[0]
     elif not isinstance(steps, RangeSteps):

@@ -1,4 +1,4 @@
-"""Guards: the assumptions of a specialisation about its arguments and its reads from outside, as straight Python and in words."""
+"""Guards: the assumptions of a specialisation about its arguments and about values from outside, as Python code and in words."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def signature_key(leaves: list[Any], free: Collection[int] = (), fixed: Collection[int] = ()) -> tuple[Any, ...]:
-    """What the leaves of arguments have in common with those of other calls of one specialisation.
+    """Return the key of the leaves of arguments: equal for calls that one specialisation may serve.
 
     Ints in `free` are any, floats in `fixed` count by their value.
     """
@@ -263,7 +263,7 @@ class GuardPlan:
                 self._assume("layout", words, f"{is_it} {others_words}", text, f"{text} {is_it} {other}", path)
 
     def _apart(self, written: Collection[int]) -> None:
-        """What is written, arrays by identity, may be, and shares no memory with other arrays."""
+        """Assume that arrays that are written into are writeable, and share no memory with other arrays."""
         if not written:
             return
         for k, (text, words, array, path) in enumerate(self._arrays):
@@ -303,8 +303,8 @@ class GuardPlan:
         read = f"{self._constant(path)}.read()"
         self._assume("code" if code else "scope", words_for(path), words, read, test, path, held)
 
-    def _now(self, path: Any) -> str:
-        """What stands at a path, as a quick expression."""
+    def _now(self, path: Path) -> str:
+        """Return a quick expression for the value at a place."""
         kind, holder, name = path
         if kind == "global" and name in holder:
             return f"{self._constant(holder)}.get({name!r})"
@@ -367,7 +367,7 @@ def _sized(words: str) -> str | None:
 
 
 def words_for(path: Path) -> str:
-    """What a user calls the place that a path leads to."""
+    """Return the user's words for a place: "global `SCALE`"."""
     kind, holder, name = path
     if kind == "keys":
         return f"the keys of `{path.words}`"

@@ -1,4 +1,4 @@
-"""The arguments of one call, taken apart, and copied so that generated text can be tried on them."""
+"""Inputs: the arguments of one call, taken apart, and copied so that generated source can be tried on them."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class Inputs:
         return {k: leaf for k, leaf in enumerate(self.leaves) if type(leaf) is int and k not in self.fixed}
 
     def place(self, k: int) -> tuple[Any, ...]:
-        """Where a leaf stands, among all calls of this form."""
+        """Return the place of a leaf, among all calls of this form."""
         return (*self._form, k)
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """What calls have in common that differ in lengths, layouts and ints alone."""
+        """The key of calls that differ in lengths, layouts and ints alone."""
         parts = signature_key(self.leaves, frozenset(self.ints()), self.fixed)
         return (*self._form, tuple([(p[0], len(p[1])) if len(p) == 3 else p for p in map(_as_row, parts)]))
 

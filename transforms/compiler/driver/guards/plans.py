@@ -1,4 +1,4 @@
-"""Joined guards of several paths of one function: each assumption once, and none that contradicts another."""
+"""Joined guards of several outcomes of one function: each assumption once, and none that contradicts another."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Static:
 
     @staticmethod
     def of(function: Callable[..., Any], options: dict[str, Any]) -> Static | None:
-        """What the options of `gs.compile` state; None where they state nothing."""
+        """Return the static arguments that the options of `gs.compile` state; None where they state none."""
         numbers, names = options.get("static_argnums", ()), options.get("static_argnames", ())
         if not numbers and not names:
             return None

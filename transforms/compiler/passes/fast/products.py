@@ -101,7 +101,7 @@ def _axes(n: int, summed: set[str]) -> Any:
 
 
 def _factors(call: Call, walk: Walk) -> tuple[_Factor, _Factor] | None:
-    """What the product that a call sums is made of."""
+    """Return the factors of the product that a call sums."""
     product = walk.once(call.args[0])
     if product is None or product.quiet != call.quiet or 0 in product.outs[0].type.shape:
         return None

@@ -1,4 +1,4 @@
-"""Between which bounds all numbers of a value lie, as far as the operations that made it tell; NaN may always be there."""
+"""Ranges: bounds of all numbers of a value, as far as the operations that made it tell; NaN may always be there."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ __all__ = ["Walk", "decided", "is_real", "made", "number"]
 
 
 class Walk:
-    """What a step may ask about the graph that it walks: who made a value, and how often it is read."""
+    """Facts about the graph that a step walks: the call that makes a value, and how often the value is read."""
 
     def __init__(self, graph: Graph) -> None:
         self.maker: dict[Value, Call] = {v: call for call in graph.calls for v in call.outs}
