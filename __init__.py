@@ -38,6 +38,7 @@ from .runtime import (
     VerifyError,
 )
 from .runtime.aliases import Alias
+from .runtime.errors import no_such_name
 from .tracer import Tensor, enable_grad, is_grad_enabled, no_grad, tensor
 from .tracer.core.singular import singular
 from .tracer.modes.thread_state import inference_mode, is_inference_mode_enabled, set_grad_enabled
@@ -201,7 +202,7 @@ if not TYPE_CHECKING:  # a name that is not declared is an error to them
 
     def __getattr__(name: str) -> Any:
         if name not in _LATER:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_elsewhere(name)}")
+            raise no_such_name(f"module {__name__!r} has no attribute {name!r}{_elsewhere(name)}")
         module = importlib.import_module(f".{_LATER[name]}", __name__)
         if name == "default_generator":
             return module.generator()  # while capturing it is another

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import reprlib
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ def to_torch(function: Callable[..., Any]) -> Callable[..., Any]:
     >>> x.grad  # doctest: +SKIP
     tensor([ 3., 12.])
     """
+    _check_callable(function, "to_torch")
     torch, apply = _torch()
 
     @functools.wraps(function)
@@ -51,9 +53,9 @@ def to_torch(function: Callable[..., Any]) -> Callable[..., Any]:
 @functools.cache
 def _torch() -> tuple[Any, Callable[..., Any]]:
     """PyTorch, and what calls a function of arrays with tensors: loaded when it is first asked for."""
-    import torch
+    torch: Any = _loaded("torch", "to_torch")
 
-    class Call(torch.autograd.Function):  # type: ignore[misc, no-untyped-call, unused-ignore]
+    class Call(torch.autograd.Function):
         """One call; its backward is such a call itself where it is differentiated."""
 
         @staticmethod
@@ -127,18 +129,29 @@ def to_jax(function: Callable[..., Any]) -> Callable[..., Any]:
     >>> jax.jit(jax.grad(gs.to_jax(lambda x: np.sum(x ** 3))))(np.array([1.0, 2.0]))  # doctest: +SKIP
     Array([ 3., 12.], dtype=float32)
     """
+    _check_callable(function, "to_jax")
     return _jax_call(function, None)
+
+
+def _check_callable(function: Any, name: str) -> None:
+    if not callable(function):
+        raise TypeError(f"gs.{name} takes a function, not {type(function).__name__}: {reprlib.repr(function)}")
+
+
+def _loaded(library: str, name: str) -> Any:
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        raise ImportError(f"gs.{name} needs {library}, which is not installed: pip install {library}") from error
 
 
 def _jax_call(function: Callable[..., Any], like: Callable[..., Any] | None) -> Callable[..., Any]:
     """A function of arrays as JAX calls it; `like` gives from the arguments a tree of what the results are like."""
-    jax: Any = importlib.import_module("jax")
+    jax: Any = _loaded("jax", "to_jax")
 
     def on_host(*args: Any) -> Any:
         arrays = jax.tree.map(np.asarray, args)
-        return jax.tree.map(
-            lambda x: np.asarray(x, jax.dtypes.canonicalize_dtype(np.result_type(x))), function(*arrays)
-        )
+        return jax.tree.map(lambda x: np.asarray(x, _type(np.asarray(x)).dtype), function(*arrays))
 
     def types_of(*args: Any) -> Any:
         if like is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import importlib
 import inspect
@@ -59,11 +60,21 @@ def public(module: str) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
+def installed() -> list[str]:
+    """Those of `MODULES` that are there: SciPy is optional."""
+    found = []
+    for module in MODULES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module.removesuffix(".ndarray"))
+            found.append(module)
+    return found
+
+
 def coverage() -> list[Row]:
-    """Every public function of `MODULES`, in order."""
+    """Every public function of the installed modules, in order."""
     return [
         of_method(name) if module == "numpy.ndarray" else of_function(module, name, value)
-        for module in MODULES
+        for module in installed()
         for name, value in public(module)
     ]
 
@@ -159,7 +170,7 @@ def _tried(name: str) -> tuple[str, str]:
 
 def summary(entries: list[Row]) -> list[tuple[str, Counter[str]]]:
     """For each module how many functions are of each kind, and for all."""
-    rows = [(m, Counter(e.kind for e in entries if e.module == m)) for m in MODULES]
+    rows = [(m, Counter(e.kind for e in entries if e.module == m)) for m in installed()]
     return [*rows, ("all", Counter(e.kind for e in entries))]
 
 
@@ -187,6 +198,7 @@ def text(entries: list[Row], listed: list[Row] | None = None) -> str:
     width = max(len(module) for module in MODULES)
     head = f"{'':<{width}}" + "".join(f"  {kind:>21}" for kind in KINDS)
     counts = [f"{m:<{width}}" + "".join(f"  {found[kind]:>21}" for kind in KINDS) for m, found in summary(entries)]
+    counts += [f"{m:<{width}}  is not installed: pip install scipy" for m in MODULES if m not in installed()]
     if listed is None:
         return "\n".join([head, *counts, "", "`coverage NAME` tells of one function, `coverage --all` of each."])
     if not listed:

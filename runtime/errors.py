@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import opcode
+import sys
+
 __all__ = [
     "AutogradError", "CompileError", "ConvergenceError", "DtypeError", "EagerWarning", "GradientLossError", "NoRuleError",
-    "ShapeError", "SingularPointError", "VerifyError",
+    "ShapeError", "SingularPointError", "VerifyError", "no_such_name",
 ]  # fmt: skip
 
 
@@ -73,3 +76,13 @@ class NoRuleError(NotImplementedError, TypeError):
             f"{path} has no gradient rule for its argument `{name}`, and that argument requires grad.\n"
             f"Pass it as a constant (x.detach()), or add one: gs.rule({path}, {name}=lambda g, ...: ...)"
         )
+
+
+_IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
+
+
+def no_such_name(message: str) -> AttributeError | ImportError:
+    """Return what `__getattr__` of a module raises; of `from module import name` Python shows an ImportError's words alone."""
+    asking = sys._getframe(2)
+    imports = asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM
+    return ImportError(message) if imports else AttributeError(message)

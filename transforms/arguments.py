@@ -110,6 +110,8 @@ class Arguments:
         listed = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
         plain = type(argnums) is int and 0 <= argnums < len(args)
         places = [argnums] if plain else [self._place(n, args, kwargs) for n in listed]
+        if not plain and len(set(places)) < len(places):
+            raise TypeError(f"argnums is {argnums!r}, and names an argument of `{self.name}` twice: name each once")
         self.places = places
         given: list[Any] = list(args)
         named = dict(kwargs)
@@ -202,7 +204,7 @@ class Arguments:
             what = f"dtype {dtype}" if of_numpy else f"a value of type {named}"
             raise DtypeError(
                 f"grad differentiates floating point and complex arguments, but {label} of `{self.name}` "
-                f"holds {what}{at}.\n{self._advice(leaf, place)}"
+                f"holds {what}{at}.\n{self._advice(leaf, place, dtype.kind in 'biu', keys)}"
             )
         if isinstance(leaf, Operand) and leaf._node is not None and LOCAL.grad:
             tensor._node = _linked(leaf, dtype)
@@ -216,16 +218,19 @@ class Arguments:
         self.wanted[tensor._node] = None
         return tensor
 
-    def _advice(self, leaf: Any, place: Any) -> str:
-        """Return the remedy for an argument that cannot be differentiated."""
+    def _advice(self, leaf: Any, place: Any, whole: bool, keys: str) -> str:
+        """Return the remedy for an argument that cannot be differentiated: of whole numbers, or of no numbers at all."""
         names = _parameters(self.function)
         name = names[place] if isinstance(place, int) and place < len(names) else str(place)
         form = conversion(leaf, "x" if isinstance(place, int) and place >= len(names) else name)
+        apart = "pass it as an argument of its own" if keys else "leave it out of argnums"
         if form is not None:
-            return f"Convert it ({form}), or leave it out of argnums."
+            return f"Convert it ({form}), or {apart}."
         if name == "self" and place == 0:
             return "It is the object of a method: write argnums=1, or the name of what is differentiated."
-        return "Convert it (x.astype(float), 3.0 in place of 3), or leave it out of argnums."
+        if whole:
+            return f"Convert it (x.astype(float), 3.0 in place of 3), or {apart}."
+        return f"Give numbers, arrays, or trees of them (dict, list, tuple, dataclass); or {apart}."
 
     def _constant(self, value: Any) -> Any:
         if type(value) is np.ndarray:

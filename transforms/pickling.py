@@ -48,6 +48,8 @@ def reduced(transform: Any) -> Any:
     problem = _problem(parts, pickle.Pickler)
     if problem is None:
         return parts
+    if hasattr(transform.function, "__gradscribe_transform__"):  # which has said it
+        raise problem
     raise pickle.PicklingError(
         f"gs.{transform.kind} of {name or transform.function!r} cannot be pickled, because the function cannot: {problem}. "
         "Define the function at the top level of a module, or install cloudpickle (pip install cloudpickle), with which "

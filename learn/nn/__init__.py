@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from ...runtime.errors import no_such_name
 from .. import functional
 from . import utils
 from .activations import (
@@ -149,7 +150,7 @@ if not TYPE_CHECKING:  # a name that is not declared is an error to them
                 if function
                 else "a model is a function, as gs.functional.linear is"
             )
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{told}")
+        raise no_such_name(f"module 'gradscribe.nn' has no attribute {name!r}{told}")
 
 
 def _function_for(name: str) -> str | None:

@@ -21,7 +21,10 @@ class Skin(functools.partial[Any]):
 
     def __new__(cls, *args: Any, **options: Any) -> Skin:
         """The function with its options; what it has no name for is a TypeError."""
-        bound = cls._options.bind(*args, **options)
+        try:
+            bound = cls._options.bind(*args, **options)
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__} takes ({', '.join(cls._options.parameters)}): {error}") from None
         bound.apply_defaults()
         given = bound.arguments
         old = given.pop("size_average", None), given.pop("reduce", None)

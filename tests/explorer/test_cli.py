@@ -168,6 +168,17 @@ def test_coverage_gives_the_counts_first_and_is_filtered(run: Any) -> None:
     assert run("coverage", "nonsense_name").status == 1
 
 
+def test_coverage_needs_no_scipy(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['scipy'] = None\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for words in (["coverage"], ["coverage", "cholesky"], ["coverage", "--module", "numpy.fft"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "gradscribe", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert "scipy.special  is not installed: pip install scipy" in done.stdout
+
+
 def test_methods_doctor_cache_and_bench_answer(run: Any) -> None:
     assert "scatter_add" in run("methods", "scatter_a").out
     assert run("methods", "nonsense_name").status == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import configparser
+import importlib.util
 import re
 import subprocess
 import sys
@@ -34,6 +37,31 @@ def test_the_readme_has_the_two_commands_as_ci_runs_them():
     start = "python3 -m venv .venv && .venv/bin/python -m pip install "
     assert f"\n{start}. && .venv/bin/python -m gradscribe demo\n" in text
     assert f'\n{start}".[test]" && .venv/bin/python -m pytest -n 2 --dist loadgroup\n' in text
+
+
+def imported(text):
+    """The installed packages, other than Python's own, that the code blocks of a page import."""
+    blocks = re.findall(r"^```python[^\n]*\n(.*?)^```", text, re.S | re.M)
+    nodes = [node for block in blocks for node in ast.walk(ast.parse(block))]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    tops = {
+        name.removeprefix("gradscribe.").partition(".")[0] if ".scipy" in name else name.partition(".")[0]
+        for name in names
+    }
+    return {top for top in tops - sys.stdlib_module_names if importlib.util.find_spec(top) is not None}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_names_the_command_that_installs_what_its_blocks_need(name):
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    brought = {"gradscribe", *re.findall(r"^([\w-]+)>=", config["options"]["install_requires"], re.M)}
+    text = (ROOT / name).read_text(encoding="utf-8")
+    missing = {library for library in imported(text) - brought if f"`pip install {library}`" not in text}
+    assert not missing
+    if name == "README.md":
+        assert not imported(text) - brought
 
 
 def test_a_wrong_output_is_found_and_mended(tmp_path):

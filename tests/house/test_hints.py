@@ -28,6 +28,19 @@ def test_who_looks_for_an_operation_in_the_face_is_told_where_it_is(name: str, w
 
 
 @pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("from gradscribe import float32", r"operations and types are NumPy's: np\.float32$"),
+        ("from gradscribe.nn import ReLU, Linear", r"gs\.functional\.linear is the function$"),
+        ("from gradscribe.nn import Module as M", r"parameters are pytrees here"),
+    ],
+)
+def test_an_import_of_such_a_name_says_it_too(line: str, words: str) -> None:
+    with pytest.raises(ImportError, match=words):
+        exec(line, {})
+
+
+@pytest.mark.parametrize(
     ("name", "words"),
     [
         ("Linear", r"gs\.functional\.linear"),

@@ -73,6 +73,18 @@ def test_operators_of_pandas_leave_the_result_to_tensors(name: str) -> None:
     assert t.grad.tolist() == V.tolist()
 
 
+@pytest.mark.parity
+def test_functions_of_pytorch_say_that_they_take_no_tensor_of_ours() -> None:
+    torch = pytest.importorskip("torch")
+    other = torch.tensor(V)
+    for call in (lambda w: torch.sum(w**2), lambda w: other.mul(w), lambda w: torch.stack([w, w])):
+        for run in (gs.grad(call), lambda w, call=call: call(gs.tensor(w))):
+            with pytest.raises(
+                TypeError, match=r"given one of gradscribe: compute with NumPy's functions, or .*gs.to_torch"
+            ):
+                run(V)
+
+
 @pytest.mark.parametrize("name", MAKERS)
 def test_what_is_differentiated_says_which_line_converts_it(name: str) -> None:
     a = made(name)

@@ -74,4 +74,4 @@ def test_a_mistake_is_told_with_what_to_do_and_at_the_users_line(
 
 def test_the_table_is_as_long_as_promised() -> None:
     texts = [text for rows in MISTAKES.values() for text, _, _ in rows]
-    assert len(set(texts)) == len(texts) >= 165
+    assert len(set(texts)) == len(texts) >= 280

@@ -320,7 +320,12 @@ def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any,
     results = tuple(result) if several else (result,)
     for r in results:
         if type(r) is np.ndarray and r.dtype.hasobject:
-            raise blame(TypeError(f"{op.path} would make an object array of {[type(v).__name__ for v in values]}"))
+            raise blame(
+                TypeError(
+                    f"`{op.name}` would make an array of objects (dtype object), which has no gradient: give it numbers alone, "
+                    "or keep the values in a list"
+                )
+            )
     node = node_of(op, bound, values, results, several) if LOCAL.grad and not no_history else None
     if node is None:
         tensors = tuple([wrap(r) for r in results])

@@ -28,6 +28,10 @@ def loss(how: str, asked: bool = True) -> Exception:
         "tolist": "made a list of plain numbers of", "pickle": "pickled", "dlpack": "took the memory of",
     }.get(how, "took the plain array of")  # fmt: skip
     by, way = _library()
+    if not by and how == "array":
+        way += "A draw around it is written with one that does not depend on it: mean + scale * rng.normal(size=n). "
+    if not by and not asked:
+        way += "Where a whole number is meant (an index, a range), write int(x). "
     by = by or {"tolist": "`tolist()`", "array": "NumPy", "numpy": "`numpy()`"}.get(how, "Code that knows no Tensors")
     error = GradientLossError(
         f"{by} {taken} a value that depends on what is differentiated, and its gradient would be lost.\n{way}{_BY_NAME}"

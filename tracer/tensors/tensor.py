@@ -427,6 +427,14 @@ class Tensor(Operators, Exchange):
     __array_function__ = array_function
 
     @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        # of an operator PyTorch takes it for NotImplemented, and asks ours
+        raise TypeError(
+            f"torch's `{function.__name__}` takes tensors of PyTorch, and was given one of gradscribe: compute with NumPy's "
+            "functions, or let PyTorch differentiate (gs.to_torch(f) makes a function of NumPy arrays one of its tensors)"
+        )
+
+    @classmethod
     def __gradscribe_apply__(cls, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
         return apply(op, args, kwargs or {})
 

@@ -80,6 +80,8 @@ class Source(str):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the text into a file, as a whole or not at all; the path."""
         target = Path(path)
+        if not target.parent.is_dir():
+            raise FileNotFoundError(f"{target} cannot be written: there is no folder {target.parent}")
         handle, name = tempfile.mkstemp(dir=target.parent, suffix=".tmp")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

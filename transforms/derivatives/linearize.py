@@ -87,6 +87,8 @@ def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False
     >>> push(np.array([1.0, 10.0])), push(np.array([0.0, 1.0]))
     (array([ 2., 40.]), array([0., 4.]))
     """
+    if not primals:
+        raise TypeError("gs.linearize takes the function and its arguments: gs.linearize(f, x)")
     places = tuple([k for k, p in enumerate(primals) if _is_inexact(p)])
     value, run = traced(function, places, primals, {}, has_aux)
     push = Pushforward(run, len(primals))

@@ -102,6 +102,8 @@ def vjp(function: Callable[..., Any], *args: Any, has_aux: bool = False) -> Any:
     >>> pullback(np.array([1.0, 10.0]))
     (array([ 2., 40.]),)
     """
+    if not args:
+        raise TypeError("gs.vjp takes the function and its arguments: gs.vjp(f, x)")
     value, run = traced(function, tuple(range(len(args))), args, {}, has_aux)
     return (value, Pullback(run), run.aux) if has_aux else (value, Pullback(run))
 

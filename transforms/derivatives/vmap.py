@@ -13,6 +13,7 @@ import numpy as np
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.registry import require
 from ...tracer.core.dispatch import apply
+from ...tracer.core.foreign import conversion
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
 from ...tracer.modes.thread_state import LOCAL, transforming
@@ -92,9 +93,11 @@ class _Frame:
                     continue
                 if not isinstance(leaf, (Operand, np.ndarray)) or not -np.ndim(leaf) <= axis < np.ndim(leaf):
                     label = _label(owner.named(k, args, kwargs), value, j)
+                    form = conversion(leaf)
+                    way = "Pass" if form is None else f"Convert it ({form}), or pass"
                     raise ShapeError(
                         f"vmap was asked to map axis {axis} of {label}, which {_without(leaf)}. "
-                        "Pass None for it in in_axes, where all examples share it."
+                        f"{way} None for it in in_axes, where all examples share it."
                     )
                 axes[j] = axis % np.ndim(leaf)
                 found.append((leaf.shape[axes[j]], (k, j)))

@@ -75,7 +75,7 @@ def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label:
         )
     own = f"{__name__.partition('.')[0]}."
     read = [path[1] for path in made.reads if path[0] == "attribute" and path.name == "__code__"]
-    functions = [f for f in read if not f.__module__.startswith(own)]  # gs.optim decides by no size
+    functions = [f for f in read if not str(f.__module__).startswith(own)]  # gs.optim decides by no size
     arrays = {name: path.read() for name, path in made.entry.extras}
     drawn_from = [name for name, value in arrays.items() if not isinstance(value, np.ndarray)]
     other = next(iter([*drawn_from, *modules_of(*graphs)]), None)

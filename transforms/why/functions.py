@@ -100,6 +100,10 @@ def _places(
         for n in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
             if isinstance(n, int):
                 n = n + len(args) if n < 0 else n
+                if n >= len(names):
+                    raise TypeError(
+                        f"gs.why is asked for argument {n}, but was given {len(names)}: call gs.why(f, *args)"
+                    )
                 n = n if n < len(args) else list(names.values())[n]
             elif n not in kwargs:
                 n = next((k for k, name in names.items() if name == n), n)

@@ -27,6 +27,9 @@ class Static:
         if not numbers and not names:
             return None
         label = getattr(function, "__name__", type(function).__name__)
+        for n in numbers:
+            if not isinstance(n, int):
+                raise TypeError(f"static_argnums takes positions, not {n!r}; names go to static_argnames")
         try:
             parameters = list(inspect.signature(function).parameters.values())
         except (TypeError, ValueError):
