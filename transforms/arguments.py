@@ -99,7 +99,6 @@ class Arguments:
 
     def __init__(self, function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.function = function
-        self.name = getattr(function, "__name__", type(function).__name__)
         self.tensors_given = False
         self.era = LOCAL.era or Era()
         self.began = next_sequence()
@@ -126,6 +125,11 @@ class Arguments:
                 named[name] = self._constant(a)
         self.args = given
         self.kwargs = named
+
+    @property
+    def name(self) -> str:
+        """The name of the function, for errors."""
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
 
     def _place(self, argnum: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
         """The position or the keyword under which the argument was passed; negative positions count from the last one."""

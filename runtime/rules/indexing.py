@@ -156,6 +156,10 @@ def _is_whole(part: Any) -> bool:
 
 def read_back(g: Any, acc: Any, index: Any, x_shape: Any, x_dtype: Any) -> Any:
     """The running sum of the cotangent of `x`, with that of `x[index]` added in."""
+    if type(index) is int or (type(index) is slice and not _is_whole(index)):  # as most often, and so first
+        if acc is not None:
+            return index_add(acc, index, g)
+        return add_place(g, index, x_shape, x_dtype) if type(index) is int else place(g, index, x_shape, x_dtype)
     if names_once(index):
         new = new_axes(index)
         if new is not None and (acc is None or new):

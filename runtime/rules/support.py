@@ -130,7 +130,7 @@ def summed(g: Any, shape: tuple[int, ...] | None) -> Any:
 
     In forward mode, which has no such axes to sum over, `shape` is None.
     """
-    if shape is None or np.shape(g) == shape:
+    if shape is None or getattr(g, "shape", ()) == shape:
         return g
     extra = np.ndim(g) - len(shape)
     if extra > 0:
@@ -174,7 +174,7 @@ def scaled(c: Any, g: Any) -> Any:
             return g
     value = getattr(g, "_value", g)
     if type(value) is np.ndarray and value.ndim and value.size and not any(value.strides) and not hasattr(type(g), "_whole"):
-        return np.broadcast_to(c * g[(0,) * value.ndim], g.shape)
+        return broadcast(c * g[(0,) * value.ndim], g.shape)
     return c * g
 
 

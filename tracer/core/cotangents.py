@@ -30,7 +30,11 @@ UNDEFINED = Undefined()
 def fit(g: Any, meta: tuple[tuple[int, ...], Any]) -> Any:
     """A cotangent in the shape and dtype of what it belongs to: summed over broadcast axes, cast, the real part taken."""
     shape, dtype = meta
-    if hasattr(g, "dtype") and g.shape == shape and g.dtype == dtype:
+    if isinstance(g, Operand) and not LOCAL.slow:  # whose lengths nobody follows
+        value = g._value
+        if getattr(value, "shape", None) == shape and value.dtype == dtype:
+            return g
+    elif hasattr(g, "dtype") and g.shape == shape and g.dtype == dtype:
         return g
     if np.shape(g) != shape:
         g = summed(g, shape)

@@ -124,7 +124,7 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
     if type(y) is tensor_class:
         yv = y._value
         yn = y._node
-    elif type(y) is float:
+    elif type(y) is float or type(y) is int:
         yv, yn = y, None
     elif isinstance(y, Operand):
         return apply(op, (x, y), {})
@@ -236,11 +236,18 @@ def stack_nested(value: Any) -> Any:
     return value
 
 
-def stacking(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of arrays that NumPy gives a list of Tensors as it stands: `np.sum([f(v) for v in x])`."""
+def stacking(fn: Callable[..., Any], op: Op | None = None) -> Callable[..., Any]:
+    """A function of arrays that NumPy gives a list of Tensors as it stands: `np.sum([f(v) for v in x])`.
+
+    Where its `op` is given, a plain call need not go through NumPy to come to it.
+    """
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if op is not None and args and type(args[0]) is tensor_class:
+            found = through_door(op, args, kwargs)
+            if found is not NotImplemented:
+                return found
         for a in args:
             if (type(a) is list or type(a) is tuple) and has_tensor(a):
                 return fn(*[stack_nested(b) for b in args], **kwargs)
@@ -261,14 +268,9 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             op = masked.with_words(op, kwargs)
     if op.forms is not None and (found := op.forms(*args, **kwargs)) is not NotImplemented:
         return found
-    if not LOCAL.slow and not tensor_base.volatile_class:
-        form = (len(args), *kwargs) if kwargs else len(args)
-        door = op.doors.get(form)
-        if door is None:
-            door = op.doors[form] = compile_door(op, len(args), tuple(kwargs))
-        found = door(*args, **kwargs)
-        if found is not NotImplemented:
-            return found
+    found = through_door(op, args, kwargs)
+    if found is not NotImplemented:
+        return found
     try:
         bound = op.bind(*args, **kwargs)
     except TypeError as error:
@@ -286,6 +288,17 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         rest = (*bound[: op.out_place], None, *bound[op.out_place + 1 :])
         return masked.into(op.path, bound[op.out_place], run(op, rest))
     return run(op, bound)
+
+
+def through_door(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a call in the plain case, in a form that NumPy itself has; NotImplemented of every other."""
+    if LOCAL.slow or tensor_base.volatile_class:
+        return NotImplemented
+    form = (len(args), *kwargs) if kwargs else len(args)
+    door = op.doors.get(form)
+    if door is None:
+        door = op.doors[form] = compile_door(op, len(args), tuple(kwargs))
+    return door(*args, **kwargs)
 
 
 def run(op: Op, bound: tuple[Any, ...]) -> Any:
@@ -400,60 +413,58 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
     if odd or unknown or missing or count > len(params) or op.n_out != 1 or "out" in given or not op.vjps:
         return _closed
     space: dict[str, Any] = {
-        "op_": op, "fn_": op.fn, "reduce_": op.reduce, "plans_": op.plans, "new_": _new, "Tensor_": tensor_class, "Node_": Node,
+        "LOCAL_": LOCAL, "op_": op, "fn_": op.fn, "reduce_": op.reduce, "plans_": op.plans, "new_": _new,
+        "Tensor_": tensor_class, "Node_": Node,
         "plain_": is_plain, "CONSTANTS_": _CONSTANTS, "NUMBERS_": _PLAIN, "ndarray_": np.ndarray, "float64_": float64,
         "NUMBER_": NUMBER, "meta_": meta_of, "blame_": blame, "finish_": finish, "view_": views.note_view, "next_": next_sequence,
     }  # fmt: skip
+    value = {name: f"value{k}_" for k, name in enumerate(given)}
+    node = {name: f"node{k}_" for k, name in enumerate(given)}
+    arrays = [name for name in given if op.vjps.get(name) is not None]
     lines: list[str] = []
-    arrays = [p.name for p in params if p.name in given and op.vjps.get(p.name) is not None]
     for name in given:
-        known = "NUMBERS_" if name in arrays else "CONSTANTS_"
-        lines += [
-            f"kind_ = type({name})",
-            "if kind_ is Tensor_:",
-            f"    {name}_value, {name}_node = {name}._value, {name}._node",
-        ]
+        lines += [f"kind_ = type({name})", "if kind_ is Tensor_:"]
+        lines += [f"    {value[name]}, {node[name]} = {name}._value, {name}._node"]
         if name not in arrays:
-            lines += [f"    if {name}_node is not None:", "        return NotImplemented"]
-        otherwise = "" if name in arrays else f" or plain_({name})"
-        lines += [f"elif kind_ in {known}{otherwise}:", f"    {name}_value, {name}_node = {name}, None"]
-        lines += ["else:", "    return NotImplemented"]
+            lines += [f"    if {node[name]} is not None:", "        return NotImplemented"]
+        known = "kind_ in NUMBERS_" if name in arrays else f"kind_ in CONSTANTS_ or plain_({name})"
+        lines += [
+            f"elif {known}:",
+            f"    {value[name]}, {node[name]} = {name}, None",
+            "else:",
+            "    return NotImplemented",
+        ]
     if shaping:  # of a number, a bare Tensor makes an array first
-        lines += [f"if type({given[0]}_value) is not ndarray_:", "    return NotImplemented"]
-    bound, values = [], []
+        lines += [f"if type({value[given[0]]}) is not ndarray_ and not LOCAL_.depth:", "    return NotImplemented"]
     for k, p in enumerate(params):
-        space[f"default_{k}"] = p.default
-        bound.append(p.name if p.name in given else f"default_{k}")
-        values.append(f"{p.name}_value" if p.name in given else f"default_{k}")
-    required = [f"{p.name}_value" for p in params if p.name in given and p.default is MISSING and not p.by_name]
+        space[f"default{k}_"] = p.default
+    bound = ", ".join([p.name if p.name in given else f"default{k}_" for k, p in enumerate(params)])
+    values = ", ".join([value.get(p.name, f"default{k}_") for k, p in enumerate(params)])
+    required = [value[p.name] for p in params if p.name in given and p.default is MISSING and not p.by_name]
     named = [p.name for p in params if p.name in given and (p.default is not MISSING or p.by_name)]
-    call = f"fn_({', '.join(required + [f'{n}={n}_value' for n in named])})"
+    call = f"fn_({', '.join(required + [f'{name}={value[name]}' for name in named])})"
     if op.reduce is not None and {*named} <= {"axis"}:
-        axis = "axis_value" if named else "None"
-        call = f"reduce_({required[0]}, {axis}) if type({required[0]}) is ndarray_ else {call}"
-    everything = f"op_, ({''.join(f'{b}, ' for b in bound)}), ({''.join(f'{v}, ' for v in values)}), value_"
-    lines += ["try:", f"    value_ = {call}", "except Exception as error:", "    raise blame_(error) from None"]
-    lines += ["if type(value_) is float64_:", "    meta_of_it_ = NUMBER_"]
-    fresh = "" if shaping else " and value_.base is None" + "".join(f" and value_ is not {a}_value" for a in given)
-    lines += [f"elif type(value_) is ndarray_ and value_.dtype.kind in 'fc'{fresh}:", "    meta_of_it_ = meta_(value_)"]
-    lines += ["else:", f"    return finish_({everything})"]
-    lines += ["key_, edges_ = 0, ()"]
+        call = f"reduce_({required[0]}, {value.get('axis')}) if type({required[0]}) is ndarray_ else {call}"
+    finished = f"return finish_(op_, ({bound},), ({values},), result_)"
+    fresh = (
+        "" if shaping else "".join([" and result_.base is None", *[f" and result_ is not {v}" for v in value.values()]])
+    )
+    lines += ["try:", f"    result_ = {call}", "except Exception as error:", "    raise blame_(error) from None"]
+    lines += ["if type(result_) is float64_:", "    fits_ = NUMBER_"]
+    lines += [f"elif type(result_) is ndarray_ and result_.dtype.kind in 'fc'{fresh}:", "    fits_ = meta_(result_)"]
+    lines += ["else:", f"    {finished}", "key_, edges_ = 0, ()"]
     for k, p in enumerate(params):
         if p.name in arrays:
-            lines += [f"if {p.name}_node is not None:", f"    key_ += {1 << k}", f"    edges_ += ({p.name}_node,)"]
-    lines += ["made_ = new_(Tensor_)", "made_._value = value_", "made_._node = None"]
+            lines += [f"if {node[p.name]} is not None:", f"    key_ += {1 << k}", f"    edges_ += ({node[p.name]},)"]
+    lines += ["made_ = new_(Tensor_)", "made_._value = result_", "made_._node = None"]
     lines += ["if key_:", "    plan_ = plans_.get(key_) or op_.plan(key_)"]
-    lines += ["    if len(plan_.slots) != len(edges_):", f"        return finish_({everything})"]
+    lines += ["    if len(plan_.slots) != len(edges_):", f"        {finished}"]
     lines += ["    made_._node = node_ = new_(Node_)", "    node_.op, node_.plan, node_.edges = op_, plan_, edges_"]
-    lines += [
-        f"    node_.saved = plan_.save({', '.join(values)}, value_)",
-        "    node_.meta, node_.seq = meta_of_it_, next_()",
-    ]
+    lines += [f"    node_.saved = plan_.save({values}, result_)", "    node_.meta, node_.seq = fits_, next_()"]
     lines += ["    node_.extra, node_.plural = None, 0"]
     if shaping:
-        lines += ["if type(value_) is ndarray_:", f"    view_(made_, op_, ({''.join(f'{b}, ' for b in bound)}))"]
-    lines += ["return made_"]
-    body = "".join(f"    {line}\n" for line in lines)
+        lines += ["if type(result_) is ndarray_:", f"    view_(made_, op_, ({bound},))"]
+    body = "".join([f"    {line}\n" for line in [*lines, "return made_"]])
     exec(compile(f"def door({', '.join(given)}):\n{body}", f"<plan of {op.path}>", "exec"), space)
     door: Callable[..., Any] = space["door"]
     return door

@@ -10,7 +10,7 @@ import numpy as np
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Plan
 from ...runtime.rules.support import Factored
-from ..modes.thread_state import LOCAL, grad_mode, on_new_stack, refresh
+from ..modes.thread_state import LOCAL, on_new_stack, refresh, restore, switch
 from .cotangents import UNDEFINED, fit, outward
 from .factors import held_factor
 from .graph import NUMBER, AccumulateGrad, Extra, Node, Pick, needed_of, reached_from
@@ -111,31 +111,33 @@ def run_backward(
     if nested and nested % THREAD_DEPTH == 0 and recorder is None and not LOCAL.on_new_stack:
         options: dict[str, Any] = {"retain_graph": retain_graph, "create_graph": create_graph, "accumulate": accumulate}
         return on_new_stack(lambda: run_backward(roots, wanted, **options))  # type: ignore[no-any-return]
-    LOCAL.on_new_stack = False
+    if nested:
+        LOCAL.on_new_stack = False
     packing, refused = LOCAL.packing, LOCAL.packing_refused
     LOCAL.run = Run([node for node, _ in roots], wanted, nested, reached)
-    anomaly, watch = LOCAL.anomaly, LOCAL.watch
+    modes = (LOCAL.anomaly, LOCAL.watch, LOCAL.profiler) if LOCAL.watched else (None, None, None)
+    anomaly, watch, profiler = modes
     if anomaly is not None:
         outer_node, anomaly.node = anomaly.node, None
-    profiler = LOCAL.profiler
     profiled = None if profiler is None else profiler.run_begins()
     if watch is not None:
         outer_watched, watch.node = watch.node, None
+    before = switch(create_graph, LOCAL.inference)
     try:
-        with np.errstate(all="ignore"), grad_mode(create_graph):
-            if recorder is None:
-                tensors = create_graph or (bool(LOCAL.levels) and any(isinstance(g, Operand) for _, g in roots))
-                return _run(roots, wanted, retain_graph, tensors, accumulate)
-            before = recorder.backward_begins()
-            try:
-                return _run(roots, wanted, retain_graph, True, accumulate)
-            finally:
-                recorder.backward_ends(before)
+        if recorder is None:
+            tensors = create_graph or (bool(LOCAL.levels) and any(isinstance(g, Operand) for _, g in roots))
+            return _run(roots, wanted, retain_graph, tensors, accumulate, None, *modes)
+        began = recorder.backward_begins()
+        try:
+            return _run(roots, wanted, retain_graph, True, accumulate, recorder, *modes)
+        finally:
+            recorder.backward_ends(began)
     except Exception:
         if anomaly is not None:
             anomaly.explain()
         raise
     finally:
+        restore(before)
         LOCAL.run = outer
         if (LOCAL.packing, LOCAL.packing_refused) != (
             packing,
@@ -151,9 +153,11 @@ def run_backward(
             watch.node = outer_watched
 
 
+@np.errstate(all="ignore")
 def _run(
-    roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_graph: bool, tensors: bool, accumulate: bool
-) -> dict[Any, Any]:
+    roots: list[tuple[Any, Any]], wanted: dict[Any, Any] | None, retain_graph: bool, tensors: bool, accumulate: bool,
+    recorder: Any, anomaly: Any, watch: Any, profiler: Any,
+) -> dict[Any, Any]:  # fmt: skip
     needed: set[Any] | None = None
     running: set[Any] | None = None
     if wanted is not None:
@@ -163,10 +167,6 @@ def _run(
     totals: dict[Any, Any] = {}
     owned: set[Any] = set()  # nodes whose running sum is a buffer of ours, so that adding in place is allowed
     heap: list[tuple[float, Any]] = []
-    recorder: Any = LOCAL.recorder
-    anomaly: Any = LOCAL.anomaly
-    watch: Any = LOCAL.watch
-    profiler: Any = LOCAL.profiler
     watched = not (recorder is anomaly is watch is profiler is None)
     grads: tuple[Any, ...] = ()  # what the last node gave
     undefined = UNDEFINED

@@ -54,7 +54,8 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
         slot, source = _source(value, bound)
     if source is None or source is tensor:
         return
-    if is_inference(source) and not LOCAL.depth:  # no more is known of it than the memory
+    unusual = type(source) is not tensor_base.tensor_class and is_inference(source)
+    if unusual and not LOCAL.depth:  # no more is known of it than the memory
         tensor._node = None
         made_in_inference(tensor)
         return
@@ -75,7 +76,7 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
     elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
         views[:] = [v for v in views if v() is not None]
     views.append(weakref.ref(tensor))
-    if is_inference(source):
+    if unusual:
         made_in_inference(tensor)
     elif not LOCAL.grad and tensor._node is None and not LOCAL.depth and base._node is not None:
         _require_grad_as_base(tensor)
@@ -115,12 +116,16 @@ def _is_of(value: Any, first: Any) -> bool:
     return value.base is first._value or value.base is first._value.base
 
 
+def _share_memory(value: Any, other: Any) -> bool:
+    return type(other) is not np.float64 and np.may_share_memory(value, other)
+
+
 def _source(value: Any, bound: tuple[Any, ...]) -> tuple[tuple[int, int], Any]:
     """The argument whose memory a result shows, and where it stands."""
     for k, argument in enumerate(bound):
         several = type(argument) is tuple or type(argument) is list
         for i, one in enumerate(argument if several else (argument,)):
-            if isinstance(one, Operand) and np.may_share_memory(value, one._value):
+            if isinstance(one, Operand) and _share_memory(value, one._value):
                 return (k, i if several else -1), one
     return (-1, -1), None
 

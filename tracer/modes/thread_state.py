@@ -33,7 +33,9 @@ __all__ = [
     "recording",
     "refresh",
     "refuse",
+    "restore",
     "set_grad_enabled",
+    "switch",
     "transforming",
 ]
 
@@ -109,6 +111,10 @@ def refresh() -> None:
     """Set `LOCAL.slow` after a change of any mode: whether `apply1` and `apply2` must hand over to `apply`."""
     LOCAL.eagerly = LOCAL.anomaly is not None or LOCAL.singular != "" or LOCAL.watch is not None
     LOCAL.watched = LOCAL.eagerly or LOCAL.profiler is not None
+    _note_slow()
+
+
+def _note_slow() -> None:
     LOCAL.slow = (
         not LOCAL.grad
         or LOCAL.recorder is not None
@@ -143,21 +149,25 @@ def is_inference_mode_enabled() -> bool:
     return LOCAL.inference
 
 
-def _switch(grad: bool, inference: bool) -> tuple[bool, bool, bool]:
-    """Set both modes; gives what `_restore` takes."""
+def switch(grad: bool, inference: bool) -> tuple[bool, bool, bool]:
+    """Set both modes; gives what `restore` takes."""
     before = LOCAL.grad, LOCAL.asked, LOCAL.inference
-    _restore((grad and not inference, grad, inference))
+    modes = (grad and not inference, grad, inference)
+    if modes != before:
+        LOCAL.grad, LOCAL.asked, LOCAL.inference = modes
+        _note_slow()
     return before
 
 
-def _restore(before: tuple[bool, bool, bool]) -> None:
+def restore(before: tuple[bool, bool, bool]) -> None:
+    """Set the modes to what they were before a `switch`."""
     if before != (LOCAL.grad, LOCAL.asked, LOCAL.inference):
         LOCAL.grad, LOCAL.asked, LOCAL.inference = before
-        refresh()
+        _note_slow()
 
 
 class grad_mode:
-    """Switch grad mode for a block: a class, since each backward enters it, and a generator takes three times as long."""
+    """Switch grad mode for a block."""
 
     __slots__ = ("before", "enabled")
 
@@ -165,21 +175,21 @@ class grad_mode:
         self.enabled = enabled
 
     def __enter__(self) -> None:
-        self.before = _switch(self.enabled, LOCAL.inference)
+        self.before = switch(self.enabled, LOCAL.inference)
 
     def __exit__(self, *exc: object) -> None:
-        _restore(self.before)
+        restore(self.before)
 
 
 @contextlib.contextmanager
 def by_itself() -> Iterator[None]:
     """Run code that has a derivative of its own: it finds grad mode off, but what it reads from outside is recorded."""
     before = LOCAL.grad, LOCAL.asked, LOCAL.inference
-    _restore((True, False, LOCAL.inference))
+    restore((True, False, LOCAL.inference))
     try:
         yield
     finally:
-        _restore(before)
+        restore(before)
 
 
 @contextlib.contextmanager
@@ -261,9 +271,9 @@ class transforming:
         self.modes = LOCAL.grad, LOCAL.asked, LOCAL.inference
         if self.gradient:  # grad mode is on and inference mode off, whatever the caller's are
             LOCAL.differentiating += 1
-            _restore((True, True, False))
+            restore((True, True, False))
         elif self.gradient is not None:  # the caller's modes, as far as code can ask, but operations are recorded
-            _restore((True, LOCAL.asked, LOCAL.inference))
+            restore((True, LOCAL.asked, LOCAL.inference))
 
     def __exit__(self, kind: Any, failure: BaseException | None, traceback: Any) -> None:
         try:
@@ -287,12 +297,12 @@ class transforming:
         """Set the caller's modes again; a change that user code made to outlive the block stays."""
         if self.gradient:
             LOCAL.differentiating -= 1
-            _restore(self.modes)
+            restore(self.modes)
         elif self.gradient is not None:
             after = LOCAL.asked, LOCAL.inference
-            _restore(self.modes)
+            restore(self.modes)
             if after != self.modes[1:]:
-                _switch(*after)
+                switch(*after)
                 refuse("sets grad mode for what comes after it (`gs.set_grad_enabled`)")
 
     def _end_era(self, failure: BaseException | None) -> None:
@@ -326,20 +336,20 @@ class _Mode:
 
     def __enter__(self) -> None:
         cuts("switches grad mode")
-        self._before.append(_switch(*self._wanted()))
+        self._before.append(switch(*self._wanted()))
 
     def __exit__(self, *exc: Any) -> None:
-        _restore(self._before.pop())
+        restore(self._before.pop())
 
     @contextlib.contextmanager
     def _held(self) -> Iterator[None]:
         """The mode for one call: several threads may be in such calls."""
         cuts("switches grad mode")
-        before = _switch(*self._wanted())
+        before = switch(*self._wanted())
         try:
             yield
         finally:
-            _restore(before)
+            restore(before)
 
     def __call__(self, function: F) -> F:
         held = self._held
@@ -409,19 +419,19 @@ class set_grad_enabled(_Mode):  # torch's name
         super().__init__()
         self.mode = mode
         cuts("switches grad mode")
-        self._previous = _switch(mode, LOCAL.inference)
+        self._previous = switch(mode, LOCAL.inference)
 
     def _wanted(self) -> tuple[bool, bool]:
         return self.mode, LOCAL.inference
 
     def __enter__(self) -> None:
-        _switch(*self._wanted())
+        switch(*self._wanted())
 
     def __exit__(self, *exc: Any) -> None:
-        _restore(self._previous)
+        restore(self._previous)
 
     def __call__(self, function: F) -> F:
-        _restore(self._previous)
+        restore(self._previous)
         return super().__call__(function)
 
     def __repr__(self) -> str:

@@ -237,7 +237,7 @@ def _by_identity() -> dict[int, Any]:
         found[id(getattr(np, name))] = _creation(getattr(np, name))
     for op in ops():
         if hasattr(op.fn, "_implementation") and not re.search(r"\[|\*\w", op.signature):  # no sequence of arrays
-            found.setdefault(id(op.fn), stacking(op.fn))
+            found.setdefault(id(op.fn), stacking(op.fn, None if op.forms is not None else op))
     for joining in (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack):
         found[id(joining)] = _joining(joining)
     for fn in compositions():

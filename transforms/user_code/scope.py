@@ -228,8 +228,20 @@ class _Globals(dict[str, Any]):
         self["__builtins__"] = space
 
     def __missing__(self, name: str) -> Any:
+        real = self.real
+        if (
+            name in real and self.owner.witness is None
+        ):  # as most often: of a number, an array, a module that was seen before
+            value = real[name]
+            kind = type(value)
+            if kind is types.ModuleType:
+                seen = self.owner.known_module(value)
+                if seen is not None:
+                    return seen
+            elif kind is np.ndarray or kind is float or kind is int:
+                return value
         if name == GLOBALS:
-            return self.real
+            return real
         called = name.endswith(CALLED)
         if called:
             name = name.removesuffix(CALLED)
@@ -427,6 +439,10 @@ class Scope:
             return value  # it stands in for something already
         found = replacement(value) if callable(value) or id(value) in JOINERS else None
         return value if found is None else found
+
+    def known_module(self, module: types.ModuleType) -> types.ModuleType | None:
+        """The namespace of a module that has one already."""
+        return self._modules.get(id(module))
 
     def module(self, module: types.ModuleType) -> types.ModuleType:
         """The namespace of a module; libraries that need none stay as they are."""
