@@ -208,8 +208,9 @@ def _names_of_results(call: Call, function: Function) -> list[str | None]:
     found: list[str | None] = []
     for out, v in zip(call.outs, function.graph.outputs, strict=True):
         inner = makers.get(v)
-        alone = inner is not None and len(inner.outs) == 1
-        name = _names_given(Call(inner.op, inner.args, (out,), inner.site))[0] if alone else None
+        name = None
+        if inner is not None and len(inner.outs) == 1:
+            (name,) = _names_given(Call(inner.op, inner.args, (out,), inner.site))
         if name is None and inner is not None:
             name = f"{function.__name__}_out" if is_returned(inner.site) else noun_of(inner)
         found.append(name)

@@ -110,8 +110,9 @@ def _has_helpers(graph: Graph) -> bool:
     times: dict[Any, int] = {}
     for call in all_calls(graph):
         sites = call.outs[0].sites if call.outs else ()
-        for depth in range(len(sites) - 1):
-            callers.setdefault(id(sites[depth].code), set()).add(sites[depth + 1 :])
         if len(sites) > 1 and not call.backward:
-            times[sites] = times.get(sites, 0) + 1
+            chain = tuple([(id(site.code), site.offset) for site in sites])  # to hash a code object takes long
+            times[chain] = times.get(chain, 0) + 1
+            for depth in range(len(chain) - 1):
+                callers.setdefault(chain[depth][0], set()).add(chain[depth + 1 :])
     return max(times.values(), default=0) > 2 or any(len(found) > 2 for found in callers.values())

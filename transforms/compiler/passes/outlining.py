@@ -109,11 +109,16 @@ def _runs_by_helper(graph: Graph) -> list[list[_Run]]:
                 code, callers = chain[depth].code, chain[depth + 1 :]
                 key = (id(code), bool(call.backward))
                 runs = found.setdefault(key, {})
-                run = runs.setdefault((id(block), callers), _Run(block, code, callers, []))
+                run = runs.setdefault((id(block), *map(_spot, callers)), _Run(block, code, callers, []))
                 run.calls.append(call)
                 depths[key] = min(depths.get(key, len(callers)), len(callers))
     order = sorted(found, key=lambda key: (depths[key], key[1]))
     return [list(found[key].values()) for key in order if key[0] not in barred and _is_named(found[key])]
+
+
+def _spot(site: Site) -> tuple[int, int]:
+    """A site by identity: to hash a code object takes as long as it has instructions."""
+    return (id(site.code), site.offset)
 
 
 def _is_named(runs: dict[Any, _Run]) -> bool:
@@ -130,7 +135,7 @@ def _label(call: Call, callers: int) -> Any:
 def _place_within(call: Call, callers: int) -> Any:
     """Where a call stands in a helper: its site, and the calls of the user's within the helper that led there."""
     chain = _chain(call)
-    return tuple([(id(site.code), site.offset) for site in chain[: len(chain) - callers]])
+    return tuple(map(_spot, chain[: len(chain) - callers]))
 
 
 def _are_alike(one: Collection[Any], other: Collection[Any]) -> bool:
@@ -147,7 +152,7 @@ class _Outlining:
         self.users: dict[Value, list[Call | None]] = {}  # None: it is given by the block
         self.labels: dict[Any, int] = {}
         self.forward: set[Value] = set()  # what the helpers read and make
-        self.helpers: set[types.CodeType] = set()
+        self.helpers: set[int] = set()  # the ids of their code objects
         self.anew: dict[Value, Value] = {}  # results of calls of functions, in place of others
         self.makers = {v: call for call in all_calls(graph) for v in call.outs}
         self.origins: dict[Value, Value] = {}  # what the inputs of regions are that a region reads as they are
@@ -160,6 +165,7 @@ class _Outlining:
         self.names: dict[Value, str] = {}
         self.words = Names()
         blocks = list(_blocks(graph))
+        self.places = {call: k for block in blocks for k, call in enumerate(block.calls)}  # in its block
         for block in blocks:
             for v in (*block.inputs, *[v for call in block.calls for v in call.outs]):
                 self.order.setdefault(v, len(self.order))
@@ -170,10 +176,10 @@ class _Outlining:
                 self.users.setdefault(v, []).append(None)
             self.names.update({v: v.name for v in block.inputs if v.name is not None and v.name.isidentifier()})
             self.names.update(name_values(block, dict(self.names)))
-        codes = {site.code for block in blocks for call in block.calls for site in _chain(call)}
-        for name in sorted({name for code in codes for name in (*code.co_varnames, *code.co_cellvars)}):
-            if self.words.is_free(name):
-                self.words.new(name)
+        codes = {id(site.code): site.code for block in blocks for call in block.calls for site in _chain(call)}
+        for taken in sorted({name for code in codes.values() for name in (*code.co_varnames, *code.co_cellvars)}):
+            if self.words.is_free(taken):
+                self.words.new(taken)
         for block in blocks:  # what a helper calls its parameters
             for call in block.calls:
                 if call.site is not None and (not call.backward or call.outs[0].sites) and not is_region(call):
@@ -183,15 +189,18 @@ class _Outlining:
 
     def helper(self, runs: list[_Run]) -> None:
         """Make functions of the runs of one helper in one direction; a VJP is one where the helper is."""
-        backward, code = bool(runs[0].calls[0].backward), runs[0].code
-        if backward and code not in self.helpers:
+        if runs[0].calls[0].backward and id(runs[0].code) not in self.helpers:
+            return
+        times = Counter((*_spot(call.site), call.op.path) for run in runs for call in run.calls)
+        if max(times.values()) < _TIMES:
             return
         parts = [part for run in runs for part in self._parts(run)]
         left = [(run, labelled) for run, labelled in parts if len(labelled) >= _CALLS]
         while len(left) >= _TIMES:
             first = left[0][1].keys()
             alike = [pair for pair in left if _are_alike(first, pair[1].keys())]
-            left = [pair for pair in left if pair not in alike]
+            known = set(map(id, alike))
+            left = [pair for pair in left if id(pair) not in known]
             if len(alike) >= _TIMES:
                 self._outline(*zip(*alike, strict=True))
 
@@ -284,7 +293,7 @@ class _Outlining:
             )  # fmt: skip
             self.found.setdefault(id(run.block), []).append(_Group(group, made))
             self.taken.update(group)
-        self.helpers.add(runs[0].code)
+        self.helpers.add(id(runs[0].code))
         self.forward.update(v for group in groups for call in group for v in (*call.reads, *call.outs))
 
     def _result(self, values: tuple[Value, ...], k: int) -> Value:
@@ -314,9 +323,10 @@ class _Outlining:
         found: set[Any] = set()
         for one, run in zip(labelled, runs, strict=True):
             within = {one[label]: label for label in labels}
+            places = [self.places[call] for call in within]
             made: set[Value] = set()
             beyond: set[Value] = set()
-            for call in run.block.calls:
+            for call in run.block.calls[min(places, default=0) : max(places, default=0) + 1]:
                 if call in within:
                     if not beyond.isdisjoint(call.reads):
                         found.add(within[call])
