@@ -1,4 +1,4 @@
-"""Loops and branches as ops of the IR: `scan` and `cond`, whose arguments hold graphs, and how they run."""
+"""Loops, branches and functions as ops of the IR: `scan` and `cond`, whose arguments hold graphs, and how they run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from ..result_types import UNKNOWN
 from .graph import Call, Graph, Type, Value, interpret, map_values, type_of
 
 __all__ = [
-    "AND", "COND", "NOT", "OR", "ROWS", "SCAN", "STACK", "Branch", "Loop", "all_calls", "cond", "copied",
-    "element_type", "has_effects", "is_effect", "is_region", "regions_of", "scan", "stack_value", "with_regions",
+    "AND", "COND", "NOT", "OR", "ROWS", "SCAN", "STACK", "Branch", "Function", "Loop", "all_calls", "cond", "copied",
+    "element_type", "function_of", "has_effects", "is_effect", "is_region", "regions_of", "scan", "stack_value",
+    "with_regions",
 ]  # fmt: skip
 
 
@@ -56,6 +57,25 @@ class Branch(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<branch then={self.then}, orelse={self.orelse}>"
+
+
+class Function:
+    """A closed graph under a name, which several calls run: a function of generated text."""
+
+    def __init__(self, name: str, graph: Graph, purpose: str) -> None:
+        self.__name__ = name
+        self.graph = graph
+        self.purpose = purpose  # what it computes, in a sentence
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of its parameters."""
+        return [v.name or "" for v in self.graph.inputs]
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Run it: one result, or a tuple of them."""
+        results = interpret(self.graph, list(inputs))
+        return tuple(results) if len(results) > 1 else results[0]
 
 
 STACK = "stack"  # the kind of a value that is a list: one item for each trip
@@ -154,6 +174,11 @@ def with_regions(call: Any, parts: list[Graph]) -> Any:
     if call.op is SCAN:
         return call.with_args((Loop(parts[-1], parts[0] if parts[1:] else None, call.args[0].reverse), *call.args[1:]))
     return call.with_args((Branch(*parts), *call.args[1:])) if parts else call
+
+
+def function_of(call: Call) -> Function | None:
+    """The function of generated text that a call runs; None where it runs an op of NumPy's or ours."""
+    return call.op.fn if isinstance(call.op.fn, Function) else None
 
 
 def all_calls(graph: Graph) -> Iterator[Call]:

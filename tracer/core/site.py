@@ -19,6 +19,7 @@ __all__ = [
     "Site",
     "add_line",
     "blame",
+    "called_site",
     "calls_to",
     "definition",
     "is_ours",
@@ -50,6 +51,21 @@ class Site(NamedTuple):
         if self.code.co_filename in _FOLLOWED:
             return name  # of ours, where the text beside it says enough
         return f"{'cell' if 'ipykernel_' in folder else name}:{self.line}"  # a notebook's files bear numbers
+
+
+class CalledSite(Site):
+    """The site of an operation of a backward pass, with the calls that led to the operation that it belongs to."""
+
+    calls: tuple[Site, ...] = ()
+
+
+def called_site(site: Site, calls: tuple[Site, ...]) -> Site:
+    """Return the site with the calls that led there, the nearest first."""
+    if not calls:
+        return site
+    made = CalledSite(*site)
+    made.calls = calls
+    return made
 
 
 def definition(function: Any) -> Site | None:
@@ -133,14 +149,20 @@ def library_of(filename: str) -> str | None:
     return None
 
 
+_METHODS = ROOT + os.path.join("transforms", "compiler", "capture", "classes.py")  # calls methods on behalf of the user
+
+
 def calls_to(code: types.CodeType, within: set[types.CodeType]) -> tuple[Site, ...]:
     """The calls, in code that is in `within`, by which `code` came to run; the nearest first."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
     found: list[Site] = []
-    while frame is not None and (frame := frame.f_back) is not None and frame.f_code in within:
-        found.append(Site(frame.f_code, frame.f_lasti, frame.f_lineno))
+    while frame is not None and (frame := frame.f_back) is not None:
+        if frame.f_code in within:
+            found.append(Site(frame.f_code, frame.f_lasti, frame.f_lineno))
+        elif frame.f_code.co_filename != _METHODS:
+            break
     return tuple(found)
 
 

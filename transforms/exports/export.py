@@ -33,7 +33,7 @@ from .export_inputs import (
     reads_and_branches,
 )
 from .export_source import Sources, source_hash
-from .export_text import WIDTH, Module, Piece, Script, function_text, hint
+from .export_text import WIDTH, Module, Piece, Script, function_text, helper_texts, hint
 
 __all__ = ["differentiated", "export"]
 
@@ -224,14 +224,16 @@ class _Export:
                 raise CompileError(f"gs.export: two things that `{self.label}` uses are called {name}; rename one")
         return found
 
-    def _free(self, function: Any, values: list[Any], base: Captured, arrays: dict[str, Any]) -> dict[int, int]:
+    def _free(
+        self, function: Any, values: list[Any], base: Captured, arrays: dict[str, Any], outlined: bool = True
+    ) -> dict[int, int]:
         count = len(self.args) + len(values) - len(self.values)
 
         def recapture(values: list[Any]) -> str | None:
             try:
                 args, kwargs = tuple(values[:count]), dict(zip(self.kwargs, values[count:], strict=True))
                 with np.errstate(all="ignore"):
-                    return capture(function, args, kwargs, self.label).text
+                    return capture(function, args, kwargs, self.label, outlined=outlined).text
             except np.linalg.LinAlgError:  # repeated rows: they tell nothing
                 return ""
             except Exception:
@@ -282,10 +284,10 @@ class _Export:
             if what == "jvp":
                 purpose = f"Return the value, and its derivative as `{wrt}` moves along `{v}`."
         args, kwargs = tuple(values[: n + len(more)]), self.kwargs
-        captured = capture(function, args, kwargs, f"{name} ({what})")
+        captured = capture(function, args, kwargs, f"{name} ({what})", outlined=False)  # two may have one name
         if any(arrays.get(k) is not a for k, a in captured.arrays.items()):
             raise CompileError(f"gs.export: the {what} of `{name}` reads arrays from outside under other names")
-        free = {} if pinned else self._free(function, values, captured, arrays)
+        free = {} if pinned else self._free(function, values, captured, arrays, outlined=False)
         entries = self._described(values, arrays, Axes(free), more)
         return Piece(f"{name}_{what}", captured.text, purpose, "_ARGUMENTS", captured.result), entries
 
@@ -307,7 +309,9 @@ class _Rendered:
         inputs = dict(zip(job.names, job.values, strict=True))
         hints = {name: hint(value) for name, value in {**inputs, **self.large}.items()}
         hints |= {v: "np.ndarray" for v in VECTOR if v not in hints}
-        functions = [self.sources.cited(function_text(p, hints, set(self.small), job.label)) for p in self.pieces]
+        functions = [*helper_texts(self.base.text)]
+        functions += [function_text(p, hints, set(self.small), job.label) for p in self.pieces]
+        functions = list(map(self.sources.cited, functions))
         wrt = tuple(job.names[p] for p in job.places)
         made = {
             "function": job.label,

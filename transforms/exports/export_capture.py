@@ -25,8 +25,18 @@ class Captured(NamedTuple):
     eps: float  # by which the text may differ from eager: 0.0 but where a loop adds in another order
 
 
-def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label: str, writes: bool = False) -> Captured:
-    """Generated source of `function`, checked against eager; CompileError where it has none, or where it writes unasked."""
+def capture(
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    label: str,
+    writes: bool = False,
+    outlined: bool = True,
+) -> Captured:
+    """Generated source of `function`, checked against eager; CompileError where it has none, or where it writes unasked.
+
+    Unless it is `outlined`, no helper is a function of it.
+    """
     from ..compiler.capture.failure import Failure
     from ..compiler.capture.generators import modules_of
     from ..compiler.capture.written import OverlapError
@@ -36,14 +46,15 @@ def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label:
         captured,
     )
 
+    optimised = None if outlined else _without_outlining()
     inputs = Inputs(function, args, kwargs)
     inputs = inputs if inputs.refused is not None else inputs.again()  # which the function may write into
     try:
-        result, made = (None, inputs.refused) if inputs.refused is not None else captured(function, inputs)
+        result, made = (None, inputs.refused) if inputs.refused is not None else captured(function, inputs, optimised)
     except OverlapError as overlap:
         raise CompileError(f"gs.export: `{label}` cannot be exported, because it {overlap}.") from None
     if made is None:  # a cached property was computed, which is there now
-        result, made = captured(function, inputs)
+        result, made = captured(function, inputs, optimised)
     if made is None or isinstance(made, Failure):
         raise CompileError(f"gs.export: `{label}` cannot be exported, because it runs eagerly: {made}.")
     if isinstance(made, Unwritten):
@@ -88,3 +99,10 @@ def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label:
     return Captured(
         specialisation.text, result, arrays, functions, specialisation.function.__name__, specialisation.eps
     )
+
+
+def _without_outlining() -> Any:
+    from ..compiler.driver.lazy_imports import passes_of
+    from ..compiler.passes import FAST_NAMES, NAMES, OUTLINING
+
+    return passes_of({"passes": [name for name in NAMES if name not in (*FAST_NAMES, OUTLINING)]})

@@ -13,11 +13,12 @@ import numpy as np
 from ...runtime.registry import ops
 from .exported import CHECK, CHECKS, PARTS, SECOND
 
-__all__ = ["WIDTH", "Module", "Piece", "Script", "function_text", "hint"]
+__all__ = ["WIDTH", "Module", "Piece", "Script", "function_text", "helper_texts", "hint"]
 
 WIDTH = 88  # ruff's own default
 _OTHER_PATH = re.compile(r"return NotImplemented\b.*")
 
+_PLACE = re.compile(r", [\w.-]+:\d+")  # of a function in the user's file
 _UNTYPED = "  # type: ignore[import-untyped,unused-ignore]"
 _OTHER = """
 _OTHER_PATH = (
@@ -38,7 +39,7 @@ class Piece(NamedTuple):
 
 def function_text(piece: Piece, hints: dict[str, str], constants: set[str], label: str) -> str:
     """The text of one function: the generated body under a signature with hints, behind a check of its arguments."""
-    (definition,) = [n for n in ast.parse(piece.text).body if isinstance(n, ast.FunctionDef)]
+    *_, definition = [n for n in ast.parse(piece.text).body if isinstance(n, ast.FunctionDef)]
     positional = [a.arg for a in definition.args.args]
     keyword = [a.arg for a in definition.args.kwonlyargs if a.arg not in constants]
     names = [*positional, *keyword]
@@ -66,6 +67,18 @@ def function_text(piece: Piece, hints: dict[str, str], constants: set[str], labe
     check = _call("    ", "_check", [piece.expected, *(f"{n}={n}" for n in names)], "", "    ")
     gap = "\n\n" if text.lstrip().startswith("#") else "\n"
     return polished(f'{head}\n    """{_doc(piece.purpose)}"""\n{check}{_declared(definition, piece.result)}{gap}{text}')
+
+
+def helper_texts(text: str) -> list[str]:
+    """The functions that a generated function calls, with hints."""
+    *helpers, _ = [n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)]
+    lines, found = text.splitlines(), []
+    for definition in helpers:
+        head = _call("def ", definition.name, [f"{a.arg}: Any" for a in definition.args.args], " -> Any:", "")
+        said = _PLACE.sub("", ast.get_docstring(definition) or "")
+        body = "\n".join(lines[definition.body[0].end_lineno or 0 : definition.end_lineno])
+        found.append(polished(f'{head}\n    """{_doc(said)}"""\n{body}'))
+    return found
 
 
 def _doc(text: str) -> str:

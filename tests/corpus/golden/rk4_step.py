@@ -1,6 +1,44 @@
 import numpy as np
 
 
+def lotka_volterra(state, alpha, beta, delta, gamma):
+    """Compute `lotka_volterra`, golden_functions.py:110."""
+    # golden_functions.py:111: prey, predator = state
+    prey = state[0]
+    predator = state[1]
+    # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
+    beta_prey = beta * prey
+    delta_prey = delta * prey
+    difference = delta_prey * predator - gamma * predator
+    stacked = np.stack([alpha * prey - beta_prey * predator, difference])
+    return stacked, prey, predator, beta_prey, delta_prey
+
+
+def lotka_volterra_vjp(
+    alpha, beta, delta, gamma, prey, predator, product, product_2, d_out, d_state
+):
+    """VJP of `lotka_volterra`, added to the cotangents so far."""
+    # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
+    d_out_0 = d_out[0]
+    d_out_1 = d_out[1]
+    minus_d_out_1 = -d_out_1
+    d_gamma = minus_d_out_1 * predator
+    d_out_1_predator = d_out_1 * predator
+    d_delta = d_out_1_predator * prey
+    minus_d_out_0 = -d_out_0
+    d_beta_part = minus_d_out_0 * predator
+    d_predator_part = minus_d_out_0 * product
+    d_predator = minus_d_out_1 * gamma + d_out_1 * product_2 + d_predator_part
+    d_beta = d_beta_part * prey
+    d_alpha = d_out_0 * prey
+    d_prey = d_out_1_predator * delta + d_beta_part * beta + d_out_0 * alpha
+    # golden_functions.py:111: prey, predator = state
+    d_state_2 = np.array(d_state)
+    d_state_2[1] += d_predator
+    d_state_2[0] += d_prey
+    return d_gamma, d_delta, d_beta, d_alpha, d_state_2
+
+
 def rk4_step_value_and_grad(state, rates, dt, target):
     """Value and gradient of `rk4_step`.
 
@@ -12,44 +50,29 @@ def rk4_step_value_and_grad(state, rates, dt, target):
     rates: 4 times a Python number
     dt: a Python number
 
-    Returns out, d_alpha, d_beta, d_delta, d_gamma: float64; d_state: like state.
+    Returns out, d_rates_0, d_rates_1, d_rates_2, d_rates_3: float64; d_state: like
+    state.
     """
-    alpha, beta, delta, gamma = rates
+    rates_0, rates_1, rates_2, rates_3 = rates
 
     # forward
-    # golden_functions.py:111: prey, predator = state
-    prey = state[0]
-    predator = state[1]
-    # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
-    beta_prey = beta * prey
-    delta_prey = delta * prey
-    k1_difference = delta_prey * predator - gamma * predator
-    k1 = np.stack([alpha * prey - beta_prey * predator, k1_difference])
+    # golden_functions.py:117: k1 = lotka_volterra(state, *rates)
+    k1, prey, predator, product, product_2 = lotka_volterra(
+        state, rates_0, rates_1, rates_2, rates_3
+    )
     # golden_functions.py:118: k2 = lotka_volterra(state + 0.5 * dt * k1, *rates)
     half_dt = 0.5 * dt
-    prey_total = state + half_dt * k1
-    prey_2 = prey_total[0]
-    predator_2 = prey_total[1]
-    beta_prey_2 = beta * prey_2
-    delta_prey_2 = delta * prey_2
-    k2_difference = delta_prey_2 * predator_2 - gamma * predator_2
-    k2 = np.stack([alpha * prey_2 - beta_prey_2 * predator_2, k2_difference])
+    k2, prey_2, predator_2, product_3, product_4 = lotka_volterra(
+        state + half_dt * k1, rates_0, rates_1, rates_2, rates_3
+    )
     # golden_functions.py:119: k3 = lotka_volterra(state + 0.5 * dt * k2, *rates)
-    prey_total_2 = state + half_dt * k2
-    prey_3 = prey_total_2[0]
-    predator_3 = prey_total_2[1]
-    beta_prey_3 = beta * prey_3
-    delta_prey_3 = delta * prey_3
-    k3_difference = delta_prey_3 * predator_3 - gamma * predator_3
-    k3 = np.stack([alpha * prey_3 - beta_prey_3 * predator_3, k3_difference])
+    k3, prey_3, predator_3, product_5, product_6 = lotka_volterra(
+        state + half_dt * k2, rates_0, rates_1, rates_2, rates_3
+    )
     # golden_functions.py:120: k4 = lotka_volterra(state + dt * k3, *rates)
-    prey_total_3 = state + dt * k3
-    prey_4 = prey_total_3[0]
-    predator_4 = prey_total_3[1]
-    beta_prey_4 = beta * prey_4
-    delta_prey_4 = delta * prey_4
-    k4_difference = delta_prey_4 * predator_4 - gamma * predator_4
-    k4 = np.stack([alpha * prey_4 - beta_prey_4 * predator_4, k4_difference])
+    k4, prey_4, predator_4, product_7, product_8 = lotka_volterra(
+        state + dt * k3, rates_0, rates_1, rates_2, rates_3
+    )
     # golden_functions.py:121: end = state + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
     scaled_dt = dt / 6.0
     end = state + scaled_dt * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
@@ -64,85 +87,96 @@ def rk4_step_value_and_grad(state, rates, dt, target):
         # golden_functions.py:121: end = state + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * ...
         d_end_total = d_end_minus_target * scaled_dt
         twice_d_end_total = d_end_total * 2.0
-        # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
-        d_k4_difference = d_end_total[0]
-        d_k4_difference_2 = d_end_total[1]
-        d_gamma_predator_4 = -d_k4_difference_2
-        d_delta_prey_4 = d_k4_difference_2 * predator_4
-        d_predator_part = d_k4_difference_2 * delta_prey_4
-        d_k4_product = -d_k4_difference
-        d_beta_prey_4 = d_k4_product * predator_4
-        d_predator_part_2 = d_k4_product * beta_prey_4
-        d_predator_4 = d_gamma_predator_4 * gamma + d_predator_part + d_predator_part_2
-        d_prey_part = d_k4_difference * alpha
-        d_prey_4 = d_delta_prey_4 * delta + d_beta_prey_4 * beta + d_prey_part
-        # golden_functions.py:111: prey, predator = state
-        d_state_part = np.zeros(state.shape)
-        d_state_part[1] += d_predator_4
-        d_state_part[0] += d_prey_4
         # golden_functions.py:120: k4 = lotka_volterra(state + dt * k3, *rates)
-        d_k3 = twice_d_end_total + d_state_part * dt
-        d_k3_difference = d_k3[0]
-        d_k3_difference_2 = d_k3[1]
-        d_gamma_predator_3 = -d_k3_difference_2
-        d_gamma_part = d_gamma_predator_3 * predator_3
-        d_delta_prey_3 = d_k3_difference_2 * predator_3
-        d_predator_part_3 = d_k3_difference_2 * delta_prey_3
-        d_k3_product = -d_k3_difference
-        d_beta_prey_3 = d_k3_product * predator_3
-        d_predator_part_4 = d_k3_product * beta_prey_3
-        d_predator_3 = (
-            d_gamma_predator_3 * gamma + d_predator_part_3 + d_predator_part_4
+        zeros = np.zeros(state.shape)
+        (
+            d_rates_3_part,
+            d_rates_2_part,
+            d_rates_1_part,
+            d_rates_0_part,
+            d_total,
+        ) = lotka_volterra_vjp(
+            rates_0,
+            rates_1,
+            rates_2,
+            rates_3,
+            prey_4,
+            predator_4,
+            product_7,
+            product_8,
+            d_end_total,
+            zeros,
         )
-        d_prey_part_2 = d_k3_difference * alpha
-        d_prey_3 = d_delta_prey_3 * delta + d_beta_prey_3 * beta + d_prey_part_2
-        d_state_part_2 = np.zeros(state.shape)
-        d_state_part_2[1] += d_predator_3
-        d_state_part_2[0] += d_prey_3
+        d_k3 = twice_d_end_total + d_total * dt
         # golden_functions.py:119: k3 = lotka_volterra(state + 0.5 * dt * k2, *rates)
-        d_k2 = twice_d_end_total + d_state_part_2 * half_dt
-        d_k2_difference = d_k2[0]
-        d_k2_difference_2 = d_k2[1]
-        d_gamma_predator_2 = -d_k2_difference_2
-        d_gamma_part_2 = d_gamma_predator_2 * predator_2
-        d_gamma_part_3 = d_gamma_predator_4 * predator_4 + d_gamma_part + d_gamma_part_2
-        d_delta_prey_2 = d_k2_difference_2 * predator_2
-        d_predator_part_5 = d_k2_difference_2 * delta_prey_2
-        d_delta_part = d_delta_prey_2 * prey_2
-        d_delta_part_2 = d_delta_prey_4 * prey_4 + d_delta_prey_3 * prey_3
-        d_k2_product = -d_k2_difference
-        d_beta_prey_2 = d_k2_product * predator_2
-        d_predator_part_6 = d_k2_product * beta_prey_2
-        d_predator_2 = (
-            d_gamma_predator_2 * gamma + d_predator_part_5 + d_predator_part_6
+        zeros_2 = np.zeros(state.shape)
+        (
+            d_rates_3_part_2,
+            d_rates_2_part_2,
+            d_rates_1_part_2,
+            d_rates_0_part_2,
+            d_total_2,
+        ) = lotka_volterra_vjp(
+            rates_0,
+            rates_1,
+            rates_2,
+            rates_3,
+            prey_3,
+            predator_3,
+            product_5,
+            product_6,
+            d_k3,
+            zeros_2,
         )
-        d_beta_part = d_beta_prey_2 * prey_2
-        d_alpha_part = d_k2_difference * prey_2
-        d_prey_part_3 = d_k2_difference * alpha
-        d_alpha_part_2 = d_k4_difference * prey_4 + d_k3_difference * prey_3
-        d_prey_2 = d_delta_prey_2 * delta + d_beta_prey_2 * beta + d_prey_part_3
-        d_state_part_3 = np.zeros(state.shape)
-        d_state_part_3[1] += d_predator_2
-        d_state_part_3[0] += d_prey_2
+        d_k2 = twice_d_end_total + d_total_2 * half_dt
         # golden_functions.py:118: k2 = lotka_volterra(state + 0.5 * dt * k1, *rates)
-        d_state = d_end_minus_target + d_state_part + d_state_part_2 + d_state_part_3
-        d_k1 = d_end_total + d_state_part_3 * half_dt
-        d_k1_difference = d_k1[0]
-        d_k1_difference_2 = d_k1[1]
-        d_gamma_predator = -d_k1_difference_2
-        d_gamma = d_gamma_part_3 + d_gamma_predator * predator
-        d_delta_prey = d_k1_difference_2 * predator
-        d_delta = d_delta_part_2 + d_delta_part + d_delta_prey * prey
-        d_beta_prey_predator = -d_k1_difference
-        d_beta_prey = d_beta_prey_predator * predator
-        d_predator_part_7 = d_beta_prey_predator * beta_prey
-        d_predator_part_8 = d_gamma_predator * gamma + d_k1_difference_2 * delta_prey
-        d_predator = d_predator_part_8 + d_predator_part_7
-        d_beta_prey_prey = d_beta_prey * prey
-        d_beta_part_2 = d_beta_prey_4 * prey_4 + d_beta_prey_3 * prey_3 + d_beta_part
-        d_beta = d_beta_part_2 + d_beta_prey_prey
-        d_alpha = d_alpha_part_2 + d_alpha_part + d_k1_difference * prey
-        d_prey = d_delta_prey * delta + d_beta_prey * beta + d_k1_difference * alpha
-        d_state[1] += d_predator
-        d_state[0] += d_prey
-    return out, (d_state, (d_alpha, d_beta, d_delta, d_gamma))
+        zeros_3 = np.zeros(state.shape)
+        (
+            d_rates_3_part_3,
+            d_rates_2_part_3,
+            d_rates_1_part_3,
+            d_rates_0_part_3,
+            d_total_3,
+        ) = lotka_volterra_vjp(
+            rates_0,
+            rates_1,
+            rates_2,
+            rates_3,
+            prey_2,
+            predator_2,
+            product_3,
+            product_4,
+            d_k2,
+            zeros_3,
+        )
+        total = d_end_minus_target + d_total + d_total_2 + d_total_3
+        d_k1 = d_end_total + d_total_3 * half_dt
+        # golden_functions.py:117: k1 = lotka_volterra(state, *rates)
+        (
+            d_rates_3_part_4,
+            d_rates_2_part_4,
+            d_rates_1_part_4,
+            d_rates_0_part_4,
+            d_state,
+        ) = lotka_volterra_vjp(
+            rates_0,
+            rates_1,
+            rates_2,
+            rates_3,
+            prey,
+            predator,
+            product,
+            product_2,
+            d_k1,
+            total,
+        )
+        # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
+        d_rates_3_part_5 = d_rates_3_part + d_rates_3_part_2 + d_rates_3_part_3
+        d_rates_3 = d_rates_3_part_5 + d_rates_3_part_4
+        d_rates_2_part_5 = d_rates_2_part + d_rates_2_part_2 + d_rates_2_part_3
+        d_rates_2 = d_rates_2_part_5 + d_rates_2_part_4
+        d_rates_1_part_5 = d_rates_1_part + d_rates_1_part_2 + d_rates_1_part_3
+        d_rates_1 = d_rates_1_part_5 + d_rates_1_part_4
+        d_rates_0_part_5 = d_rates_0_part + d_rates_0_part_2 + d_rates_0_part_3
+        d_rates_0 = d_rates_0_part_5 + d_rates_0_part_4
+    return out, (d_state, (d_rates_0, d_rates_1, d_rates_2, d_rates_3))

@@ -18,7 +18,7 @@ from ....runtime.rules.control import size_of
 from ....runtime.rules.messages import PRINTS
 from ....runtime.user_ops import USERS, home_of, is_users
 from ....tracer.core.graph import next_sequence
-from ....tracer.core.site import Site, calls_to, definition, user_site
+from ....tracer.core.site import Site, called_site, calls_to, definition, user_site
 from ....tracer.core.tensor_base import Operand, wrap
 from ....tracer.memory.survivors import note_held
 from ....tracer.modes.thread_state import LOCAL
@@ -381,8 +381,9 @@ class Capture:
         ir = getattr(node, "ir", None)
         if ir is None:
             return g
-        outs, self._backward = ir
+        outs, site = ir
         of = outs[0]
+        self._backward = site if site is None or of is None else called_site(site, of.sites[1:])
         self._order = max(self._order, self._orders.get(of, 0) + 1)
         v = getattr(g, "_ir", None)
         if v is None or primal_of(v) in self.graph.inputs:

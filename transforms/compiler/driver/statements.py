@@ -20,6 +20,7 @@ from ..frontend.user_names import line_text
 from .guards.inputs import RUNTIME, Inputs
 
 if TYPE_CHECKING:
+    from ..python.emit import Emitter
     from .specialise import Entry, Specialisation
 
 __all__ = ["Statement", "failing_guard", "first_difference", "quoted", "statements"]
@@ -42,14 +43,29 @@ def quoted(site: Site | None) -> str:
 
 def statements(specialisation: Specialisation) -> list[Statement]:
     """The statements of a source that belong to calls; none where source and graph do not fit together."""
-    from ..python.blocks import (
-        each_statement,  # stands on gast, which is slow to load, and few sources are looked into
-    )
+    from ..python.emit import (
+        emitters_of_functions,
+    )  # stands on gast, which is slow to load, and few sources are looked into
 
     emitter = specialisation.emitter()  # as it wrote the source
     definition = emitter.function("f")
+    functions = emitters_of_functions(definition)
+    *helpers, function = [node for node in ast.parse(specialisation.text).body if isinstance(node, ast.FunctionDef)]
+    if [helper.name for helper in helpers] != list(functions):
+        return []
+    found = [
+        statement._replace(names={})  # of each call of the function others
+        for helper, its in zip(helpers, functions.values(), strict=True)
+        for statement in _statements_of(its, its.function(helper.name), helper)
+    ]
+    return found + _statements_of(emitter, definition, function)
+
+
+def _statements_of(emitter: Emitter, definition: Any, function: ast.FunctionDef) -> list[Statement]:
+    """The statements of one function, as it was written and as it stands in the text."""
+    from ..python.blocks import each_statement  # stands on gast
+
     named = {v: tree.id for v, tree in emitter.trees.items() if hasattr(tree, "id") and v not in emitter.bundled}
-    function: Any = ast.parse(specialisation.text).body[-1]
     written, nodes = list(_each(definition.body)), list(_each(function.body))
     if len(nodes) != len(written):
         return []

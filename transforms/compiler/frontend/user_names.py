@@ -15,7 +15,7 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of, values_in
 from ....runtime.ir.known_ops import GETITEM
-from ....runtime.ir.opcodes import SCAN
+from ....runtime.ir.opcodes import SCAN, Function, function_of
 from ....runtime.registry import ops_of
 from ....runtime.rules.indexing import index_add_at, index_set
 from ....runtime.user_ops import USERS, text_name
@@ -32,6 +32,7 @@ __all__ = [
     "name_values",
     "names_of_operands",
     "names_of_parts",
+    "noun_of",
     "parse_code",
     "span_of",
 ]
@@ -84,15 +85,17 @@ class Names:
         return name
 
 
-def name_values(graph: Graph, given: dict[Value, str]) -> dict[Value, str]:
+def name_values(graph: Graph, known: dict[Value, str]) -> dict[Value, str]:
     """Return the name that the user, or a reader of the derivative, would give each value; others are absent."""
-    wishes = dict(given)
+    wishes = dict(known)
     for k, call in enumerate(graph.calls):
         if call.backward or call.site is None or (call.outs[0].type.kind == "python" and not call.outs[0].sites):
             continue  # sizes among them, which are computed where they are needed
         if k + 1 < len(graph.calls) and _continues(call, graph.calls[k + 1]):
             continue  # one line of the user's that took several operations: the last one has the name
-        for out, name in zip(call.outs, _names_given(call), strict=False):
+        function = function_of(call)
+        given = _names_given(call) if function is None else _names_of_results(call, function)
+        for out, name in zip(call.outs, given, strict=False):
             if name not in (None, "_"):
                 wishes.setdefault(out, name)
         if call.op.base in _WRITES and call.args[0] in wishes:
@@ -197,6 +200,34 @@ def _names_given(call: Call) -> list[str | None]:
         if not (span in places.returned or (count == 1 and here[0] in places.returned)):
             break
     return found
+
+
+def _names_of_results(call: Call, function: Function) -> list[str | None]:
+    """The names of what a function of generated text gives, each as the user's code has it where it was computed."""
+    makers = {v: inner for inner in function.graph.calls for v in inner.outs}
+    found: list[str | None] = []
+    for out, v in zip(call.outs, function.graph.outputs, strict=True):
+        inner = makers.get(v)
+        name = None
+        if inner is not None and len(inner.outs) == 1:
+            (name,) = _names_given(Call(inner.op, inner.args, (out,), inner.site))
+        if name is None and inner is not None:
+            name = f"{function.__name__}_out" if is_returned(inner.site) else noun_of(inner)
+        found.append(name)
+    return found
+
+
+_NOUNS = {
+    "add": "total", "sum": "total", "subtract": "difference", "multiply": "product", "matmul": "product",
+    "divide": "ratio", "getitem": "part", "max": "top", "min": "least", "count_of": "size", "size_of": "length",
+    "shape_of": "shape",
+}  # fmt: skip
+
+
+def noun_of(call: Call) -> str:
+    """What the result of a call may be called where nothing else says it: `exp`, or `ratio` of a division."""
+    name = call.op.base.name
+    return _NOUNS.get(name, name if name.isidentifier() else "value")
 
 
 def assigned_names(site: Site, count: int) -> list[str | None]:

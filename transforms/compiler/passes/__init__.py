@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import Any
 
 from ....runtime.errors import VerifyError
 from ....runtime.ir.graph import Call, Graph
@@ -53,7 +54,8 @@ def _name(run: Pass) -> str:
 
 _AFTER = (invariants, common_subexpressions, dead_code, early_guards)  # what the fast passes leave behind
 FAST_NAMES = ("logs", "products", "powers", "factors", "scalars")  # of passes/fast, which fastmath=True loads
-NAMES = tuple(dict.fromkeys((*map(_name, PASSES), *FAST_NAMES)))
+OUTLINING = "outlining"  # the last of all
+NAMES = tuple(dict.fromkeys((*map(_name, PASSES), *FAST_NAMES, OUTLINING)))
 
 
 def optimise(
@@ -87,4 +89,30 @@ def optimise(
                     raise VerifyError(f"the pass `{_name(run)}` dropped or moved effects:\n{graph}")
             if seen is not None:
                 seen(_name(run), graph)
+    return graph if only is not None and OUTLINING not in only else _outlined(graph, known, seen)
+
+
+def _outlined(graph: Graph, known: dict[int, Graph | Call], seen: Callable[[str, Graph], object] | None) -> Graph:
+    """The graph in which helpers that are called several times are functions; not one whose paths are to be compared."""
+    if _has_helpers(graph) and not any(call.op is GUARD for call in graph.calls):
+        from .outlining import outlining  # seldom needed
+
+        graph = outlining(graph)
+        verify(graph, OUTLINING, known)
+    if seen is not None:
+        seen(OUTLINING, graph)
     return graph
+
+
+def _has_helpers(graph: Graph) -> bool:
+    """Whether one helper of the user's was called several times, in several places or in a loop that was unrolled."""
+    callers: dict[int, set[Any]] = {}
+    times: dict[Any, int] = {}
+    for call in all_calls(graph):
+        sites = call.outs[0].sites if call.outs else ()
+        if len(sites) > 1 and not call.backward:
+            chain = tuple([(id(site.code), site.offset) for site in sites])  # to hash a code object takes long
+            times[chain] = times.get(chain, 0) + 1
+            for depth in range(len(chain) - 1):
+                callers.setdefault(chain[depth][0], set()).add(chain[depth + 1 :])
+    return max(times.values(), default=0) > 2 or any(len(found) > 2 for found in callers.values())

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of
 from ....runtime.ir.known_ops import EXPAND_DIMS, GETITEM
-from ....runtime.ir.opcodes import has_effects, is_region
+from ....runtime.ir.opcodes import Function, all_calls, function_of, has_effects, is_region
 from ....runtime.rules.control import GUARD, SIZES
 from ..frontend.user_names import Cotangents, Names
 from ..schedule.blocks import Block
@@ -61,7 +61,7 @@ from .tile_loops import write_loop
 from .widths import width, width_around
 from .written import as_written
 
-__all__ = ["Emitter", "emit", "printed"]
+__all__ = ["Emitter", "emit", "emitters_of_functions", "printed"]
 
 _IMPORTS = {
     "cmath": "import cmath\n", "math": "import math\n", "random": "import random\n",
@@ -80,11 +80,13 @@ def emit(graph: Graph, signature: Signature, name: str, captured: Graph, steps: 
 
 
 def printed(tree: Any) -> str:
-    """The text of a definition, and the imports that it needs."""
-    used = {node.id for node in gast.walk(tree) if isinstance(node, gast.Name)}
+    """The text of a definition, behind the functions that it calls and the imports that they need."""
+    trees = [*[emitter.function(name) for name, emitter in emitters_of_functions(tree).items()], tree]
+    nodes = [node for one in trees for node in gast.walk(one)]
+    used = {node.id for node in nodes if isinstance(node, gast.Name)}
     used |= {
         f"{node.value.id}.{node.attr}"
-        for node in gast.walk(tree)
+        for node in nodes
         if isinstance(node, gast.Attribute) and isinstance(node.value, gast.Name)
     }
     imports = [line for root, line in _IMPORTS.items() if root in used]
@@ -92,7 +94,26 @@ def printed(tree: Any) -> str:
     if own and len(imports) > own:
         imports.insert(own, "\n")
     imports += imports_of_users(used)
-    return "".join([*imports, "\n\n" if imports else "", to_source(tree)])
+    return "".join([*imports, "\n\n" if imports else "", "\n\n".join(map(to_source, trees))])
+
+
+def emitters_of_functions(tree: Any) -> dict[str, Emitter]:
+    """What writes the functions that a definition calls, by their names, in the order of the text."""
+    functions = {node.function.__name__: node.function for node in gast.walk(tree) if hasattr(node, "function")}
+    return {name: _emitter_of(functions[name]) for name in sorted(functions)}
+
+
+def _emitter_of(function: Function) -> Emitter:
+    graph = function.graph
+    result = tuple(range(len(graph.outputs))) if len(graph.outputs) > 1 else 0
+    signature = Signature(function.parameters, len(graph.inputs), list(graph.inputs), [], result)
+    emitter = Emitter(program_of(graph, signature, function.__name__), signature)
+    emitter.section = "backward" if graph.calls[0].backward else "forward"
+    emitter.purpose, emitter.result = function.purpose, emitter.stem
+    for v in graph.outputs:
+        if v.name in function.parameters:  # a sum that goes on in its variable
+            emitter.slots[v] = [v.name]
+    return emitter
 
 
 _UNITS = (0.0, 1.0, -1.0)  # which nobody computes
@@ -105,16 +126,22 @@ class Emitter:
 
     def __init__(self, program: Program, signature: Signature) -> None:
         self.signature = signature
+        self.section: str | None = None  # of a function that the text calls: the one that its calls stand in
+        self.purpose = ""
         self.names = Names()
         for parameter in signature.parameters:
             self.names.parameter(parameter)
+        calls = calls_of(program.body)
+        for function in dict.fromkeys(map(function_of, all_calls(Graph([], calls, [])))):
+            if function is not None:
+                self.names.new(function.__name__)
         self.trees: dict[Value, Any] = {}  # how each value is written where it is used
         self.unpacking = unpacking_of(program, self.names, self.trees)
         inputs = [v for s in program.body if isinstance(s, Unpack) for v in leaves_of(s.tree)]
         result = program.body[-1]
         assert isinstance(result, Return)
         self.program = program
-        graph = Graph(inputs, calls_of(program.body), list(result.outputs))
+        graph = Graph(inputs, calls, list(result.outputs))
         within = {v for s in program.body for v in named_in(s)} - {v for s in program.body for v in writes_of(s)}
         # What values are called; in regions the first has the values of all before them.
         self.named = self.wishes = {v: name for v, name in program.names.items() if v not in within}
@@ -165,7 +192,7 @@ class Emitter:
         self.write(self.body)
         self.statements = released(self)
         called = {v: t.id for v, t in self.trees.items() if isinstance(t, gast.Name)}
-        said = "" if docstring is None else docstring.text([self.graph], called)
+        said = self.purpose if docstring is None else docstring.text([self.graph], called)
         return self.definition(name, said, self.returned(self.signature.result_tree, self.graph.outputs))
 
     def write(self, body: Iterable[Statement]) -> None:
@@ -209,7 +236,7 @@ class Emitter:
         body: list[Any] = [gast.Expr(value=gast.Constant(value=docstring, kind=None))]
         body.extend(self.unpacking)
         note_tricks(made for made, _ in each_statement(self.statements))
-        body.extend(in_sections(self.statements))
+        body.extend(in_sections(self.statements, quietly=self.section is not None, before=self.section))
         body.append(gast.Return(value=result))
         body = with_named_lists(body, self.stem, self.names)
         return gast.FunctionDef(

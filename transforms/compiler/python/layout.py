@@ -81,6 +81,7 @@ _HEAD = re.compile(
     r"|.* (?:[-+*/@%&|^]|//|\*\*|<<|>>)?= )|(?:(?:async )?def|class) "
 )
 _TARGETS = re.compile(r"(\w+(?:, \w+)+) = (\w+(?:\[\w+\])?)")  # many names for the parts of one thing
+_RESULTS = re.compile(r"(\w+(?:, \w+)+) = \w+\(")  # many names for what a function gives
 _BREAKS = [re.compile(rf" (?=(?:{words}) )") for words in ("async for|for|if", "if|else", "or", "and")]
 _BREAKS += [re.compile(r"(?<!\bnot) (?=(?:[<>]=?|==|!=|is|in|not in) )")]
 _BREAKS += [re.compile(rf" (?=(?:{signs}) )") for signs in (r"\|", r"\^", "&", "<<|>>", "[-+]", "[*/%@]|//")]
@@ -94,6 +95,14 @@ def _wrapped(code: str, indent: int) -> list[str]:
     if targets := _TARGETS.fullmatch(code):
         pad, names = "    " * indent, targets.group(1).split(", ")
         return [f"{pad}(", *[f"{pad}    {name}," for name in names], f"{pad}) = {targets.group(2)}"]
+    called = _RESULTS.match(code)
+    if called and 4 * indent + called.end() > WIDTH:
+        pad, names = "    " * indent, called.group(1).split(", ")
+        return [
+            f"{pad}(",
+            *[f"{pad}    {name}," for name in names],
+            *_rows(code[called.end(1) + 3 :], "", indent, ") = "),
+        ]
     mask = _mask(code)
     tail = re.search(r"(?: -> .*)?:$| from \w+$|$", mask)
     end = tail.start() if tail else len(code)

@@ -8,11 +8,11 @@ import gast
 
 from ....runtime.ir.graph import Call, Value
 from ....runtime.ir.known_ops import BROADCAST_TO, COPY, EXPAND_DIMS, GETITEM, TRANSPOSE, WHERE
-from ....runtime.ir.opcodes import AND, NOT, OR
+from ....runtime.ir.opcodes import AND, NOT, OR, function_of
 from ....runtime.rules.control import COUNT, SHAPE, SIZE
 from ....runtime.rules.messages import TEXT
 from ..passes.rewrite import is_elementwise
-from .inlining import body_of
+from .inlining import body_of, name_tree
 from .literals import constant_tree, joined_text, new_axis
 from .selections import selected
 from .signs import SIGNED, negated
@@ -38,6 +38,10 @@ def term(emitter: Emitter, call: Call) -> Any:
     if op.inline:
         (statement,) = body_of(call)
         return emitter.inlined(statement.value, call, {})
+    if (function := function_of(call)) is not None:
+        named = name_tree(function.__name__)
+        named.function = function
+        return gast.Call(func=named, args=[emitter.tree(a) for a in args], keywords=[])
     if op is TEXT:
         return joined_text(args[0], emitter.tree)
     if op in _WORDS:

@@ -339,10 +339,11 @@ def test_a_line_is_named_once_in_a_section_though_helpers_run_again() -> None:
         return np.sum(y)
 
     text = text_of(gs.value_and_grad(f), np.ones(2), 0.3)
-    forward, _, backward = text.partition("# backward")
-    for part in (forward, backward):
-        said = comments(part)
-        assert len(said) == len(set(said)), part
+    for function in text.split("\ndef "):
+        forward, _, backward = function.partition("# backward")
+        for part in (forward, backward):
+            said = comments(part)
+            assert len(said) == len(set(said)), part
     source = gs.source(gs.value_and_grad(f), np.ones(2), 0.3)
     first = rate.__code__.co_firstlineno
     assert len(source.lines_from(first + 2)) >= 1  # each statement knows its line, also without a comment
