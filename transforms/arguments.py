@@ -282,6 +282,19 @@ def _parameters(function: Any) -> list[str]:
         return []
 
 
+def check_called_with_arguments(transform: str, function: Any, args: tuple[Any, ...]) -> None:
+    """Raise where a transform that takes the function and its arguments got none, and the function needs some."""
+    if args:
+        return
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        message = f"gs.{transform} takes the function and its arguments: gs.{transform}(f, x)"
+        raise TypeError(message) from None
+    except ValueError:  # a function of C code may have no signature
+        return
+
+
 def is_given(tensor: Any) -> bool:
     """Whether a Tensor was given by who asks for Tensors: vmap gives some of constants, too."""
     return tensor._node is not None or not LOCAL.levels

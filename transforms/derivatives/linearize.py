@@ -12,7 +12,7 @@ from ...tracer.core.forward import run_forward
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand
 from ...tracer.modes.thread_state import capturing
-from ..arguments import Finisher, owner_of
+from ..arguments import Finisher, check_called_with_arguments, owner_of
 from ..trees import flatten, unflatten
 from .forward import seed, tangent_leaves
 from .vjp import Traced, traced
@@ -87,8 +87,7 @@ def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False
     >>> push(np.array([1.0, 10.0])), push(np.array([0.0, 1.0]))
     (array([ 2., 40.]), array([0., 4.]))
     """
-    if not primals:
-        raise TypeError("gs.linearize takes the function and its arguments: gs.linearize(f, x)")
+    check_called_with_arguments("linearize", function, primals)
     places = tuple([k for k, p in enumerate(primals) if _is_inexact(p)])
     value, run = traced(function, places, primals, {}, has_aux)
     push = Pushforward(run, len(primals))

@@ -11,7 +11,7 @@ from ...tracer.core.engine import run_backward
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand
 from ...tracer.modes.thread_state import LOCAL, capturing, transforming
-from ..arguments import Arguments, Finisher, check_returned, parted
+from ..arguments import Arguments, Finisher, check_called_with_arguments, check_returned, parted
 from ..trees import flatten, flatten_present, in_words, unflatten
 from ..user_code.scope import scope
 
@@ -102,8 +102,7 @@ def vjp(function: Callable[..., Any], *args: Any, has_aux: bool = False) -> Any:
     >>> pullback(np.array([1.0, 10.0]))
     (array([ 2., 40.]),)
     """
-    if not args:
-        raise TypeError("gs.vjp takes the function and its arguments: gs.vjp(f, x)")
+    check_called_with_arguments("vjp", function, args)
     value, run = traced(function, tuple(range(len(args))), args, {}, has_aux)
     return (value, Pullback(run), run.aux) if has_aux else (value, Pullback(run))
 

@@ -47,6 +47,15 @@ def test_outputs_and_arguments_that_are_trees() -> None:
     assert type(found["b"]) is np.float64
 
 
+def test_a_function_without_arguments_has_nothing_to_pull_back() -> None:
+    value, back = gs.vjp(lambda: np.kaiser(4, 5.0))
+    np.testing.assert_array_equal(value, np.kaiser(4, 5.0))
+    assert back(np.ones(4)) == ()
+    assert gs.linearize(lambda: 2.0)[0] == 2.0
+    with pytest.raises(TypeError, match=r"gs\.vjp takes the function and its arguments"):
+        gs.vjp(curve)
+
+
 def test_an_unused_argument_has_a_zero_cotangent() -> None:
     _, pullback = gs.vjp(lambda x, y: x * 2, X, A)
     np.testing.assert_array_equal(pullback(np.ones(3))[1], np.zeros((2, 3)))
