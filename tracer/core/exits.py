@@ -18,7 +18,7 @@ from .site import blame, is_library, is_ours
 from .tensor_base import levels_of
 from .versions import own_array
 
-__all__ = ["is_ended", "leave", "warn_at_user"]
+__all__ = ["is_ended", "is_followed", "leave", "told", "warn_at_user"]
 
 _NUMBERS = frozenset(["float", "int", "complex", "index"])
 _OUT = _NUMBERS | {
@@ -52,14 +52,14 @@ def leave(tensor: Any, how: str, spec: str = "") -> Any:
     if node is not None and how in _OUT:
         if not LOCAL.depth and is_ended(node):
             node = None  # of a transform that is over: it counts as its number
-        elif how in _LOSES and _is_followed(node) and not _formats(how):
+        elif how in _LOSES and is_followed(node) and not _formats(how):
             raise loss(how)
     recorder = LOCAL.recorder
     if recorder is not None:
         recorder.left(tensor, "float" if how == "step" else how, spec)
     if LOCAL.watch is not None and how in _OUT:
         LOCAL.watch.leaves(tensor, how)
-    if node is not None and not LOCAL.depth and not _is_followed(node):
+    if node is not None and not LOCAL.depth and not is_followed(node):
         if how in _NUMBERS or how == "step":
             warn_at_user(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: the number "
@@ -86,13 +86,20 @@ def leave(tensor: Any, how: str, spec: str = "") -> Any:
     return value
 
 
+def told(tensor: Any, key: Any) -> Any:
+    """Return a text, a hash or a rounded number, of which the transform remembers that it is this value's: it may be a key."""
+    if LOCAL.era is not None and tensor._node is not None:
+        LOCAL.era.told.add(key)
+    return key
+
+
 def is_ended(node: Any) -> bool:
     """Return whether a node belongs to transforms that are over, and to nothing else."""
     leaves = [found for found in reached_from([node]) if type(found) is AccumulateGrad]
     return bool(leaves) and all(type(found.inner) is Era and found.inner.over for found in leaves)
 
 
-def _is_followed(node: Any) -> bool:
+def is_followed(node: Any) -> bool:
     """Return whether a transform that runs wants the gradient behind a node: here, or in the thread that began this one."""
     if LOCAL.depth:
         return LOCAL.grad

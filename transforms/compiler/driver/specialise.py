@@ -317,6 +317,9 @@ def _captured(
             if capture.kept:
                 capture.abandoned = True
                 raise LoopRejected(f"raises {type(error).__name__} behind a loop: {error}") from error
+            if _is_of_the_capture(error, capture):
+                capture.abandoned = True
+                raise GivenUp from error
             if capture.numbers.outside and capture.failed is None:  # nothing happened yet that the user can see
                 capture.abandoned = True
                 capture.generators.take_back()
@@ -337,6 +340,9 @@ def _captured(
             capture.abandoned |= again
             if capture.numbers.needed:  # which the code has caught
                 raise NeededError(capture.numbers.needed)
+            if capture.given_up:
+                capture.abandoned = True
+                raise GivenUp
         finally:
             capture.settle()
             if not (capture.abandoned or capture.kept):
@@ -373,6 +379,14 @@ def _captured(
         )
     except Exception as error:  # of ours: the user's run is over
         return result, Unwritten(error, capture.kept)
+
+
+def _is_of_the_capture(error: Exception, capture: Capture) -> bool:
+    """Whether an error may be one that the function itself does not meet; it tells when it runs once more, where it can."""
+    if capture.changed or capture.kept or capture.numbers.places:
+        return False
+    early = capture.failed is None and isinstance(error, (TypeError, AttributeError, LookupError))
+    return early or "Tensor" in str(error)
 
 
 def _made(
