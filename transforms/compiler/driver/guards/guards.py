@@ -303,7 +303,7 @@ class GuardPlan:
         read = f"{self._constant(path)}.read()"
         self._assume("code" if code else "scope", words_for(path), words, read, test, path, held)
 
-    def _now(self, path: Path) -> str:
+    def _now(self, path: Any) -> str:
         """Return a quick expression for the value at a place."""
         kind, holder, name = path
         if kind == "global" and name in holder:

@@ -36,7 +36,7 @@ def joined_plan(plans: Sequence[GuardPlan]) -> GuardPlan | None:
             if assumption.path is None:
                 return None
             texts = {name: getattr(assumption, name) for name in ("test", "read", "now", "held")}
-            renamed = {name: text and _renamed(text, plan, now) for name, text in texts.items()}
+            renamed: dict[str, Any] = {name: text and _renamed(text, plan, now) for name, text in texts.items()}
             known[assumption.kind, assumption.path] = added = assumption._replace(**renamed)
             whole.assumptions.append(added)
         whole.reads |= plan.reads
