@@ -1,5 +1,13 @@
-"""Build hook: naming this script keeps it out of the wheel, whose package folder is this very folder."""
+"""Build hook: names itself, so that it stays out of the wheel, whose package is this very folder; and PyPI's description.
+
+PyPI shows the README without the files beside it, so that a link to one of them becomes its words.
+"""
+
+import re
+from pathlib import Path
 
 from setuptools import setup
 
-setup(script_name="setup.py")
+README = Path(__file__).with_name("README.md").read_text(encoding="utf-8")
+
+setup(script_name="setup.py", long_description=re.sub(r"\[([^]]*)\]\((?![a-z]+:)[^)]*\)", r"\1", README))

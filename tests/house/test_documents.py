@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import configparser
+import importlib.metadata
 import importlib.util
 import re
 import subprocess
 import sys
 
 import pytest
+
+import gradscribe as gs
 
 import documents
 from documents import DOCUMENTS, ROOT
@@ -37,6 +40,17 @@ def test_the_readme_has_the_two_commands_as_ci_runs_them():
     start = "python3 -m venv .venv && .venv/bin/python -m pip install "
     assert f"\n{start}. && .venv/bin/python -m gradscribe demo\n" in text
     assert f'\n{start}".[test]" && .venv/bin/python -m pytest -n 2 --dist loadgroup\n' in text
+
+
+def test_the_description_for_pypi_has_the_words_of_the_readme_and_no_link_to_a_file():
+    if "site-packages" not in gs.__file__:
+        pytest.skip("the description is that of the installed wheel")
+    told = importlib.metadata.metadata("gradscribe")
+    assert told["License-Expression"] == "Apache-2.0"
+    description = told.get_payload()
+    assert "[SciPy's optimisers](docs" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "is what SciPy's optimisers take" in description
+    assert not re.search(r"\]\((?!https:)", description)
 
 
 def imported(text):
