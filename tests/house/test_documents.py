@@ -9,6 +9,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,17 @@ def test_links_to_files_lead_somewhere(name):
     path = ROOT / name
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), f"{name} links to {target}, which does not exist"
+
+
+def test_messages_and_docstrings_name_pages_that_the_package_has():
+    package = Path(gs.__file__).parent
+    named = {}
+    for path in package.rglob("*.py"):
+        if path.relative_to(package).parts[0] not in {".venv", "benchmarks", "build", "examples", "tests"}:
+            for page in re.findall(r"docs/([\w-]+\.md)", path.read_text(encoding="utf-8")):
+                named.setdefault(page, path)
+    assert len(named) > 5
+    assert not {page: path for page, path in named.items() if not (package / "docs" / page).exists()}
 
 
 def test_the_readme_has_the_two_commands_as_ci_runs_them():
