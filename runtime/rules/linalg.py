@@ -483,7 +483,12 @@ rule(np.linalg.det, x=lambda g, x, out: det_back(g, x, out))
 
 def det_back(g: Any, x: Any, out: Any) -> Any:
     """The cotangent under a determinant: times the cofactors, which a singular matrix has, too."""
-    return np.expand_dims(g, (-2, -1)) * flip(adjugate(x, out))
+    return over_matrices(g, x) * flip(adjugate(x, out))
+
+
+def over_matrices(g: Any, x: Any) -> Any:
+    """Numbers, one for each matrix of `x`, as a factor of those matrices."""
+    return g if np.ndim(x) == 2 else np.expand_dims(g, (-2, -1))
 
 
 @primitive("x, det", opaque, may_raise=True, types=lambda x: np.empty(x.shape, x.dtype))
@@ -540,7 +545,7 @@ def slogdet_back(g_sign: Any, g_log: Any, x: Any, sign: Any) -> Any:
         g_log = turned if g_log is None else g_log + turned
     if g_log is None:
         return None
-    return np.expand_dims(g_log, (-2, -1)) * flip(np.linalg.inv(x))
+    return over_matrices(g_log, x) * flip(np.linalg.inv(x))
 
 
 op(np.linalg.solve, "x, y", opaque, may_raise=True, memory=NEW, types=LENGTHS)

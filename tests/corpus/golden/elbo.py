@@ -14,8 +14,7 @@ def elbo_value_and_grad(params, x, noise):
     Returns out: float64; d_decoder, d_to_log_var, d_to_mu: like decoder, to_log_var,
     to_mu.
     """
-    to_mu = params["to_mu"]
-    to_log_var = params["to_log_var"]
+    to_mu, to_log_var = params["to_mu"], params["to_log_var"]
     decoder = params["decoder"]
 
     # forward

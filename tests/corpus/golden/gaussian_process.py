@@ -34,7 +34,7 @@ def gaussian_process_value_and_grad(log_params, x, y):
         # golden_functions.py:176: return 0.5 * (y @ alpha + logdet + len(x) * ...
         d_alpha = 0.5 * y
         # golden_functions.py:174: alpha = np.linalg.solve(K, y)
-        d_K_part = -np.linalg.solve(K.T, d_alpha)[:, None] * alpha[None]
+        d_K_part = -np.linalg.solve(K.T, d_alpha)[:, None] * alpha
         d_K = 0.5 * np.linalg.inv(K).T + d_K_part
         # golden_functions.py:173: K = amplitude**2 * np.exp(-0.5 * (d / length) ** ...
         d_noise = 2.0 * (d_K * K_identity).sum() * noise

@@ -41,7 +41,7 @@ def kalman_step_value_and_grad(F, H, Q, R, mean, cov, z):
         # golden_functions.py:107: return 0.5 * (fit + logdet) + 1e-3 * np.sum(mean**2)
         d_mean_3 = 0.002 * mean_3
         # golden_functions.py:106: fit = innovation @ np.linalg.solve(S, innovation)
-        d_R_part = -np.linalg.solve(S.T, 0.5 * innovation)[:, None] * fit_solution[None]
+        d_R_part = -np.linalg.solve(S.T, 0.5 * innovation)[:, None] * fit_solution
         # golden_functions.py:104: mean = mean + gain @ innovation
         d_gain = d_mean_3[:, None] * innovation
         # golden_functions.py:103: gain = np.linalg.solve(S, H @ cov).T

@@ -13,12 +13,8 @@ def mlp_value_and_grad(params, x, y):
     Returns result: float64; d_b1, d_b2, d_b3, d_w1, d_w2, d_w3: like b1, b2, b3, w1,
     w2, w3.
     """
-    w1 = params["w1"]
-    b1 = params["b1"]
-    w2 = params["w2"]
-    b2 = params["b2"]
-    w3 = params["w3"]
-    b3 = params["b3"]
+    w1, b1, w2, b2 = params["w1"], params["b1"], params["w2"], params["b2"]
+    w3, b3 = params["w3"], params["b3"]
 
     # forward
     # golden_functions.py:61: h1 = relu(x @ params["w1"] + params["b1"])

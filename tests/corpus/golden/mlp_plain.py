@@ -12,12 +12,8 @@ def mlp(params, x, y):
 
     Returns result: float64.
     """
-    w1 = params["w1"]
-    b1 = params["b1"]
-    w2 = params["w2"]
-    b2 = params["b2"]
-    w3 = params["w3"]
-    b3 = params["b3"]
+    w1, b1, w2, b2 = params["w1"], params["b1"], params["w2"], params["b2"]
+    w3, b3 = params["w3"], params["b3"]
     # golden_functions.py:56: return np.maximum(z, 0.0)
     h1 = np.maximum(x @ w1 + b1, 0.0)
     h2 = np.maximum(h1 @ w2 + b2, 0.0)

@@ -34,7 +34,7 @@ def recurrent_value_and_grad(params, inputs):
             d_h_total = d_h * (1.0 - h**2)
             d_b += d_h_total
             d_h = U @ d_h_total
-            d_U += h_2[:, None] * d_h_total[None]
-            d_W += inputs[t][:, None] * d_h_total[None]
+            d_U += h_2[:, None] * d_h_total
+            d_W += inputs[t][:, None] * d_h_total
             h = h_2
     return out, {"W": d_W, "U": d_U, "b": d_b}

@@ -3,23 +3,27 @@
 `x * 1` and `x / 1` keep every real float (also -0.0, infinities and NaN; a complex infinity they do not);
 `x - 0.0` keeps them, too;
 `x + 0` is left alone, since it loses -0.0, but for sizes. A transpose of a transpose is the array. A sum over every axis
-needs no `axis`, and one whose axes are dropped keeps none. A copy of one number that was spread is `np.full`.
+needs no `axis`, and one whose axes are dropped keeps none. An operand needs no axes in front, which broadcasting adds. A copy
+of one number that was spread is `np.full`.
 `np.where(np.False_ & condition, a, b)` is `b`, where that has the dtype and shape of the result.
 """
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.graph import Call, Graph, Value, map_values, type_of, values_in
+from ....runtime.ir.infer import fits, infer
 from ....runtime.ir.known_ops import (
     ADD,
     BROADCAST_TO,
     COPY,
     DIVIDE,
+    EXPAND_DIMS,
     MEAN,
     MULTIPLY,
     NEGATIVE,
@@ -31,7 +35,7 @@ from ....runtime.ir.known_ops import (
 )
 from ....runtime.registry import require
 from ....runtime.rules.elementwise import astype
-from .rewrite import is_elementwise, result, rewrite, seen_from_outside
+from .rewrite import is_elementwise, result, retyped, rewrite, seen_from_outside
 
 __all__ = ["identities"]
 
@@ -45,6 +49,10 @@ def identities(graph: Graph) -> Graph:
     never: set[Value] = set()  # conditions that no element meets
     spread: dict[Value, Call] = {}  # what np.broadcast_to gave -> that call
     maker = {v: call for call in graph.calls for v in call.outs}
+    users: dict[Value, list[Call]] = {}
+    for call in graph.calls:
+        for v in call.reads:
+            users.setdefault(v, []).append(call)
     uses = Counter([v for call in graph.calls for v in call.reads] + list(values_in(graph.outputs)))
 
     def step(call: Call) -> Any:
@@ -58,6 +66,11 @@ def identities(graph: Graph) -> Graph:
             return _filled(call, spread[call.args[0]])
         if call.op.base is BROADCAST_TO:
             spread[out] = call
+        bare = _without_axes(call, maker) if is_elementwise(call) else None
+        if bare is not None:
+            call = bare
+        if bare is not None:
+            return [bare]
         if out in outside:  # the caller gets memory of its own
             same = _same_as(call) if call.op.base in (MULTIPLY, DIVIDE) else None
             made = maker.get(same) if same is not None and same.type == out.type and uses[same] == 1 else None
@@ -75,11 +88,47 @@ def identities(graph: Graph) -> Graph:
             same = call.args[2] if isinstance(call.args[2], Value) else None
         else:
             same = _same_as(call)
-        if same is None or same.type != out.type:
+        if same is None or (same.type != out.type and not is_as_weak(out, same)):
             return None
         return ("is", (same,))
 
-    return rewrite(graph, step)
+    def is_as_weak(out: Value, same: Value) -> bool:
+        """Whether a Python float may stand for the NumPy scalar: the arrays that are computed with it have the same types."""
+        if (out.type.kind, same.type.kind, same.type.dtype) != ("scalar", "python", out.type.dtype) or out in outside:
+            return False
+        return all(is_same_with(same, out, user) for user in users.get(out, []))
+
+    def is_same_with(new: Value, old: Value, user: Call) -> bool:
+        if not is_elementwise(user) or user.op.base is DIVIDE:  # Python raises where it divides by zero
+            return False
+        inferred = infer(user.op, tuple([map_values(a, lambda v: new if v is old else v) for a in user.args]))
+        if inferred is None or fits(user.outs[0].type, inferred[0]):
+            return inferred is not None
+        plain = inferred[0].kind == "python" and user.op.base in (ADD, SUBTRACT, MULTIPLY)  # a power may raise
+        return plain and is_as_weak(user.outs[0], Value(type_of(0.0)))
+
+    return retyped(rewrite(graph, step), graph)
+
+
+def _without_axes(call: Call, maker: dict[Value, Call]) -> Call | None:
+    """A call by element without the axes of length 1 in front of an operand, which broadcasting adds by itself."""
+    ndim, out = len(call.outs[0].type.shape), call.outs[0].type
+    args = list(call.args)
+    full = [isinstance(a, Value) and a.type.kind == "array" and len(a.type.shape) == ndim for a in args]
+    for k, a in enumerate(args):
+        made = maker.get(a) if isinstance(a, Value) else None
+        if made is None or made.op.base is not EXPAND_DIMS or not any(full[:k] + full[k + 1 :]):
+            continue
+        x, axis = made.args
+        axes = _axes(axis, ndim)
+        if axes != set(range(len(axes or ()))) or not isinstance(x, Value) or x.type.kind != "array":
+            continue
+        args[k], full[k] = x, False
+    if all(map(operator.is_, args, call.args)):
+        return None
+    bare = call.with_args(tuple(args))
+    inferred = infer(bare.op, bare.args)
+    return bare if inferred is not None and fits(out, inferred[0]) else None
 
 
 def _filled(call: Call, spread: Call) -> list[Call] | None:

@@ -280,8 +280,7 @@ class _Outlining:
         outs.sort(key=lambda values: not is_returned(makers[values[0]].site))
         sums = {values: _sum_of(values[0], groups[0]) for values in params}
         given = sorted(
-            params,
-            key=lambda values: (sums[values] is not None, self._is_cotangent(values[0]), self.order[values[0]]),
+            params, key=lambda values: (sums[values] is not None, *self._rank(values, groups[0], runs[0].code))
         )
         op = self._function(groups, given, sums, outs, runs[0])
         if op is None:
@@ -412,6 +411,13 @@ class _Outlining:
             form = _FORMS.get(maker.op.base)
             name = noun_of(maker) if of is None or form is None else form.format(of)
         return name or ("d_out" if calls[0].backward else "value")
+
+    def _rank(self, values: tuple[Value, ...], calls: list[Call], code: types.CodeType) -> tuple[bool, int, int]:
+        """What orders the parameters: those of the helper come first, as it has them, and cotangents last."""
+        names = code.co_varnames[: code.co_argcount]
+        name = self._parameter(values, calls)
+        place = names.index(name) if name in names else len(names)
+        return self._is_cotangent(values[0]) or name == "d_out", place, self.order[values[0]]
 
     def _is_cotangent(self, v: Value) -> bool:
         """Whether a value is a cotangent, or a part of one."""

@@ -96,13 +96,20 @@ def _taken_apart(tree: Any, parameter: str, names: Names, program: Program) -> t
 
 
 def _on_one_line(statements: list[Any]) -> list[Any]:
-    """`W, b = params["W"], params["b"]`, where that fits on a line."""
-    if len(statements) < 2:
-        return statements
+    """`W, b = params["W"], params["b"]`, as many as fit on a line."""
+    lines: list[list[Any]] = []
+    for statement in statements:
+        both = _together([*lines[-1], statement]) if lines else None
+        if both is None or len("    ") + width(both.targets[0]) + len(" = ") + width(both.value) > WIDTH:
+            lines.append([])
+        lines[-1].append(statement)
+    return [line[0] if len(line) == 1 else _together(line) for line in lines]
+
+
+def _together(statements: list[Any]) -> Any:
     left = gast.Tuple(elts=[statement.targets[0] for statement in statements], ctx=gast.Store())
     right = gast.Tuple(elts=[statement.value for statement in statements], ctx=gast.Load())
-    fits = len("    ") + width(left) + len(" = ") + width(right) <= WIDTH
-    return [gast.Assign(targets=[left], value=right, type_comment=None)] if fits else statements
+    return gast.Assign(targets=[left], value=right, type_comment=None)
 
 
 def result_of(tree: Any, write: Callable[[Any], Any], outputs: list[Any]) -> Any:

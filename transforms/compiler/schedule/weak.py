@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.graph import Call, Graph, Type, Value, values_in
 from ....runtime.ir.known_ops import WHERE
 from ....runtime.registry import ops_of
 from ....runtime.rules.control import COUNT, SIZE
@@ -40,7 +40,7 @@ def weak_numbers(graph: Graph) -> set[Value]:
             return all(dtype == np.float64 for dtype in dtypes) and not any(
                 isinstance(a, np.generic) for a in user.args
             )
-        return user.op.infix in _WEAKLY and any(a.type.kind != "python" and a.type.dtype == np.float64 for a in others)
+        return user.op.infix in _WEAKLY and any(_makes_float64(a.type) for a in others)
 
     for call in reversed(graph.calls):
         out = call.outs[0]
@@ -55,6 +55,11 @@ def weak_numbers(graph: Graph) -> set[Value]:
         if all(strengthened(out, user) for user in users.get(out, [])):
             found.add(out)
     return found
+
+
+def _makes_float64(type: Type) -> bool:
+    """Whether what is combined with a value of this type is float64, be it a Python float: arrays of integers, too."""
+    return (type.kind != "python" and type.dtype == np.float64) or (type.kind == "array" and type.dtype.kind in "biu")
 
 
 def is_plain_size(call: Call, users: list[Call]) -> bool:

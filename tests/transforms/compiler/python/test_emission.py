@@ -14,6 +14,7 @@ import gradscribe as gs
 from gradscribe.transforms.compiler.python import signs
 from gradscribe.transforms.compiler.python.printer import to_source
 from gradscribe.transforms.compiler.python.widths import width
+from gradscribe.transforms.difference import difference
 
 rng = np.random.default_rng(0)
 V, M = rng.normal(size=4), rng.normal(size=(4, 4))
@@ -407,3 +408,43 @@ def test_a_gradient_has_the_name_of_its_argument_and_a_cotangent_that_of_its_val
 def test_no_factor_of_one_is_left_before_what_is_returned() -> None:
     assert "d_x = np.cos(x)" in text_of(gs.grad(lambda x: np.sum(np.sin(x))), V)
     assert "d_x = np.full(x.shape, 1.0 / x.size)" in text_of(gs.grad(lambda x: np.mean(x)), M)
+
+
+def test_an_operand_has_no_axis_in_front_that_broadcasting_adds() -> None:
+    def f(x, y):
+        return np.sum(np.tanh(x - np.mean(x, axis=0)) @ y)
+
+    x, y = np.arange(12.0).reshape(4, 3), np.arange(6.0).reshape(3, 2)
+    eager = gs.value_and_grad(f, argnums=(0, 1))
+    assert "[None]" not in text_of(eager, x, y)
+    assert difference(gs.compile(eager, verify=True)(x, y), eager(x, y)) is None
+
+
+@pytest.mark.parametrize("penalty", [0.3, -0.0, np.inf, 1e308])
+def test_a_number_of_python_has_no_factor_of_one(penalty: float) -> None:
+    def f(w, penalty):
+        return penalty * np.sum(w**2) + penalty * np.sum(np.exp(penalty - w))
+
+    eager = gs.value_and_grad(f)
+    w = np.array([0.5, -1.5])
+    with np.errstate(all="ignore"):
+        assert "1.0 * penalty" not in text_of(eager, w, penalty)
+        assert difference(gs.compile(eager, verify=True)(w, penalty), eager(w, penalty)) is None
+
+
+def test_a_share_of_a_count_is_a_number_of_python() -> None:
+    def f(x):
+        return np.mean(np.min(x, axis=1))
+
+    assert "np.float64" not in text_of(gs.value_and_grad(f), np.array([[1.0, 2.0], [3.0, 3.0]]))
+
+
+def test_many_parts_of_an_argument_are_taken_on_few_lines() -> None:
+    def f(p):
+        return np.sum(sum(p[name] for name in sorted(p)))
+
+    names = [f"weights_{k}" for k in range(6)]
+    text = text_of(gs.value_and_grad(f), {name: np.ones(2) for name in names})
+    taken = [line for line in text.splitlines() if '= p["' in line]
+    assert 1 < len(taken) < 6
+    assert all(len(line) <= 88 for line in taken)
