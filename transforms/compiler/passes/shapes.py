@@ -11,7 +11,7 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.ir.known_ops import MATMUL, MULTIPLY, TRANSPOSE
-from ....runtime.ir.opcodes import SCAN
+from ....runtime.ir.opcodes import COND, SCAN
 from ....runtime.ops import Kind
 from ....runtime.registry import ops_of, require
 from ....runtime.rules.control import COUNT, SIZE, SIZES, count_of, size_of
@@ -25,7 +25,7 @@ _SAME_SHAPE = ops_of(np.cumsum, np.cumprod, np.flip, np.sort, np.roll)  # of vec
 
 def shapes(graph: Graph) -> Graph:
     """`t.shape`, where `t` is elementwise of `x`, becomes `x.shape`; the product of all sizes becomes `x.size`."""
-    maker: dict[Value, Call] = {}
+    maker = {out: call for call in graph.calls if call.op is COND for out in call.outs}
     sizes: dict[Value, tuple[Value, frozenset[int]]] = {}  # a product of sizes -> of which value, which axes
 
     if not any(call.op in SIZES for call in graph.calls):
@@ -37,10 +37,7 @@ def shapes(graph: Graph) -> Graph:
     def root(v: Value) -> Value:
         best = v = starts.get(v, v)
         call = maker.get(v)
-        while call is not None and (is_elementwise(call) or (call.op.kind is Kind.elementwise and call.op.n_out == 1)):
-            like = [a for a in call.reads if a.type.kind == "array" and a.type.shape == call.outs[0].type.shape]
-            if not like:
-                break
+        while call is not None and (like := _like(call, v)):
             v = like[0]
             call = maker.get(v)
             if v in named or best not in named:
@@ -76,6 +73,31 @@ def shapes(graph: Graph) -> Graph:
     return rewrite(graph, step)
 
 
+def _like(call: Call, out: Value) -> list[Value]:
+    """The arguments of a call that have the shape of a result for certain: of what is elementwise, also in both arms of a branch."""
+    if is_elementwise(call) or (call.op.kind is Kind.elementwise and call.op.n_out == 1):
+        return [a for a in call.reads if a.type.kind == "array" and a.type.shape == out.type.shape]
+    if call.op is not COND or out.type.kind != "array":
+        return []
+    branch, _, ins = call.args
+    k = call.outs.index(out)
+    places = _inputs_like(branch.then, branch.then.outputs[k]) & _inputs_like(branch.orelse, branch.orelse.outputs[k])
+    return [ins[j] for j in sorted(places) if isinstance(ins[j], Value)]
+
+
+def _inputs_like(arm: Graph, end: Any) -> set[int]:
+    """The places of an arm's inputs that have the shape of an output for certain."""
+    maker = {out: call for call in arm.calls for out in call.outs}
+    seen: set[Value] = set()
+    left = [end] if isinstance(end, Value) else []
+    while left:
+        v = left.pop()
+        if v not in seen:
+            seen.add(v)
+            left += _like(maker[v], v) if v in maker else []
+    return {k for k, v in enumerate(arm.inputs) if v in seen}
+
+
 def _axis(v: Value, k: int, maker: dict[Value, Call]) -> tuple[Value, int]:
     """The value furthest back, and its axis, that has the length of an axis of `v`."""
     while (call := maker.get(v)) is not None:
@@ -95,7 +117,7 @@ def _axis_before(call: Call, k: int) -> tuple[Value, int] | None:
             return None
         return (x, 0) if k == 0 else (y, 1)
     if is_elementwise(call) or (call.op.kind is Kind.elementwise and call.op.n_out == 1):
-        same = [a for a in call.reads if a.type.kind == "array" and a.type.shape == out.shape]
+        same = _like(call, call.outs[0])
         return (same[0], k) if same else None
     if not isinstance(x, Value) or x.type.kind != "array":
         return None

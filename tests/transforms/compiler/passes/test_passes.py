@@ -427,6 +427,21 @@ def test_scaling_never_rounds_otherwise(dtype: Any, outer: float, inner: float) 
     same(graph, dead_code(scaling(graph)), b.concrete)
 
 
+def test_a_branch_is_not_computed_for_a_shape() -> None:
+    def loss(x: Any) -> Any:
+        scaled = x * 2.0 if np.sum(x) < 10.0 else np.tanh(x) + x
+        return np.sum(scaled * 1.5)
+
+    x = np.random.default_rng(0).normal(size=(4, 3))
+    text = str(gs.grad(loss).source(x))
+    assert "x.shape" in text
+    assert not re.search(r"^ *scaled = ", text, re.MULTILINE), text
+    compiled = gs.compile(gs.grad(loss))
+    for n in (4, 40, 1, 0, 7):
+        x = np.abs(np.random.default_rng(n).normal(size=(n, 3)))
+        np.testing.assert_array_equal(compiled(x), gs.grad(loss)(x))
+
+
 def test_shapes_are_read_from_arguments() -> None:
     b = Builder(A)
     y = b.add(np.exp, b.inputs[0])
