@@ -18,7 +18,7 @@ from .site import blame, is_library, is_ours
 from .tensor_base import levels_of
 from .versions import own_array
 
-__all__ = ["is_ended", "leave", "warn_at_user"]
+__all__ = ["is_ended", "is_followed", "leave", "warn_at_user"]
 
 _NUMBERS = frozenset(["float", "int", "complex", "index"])
 _OUT = _NUMBERS | {
@@ -52,14 +52,14 @@ def leave(tensor: Any, how: str, spec: str = "") -> Any:
     if node is not None and how in _OUT:
         if not LOCAL.depth and is_ended(node):
             node = None  # of a transform that is over: it counts as its number
-        elif how in _LOSES and _is_followed(node) and not _formats(how):
+        elif how in _LOSES and is_followed(node) and not _formats(how):
             raise loss(how)
     recorder = LOCAL.recorder
     if recorder is not None:
         recorder.left(tensor, "float" if how == "step" else how, spec)
     if LOCAL.watch is not None and how in _OUT:
         LOCAL.watch.leaves(tensor, how)
-    if node is not None and not LOCAL.depth and not _is_followed(node):
+    if node is not None and not LOCAL.depth and not is_followed(node):
         if how in _NUMBERS or how == "step":
             warn_at_user(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: the number "
@@ -92,7 +92,7 @@ def is_ended(node: Any) -> bool:
     return bool(leaves) and all(type(found.inner) is Era and found.inner.over for found in leaves)
 
 
-def _is_followed(node: Any) -> bool:
+def is_followed(node: Any) -> bool:
     """Return whether a transform that runs wants the gradient behind a node: here, or in the thread that began this one."""
     if LOCAL.depth:
         return LOCAL.grad

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import sys
 import types
@@ -10,9 +9,10 @@ from typing import Any
 
 from ...runtime.errors import AutogradError, GradientLossError, NoRuleError
 from ..modes.thread_state import LOCAL, RUNNING, Era
+from .libraries import OURS
 from .site import add_line, is_ours, library_of, user_site
 
-__all__ = ["WATCHING", "asks_for_a_library", "caught", "loss", "running", "telling", "watching"]
+__all__ = ["WATCHING", "Suppressing", "asks_for_a_library", "caught", "loss", "running", "telling", "watching"]
 
 
 _BY_NAME = "Where no gradient is wanted, say so: gs.stop_gradient(x), x.detach(), or `with gs.no_grad():`."
@@ -21,7 +21,8 @@ _BY_NAME = "Where no gradient is wanted, say so: gs.stop_gradient(x), x.detach()
 def loss(how: str, asked: bool = True) -> Exception:
     """Return the error about a value that would leave its Tensor, and its gradient with it.
 
-    It is remembered, in case that something swallows it, unless C code only tries whether there is a number (`asked=False`).
+    It is remembered, in case that something swallows it. C code that only tries whether there is a number (`asked=False`) may:
+    there it is a loss if it was raised further.
     """
     taken = {
         "float": "took a plain float of", "complex": "took a plain complex number of", "item": "took a plain number of",
@@ -40,6 +41,9 @@ def loss(how: str, asked: bool = True) -> Exception:
     era = running()
     if era is not None and asked:
         era.loss = error
+    elif era is not None:
+        era.judge_tried()
+        era.tried = error
     return error
 
 
@@ -74,8 +78,10 @@ def _refuse_to_swallow(error: BaseException | None) -> None:
         raise found from error
 
 
-class _Suppressing:
-    """A `contextlib.suppress`, which tells of what it suppresses."""
+class Suppressing:
+    """A context manager that tells of what it suppresses."""
+
+    __slots__ = ("manager",)
 
     def __init__(self, manager: Any) -> None:
         self.manager = manager
@@ -90,9 +96,14 @@ class _Suppressing:
         return False
 
 
+_NEVER = frozenset(["numpy", "io", "_io", "threading", "_thread", "warnings", "decimal", *OURS])  # suppress no error
+
+
 def telling(manager: Any) -> Any:
-    """Return the context manager that a `with` enters: of `suppress`, one that tells."""
-    return _Suppressing(manager) if type(manager) is contextlib.suppress else manager
+    """Return the context manager that a `with` enters: where its end may suppress an error, one that tells."""
+    kind = type(manager)
+    known = kind.__module__.partition(".")[0] in _NEVER or not hasattr(kind, "__exit__")
+    return manager if known else Suppressing(manager)
 
 
 WATCHING = "__gradscribe_watching__"  # of functions that have no rule, and are only watched
@@ -170,7 +181,7 @@ def _user_line() -> tuple[str, int] | None:
     while frame is not None:
         name = frame.f_code.co_filename
         if not is_ours(name) and library_of(name) is None:
-            return name, frame.f_lineno
+            return name, frame.f_lineno or frame.f_code.co_firstlineno
         frame = frame.f_back
     site = user_site()
     return None if site is None else (site.code.co_filename, site.line)

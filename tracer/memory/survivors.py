@@ -6,6 +6,7 @@ of an enclosing function, a global. What a library kept stays a Tensor, but of a
 
 from __future__ import annotations
 
+import collections.abc
 import functools
 import types
 import weakref
@@ -23,14 +24,18 @@ from ..core.site import blame
 from ..core.tensor_base import Operand, levels_of
 from ..modes.thread_state import LOCAL, Era
 
-__all__ = ["note", "note_appended", "note_held", "put_back", "remembered"]
+__all__ = ["compared", "is_traced_key", "note", "note_appended", "note_held", "put_back", "remembered"]
+
+Told = collections.abc.Set[str | int | float]  # texts and hashes of traced values, which may be keys of dicts
 
 _ALL = object()  # every place of a holder
 _UNSEEN = object()  # the same, and no hook tells what is read there
 _CACHE = functools._lru_cache_wrapper
 _MANY = 1_000  # parts of a thing that are looked at
 _REMEMBERED = 10_000  # entries of dicts that were stored under traced keys; the oldest are forgotten
-_memos: dict[tuple[int, Any], Any] = {}
+_memos: dict[tuple[int, Any], Any] = {}  # of entries that were functions of their keys: the value
+_arrays: dict[int, weakref.ref[Any]] = {}  # that stand for traced values which were stored, by identity
+_scalars: dict[int, Any] = {}  # and numbers
 _LIBRARIES = PYTHON | NUMERIC | OURS
 _HOUSE = tuple(f"{__name__.partition('.')[0]}.{part}." for part in ("runtime", "tracer", "transforms"))
 
@@ -125,33 +130,112 @@ def _is_own(tensor: Any) -> bool:
     )
 
 
-def remembered(holder: Any, key: Operand, value: Any) -> Any:
+# --- values that an earlier transform stored -------------------------------------------------------------------------
+
+
+def is_traced_key(key: Any) -> bool:
+    """Return whether a key of a dict depends on what is differentiated: a traced value, what holds one, or its text or hash."""
+    if isinstance(key, Operand):
+        return key._node is not None
+    if isinstance(key, (tuple, frozenset)):
+        return any(map(is_traced_key, key))
+    era = LOCAL.era
+    return era is not None and bool(era.told) and _is_told(key, era.told)
+
+
+def _is_told(key: Any, told: Told) -> bool:
+    if type(key) is str:
+        return any(type(text) is str and text in key for text in told)
+    return type(key) in (int, float) and key in told
+
+
+def remembered(holder: Any, key: Any, value: Any) -> Any:
     """Return what a dict has under a traced key, unless an earlier transform stored it there as a function of its key.
 
     That is a cache of the user's own: the number is right and has no gradient. Raises GradientLossError.
     """
-    if key._node is not None and LOCAL.grad and not isinstance(value, Operand):
-        found = _memos.get((id(holder), _bare(key._value)))
-        if found is value:
-            raise blame(
-                GradientLossError(
-                    "a dict that serves as a cache was asked for a value that an earlier call had stored, under a key that "
-                    "depends on what is differentiated: the gradient would be lost. Use functools.cache, which is passed by "
-                    "where an argument is traced, or clear the dict before each call."
-                )
+    if LOCAL.grad and not isinstance(value, Operand) and _memos.get((id(holder), _bare(key)), _ALL) is value:
+        raise blame(
+            GradientLossError(
+                "a dict that serves as a cache was asked for a value that an earlier call had stored, under a key that "
+                "depends on what is differentiated: the gradient would be lost. Use functools.cache, which is passed by "
+                "where an argument is traced, or clear the dict before each call."
             )
+        )
     return value
 
 
-def _bare(value: Any) -> Any:
-    return value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+def _bare(key: Any) -> Any:
+    if isinstance(key, Operand):
+        key = key._value
+    if isinstance(key, (tuple, frozenset)):
+        return type(key)(map(_bare, key)) if type(key) in (tuple, frozenset) else tuple(map(_bare, key))
+    return key.item() if isinstance(key, np.ndarray) and key.size == 1 else key
+
+
+def _depends(value: Any) -> bool:
+    """Return whether a value, or what a plain container holds, depends on what was differentiated."""
+    if isinstance(value, Operand):
+        return True
+    if isinstance(value, dict):
+        value = list(value.values())
+    return isinstance(value, (list, tuple)) and any(map(_depends, value))
+
+
+def _keep(value: Any) -> Any:
+    """Remember of a number or array that it stands where an ended transform had stored a traced value; return it."""
+    if isinstance(value, np.ndarray):
+        _arrays[id(value)] = weakref.ref(value, functools.partial(_forget, id(value)))
+    elif isinstance(value, (float, complex, np.inexact)):
+        _scalars[id(value)] = value
+        while len(_scalars) > _MANY:
+            _scalars.pop(next(iter(_scalars)))
+    return value
+
+
+def _forget(place: int, _: Any) -> None:
+    _arrays.pop(place, None)
+
+
+def compared(found: Any, differ: bool, x: Any, y: Any) -> Any:
+    """Return what a comparison of two values found; `differ` says that it asked whether they differ.
+
+    Raises where a traced value equals one that an earlier transform has stored: the code may take what is stored beside it.
+    """
+    if not ((_arrays or _scalars) and LOCAL.depth and LOCAL.grad) or LOCAL.levels:
+        return found
+    for traced, other in ((x, y), (y, x)):
+        if isinstance(traced, Operand) and traced._node is not None and _is_kept(getattr(other, "_caller", other)):
+            if not np.all(np.asarray(getattr(found, "_value", found)) != differ):
+                return found
+            raise blame(
+                GradientLossError(
+                    "a value that depends on what is differentiated was found equal to one that an earlier call had stored. "
+                    "What was stored beside it, for the same value, would have no gradient. Use functools.cache, which is "
+                    "passed by where an argument is traced, or compare gs.stop_gradient(x) where nothing stored is taken."
+                )
+            )
+    return found
+
+
+def _is_kept(value: Any) -> bool:
+    """Return whether a value stands where an ended transform had stored one: that very object."""
+    if not isinstance(value, np.ndarray):
+        return id(value) in _scalars and _scalars[id(value)] is value
+    found = _arrays.get(id(value))
+    if found is not None and found() is value:
+        return True
+    # NumPy compares its scalars as arrays without axes, so that none is the object any more; whole numbers are often constants
+    return not value.ndim and value != np.rint(value) and any(value == v for v in _scalars.values())
 
 
 class _Walk(set[int]):
     """The state of a walk through the user's objects: those seen, by identity, and their replacements."""
 
-    def __init__(self, standing: dict[int, Any] | None = None) -> None:
+    def __init__(self, standing: dict[int, Any] | None = None, told: Told = frozenset()) -> None:
         super().__init__()
+        self.told = told
+        self.keeps = True  # whether it is remembered what has been settled
         self.numbers = standing is None  # whether Tensors become numbers
         self.standing = standing or {}
 
@@ -167,7 +251,7 @@ def put_back(standing: dict[int, Any]) -> None:
 
 def _settle(era: Era, error: BaseException | None) -> None:
     """Put plain values where code of the ended transform has stored traced ones."""
-    seen = _Walk()
+    seen = _Walk(told=era.told)
     stored, era.stored = era.stored, {}
     for holder, keys in stored.values():
         if isinstance(holder, _CACHE):
@@ -217,8 +301,8 @@ def _settle_holder(holder: Any, keys: Any, seen: _Walk) -> None:
             plain(holder, seen)
             return
         for k in keys:
-            if k in holder and (new := plain(holder[k], seen)) is not holder[k]:
-                holder[k] = new
+            if k in holder:
+                holder[k] = _settled_entry(holder, k, holder[k], seen)
     elif isinstance(holder, (set, deque, np.ndarray, weakref.WeakKeyDictionary)):
         plain(holder, seen)
     else:
@@ -264,7 +348,9 @@ def _is_leaf(value: Any) -> bool:
 def plain(value: Any, seen: _Walk) -> Any:
     """Return a value without Tensors of ended transforms: containers and objects are changed in place, tuples replaced."""
     if isinstance(value, Operand):
-        return _number(value) if seen.numbers else value
+        if not seen.numbers:
+            return value
+        return _keep(_number(value)) if seen.keeps else _number(value)
     kind = type(value)
     if id(value) in seen.standing:
         return seen.standing[id(value)]
@@ -330,20 +416,29 @@ def _settle_function(function: types.FunctionType, seen: _Walk) -> None:
 
 def _settle_dict(value: dict[Any, Any], seen: _Walk) -> None:
     """Settle keys and values; what was a function of its key is remembered as such."""
-    if not any(isinstance(k, (Operand, tuple)) for k in list(value)):
+    if not any(isinstance(k, (Operand, tuple, frozenset)) for k in list(value)):
         for k, v in list(value.items()):
-            if (new := plain(v, seen)) is not v:
+            if (new := _settled_entry(value, k, v, seen)) is not v:
                 value[k] = new
         return
     pairs = list(value.items())
     value.clear()
     for k, v in pairs:
-        key, new = plain(k, seen), plain(v, seen)
-        value[key] = new
-        if isinstance(k, Operand) and isinstance(v, Operand):
-            _memos[id(value), key] = new
-            while len(_memos) > _REMEMBERED:
-                _memos.pop(next(iter(_memos)))
+        new = _settled_entry(value, k, v, seen)
+        seen.keeps = _memos.get((id(value), _bare(k)), _ALL) is new  # of others, a key may be counted, or asked for
+        value[plain(k, seen)] = new
+        seen.keeps = True
+
+
+def _settled_entry(holder: dict[Any, Any], key: Any, value: Any, seen: _Walk) -> Any:
+    """Return the value of an entry, settled; of one that was a function of its key it is remembered."""
+    memo = (_is_told(key, seen.told) or is_traced_key(key)) and _depends(value)
+    new = plain(value, seen)
+    if memo:
+        _memos[id(holder), _bare(key)] = new
+        while len(_memos) > _REMEMBERED:
+            _memos.pop(next(iter(_memos)))
+    return new
 
 
 def _is_data(value: Any) -> bool:

@@ -45,18 +45,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Era:
     """The time in which an outermost transform runs: what it made is of no use afterwards."""
 
-    __slots__ = ("held", "loss", "over", "stored")
+    __slots__ = ("held", "loss", "over", "stored", "told", "tried")
 
     def __init__(self) -> None:
         self.over = False
         self.held = False  # whether what it made serves later derivatives: a pullback, say
         self.stored: dict[int, list[Any]] = {}  # where user code stored what it computed, by the identity of the holder
         self.loss: Exception | None = None  # the last GradientLossError, which something may have swallowed
+        self.told: set[str | int | float] = set()  # texts and hashes of traced values, which may serve as keys
+        self.tried: Exception | None = None  # the last one of C code that only tries whether there is a number
 
     def forget_loss(self) -> Exception | None:
         """Begin to watch for losses anew; the one until now."""
         before, self.loss = self.loss, None
         return before
+
+    def judge_tried(self) -> None:
+        """Take an error that C code has met for a loss, if it left the C code, and was swallowed there."""
+        tried, self.tried = self.tried, None
+        if tried is not None and tried.__traceback__ is not None and tried.__traceback__.tb_next is not None:
+            self.loss = tried
 
 
 RUNNING: list[Era] = []  # in all threads
@@ -312,6 +320,7 @@ class transforming:
         RUNNING.remove(era)
         if failure is not None or era.stored:
             LOCAL.settle(era, failure)
+        era.judge_tried()
         if era.loss is not None and (failure is None or not isinstance(failure, GradientLossError)):
             raise era.loss from failure  # something has caught it, and went another way than the numbers would
 

@@ -15,6 +15,7 @@ from ..core.exits import leave
 from ..core.foreign import KNOWN, base_of, defers, defers_function, is_known, is_masked, plain_of
 from ..core.site import blame
 from ..core.tensor_base import Operand, wrap
+from ..memory.survivors import compared
 from ..modes.thread_state import LOCAL, refuse
 
 __all__ = ["answered", "array_function", "array_ufunc", "tensors_in"]
@@ -39,7 +40,8 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
                 if ufunc is np.power and isinstance(inputs[0], np.generic):
                     op = require(operator.pow)  # p ** t: of two numbers NumPy has another power
                 try:
-                    return apply2(op, *inputs)
+                    found = apply2(op, *inputs)
+                    return compared(found, ufunc is np.not_equal, *inputs) if ufunc in _ASKING else found
                 except Foreign:
                     if any(isinstance(a, (list, tuple)) and has_tensor(a) for a in inputs):
                         return apply2(op, *[stack_nested(a) for a in inputs])
@@ -125,11 +127,13 @@ def _comparer(function: Any) -> Any:
     def compare(*args: Any, **kwargs: Any) -> Any:
         for t in tensors_in((args, kwargs)):
             leave(t, "bool")
-        return function(*[unwrap(a) for a in args], **{k: unwrap(v) for k, v in kwargs.items()})
+        found = function(*[unwrap(a) for a in args], **{k: unwrap(v) for k, v in kwargs.items()})
+        return compared(found, False, *args[:2]) if len(args) >= 2 else found
 
     return compare
 
 
+_ASKING = frozenset([np.equal, np.not_equal])
 _SPECIAL: dict[Any, Any] = {
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: a.ndim,

@@ -15,6 +15,7 @@ from ..core.dispatch import apply, apply1
 from ..memory import eager_writes
 from ..modes.thread_state import LOCAL
 from . import torch_methods
+from .casts import as_complex
 from .flat import Flat
 from .tensor import Tensor
 
@@ -108,9 +109,11 @@ _REDUCTIONS = ("all", "any", "argmax", "argmin", "mean", "prod", "std", "sum", "
 
 
 def _conjugate(self: Any) -> Any:
-    """The complex conjugate; inside a transform a real array of no axes is its own, and stays an array, as in NumPy."""
+    """The complex conjugate; a real array of no axes inside a transform is its own, and Python's numbers stay Python's."""
+    if type(self._value) is complex:
+        return as_complex(np.conjugate(self))
     of_itself = LOCAL.depth and isinstance(self._value, np.ndarray) and not self._value.ndim and self.dtype.kind != "c"
-    return self if of_itself else np.conjugate(self)
+    return self if of_itself or type(self._value) is float else np.conjugate(self)
 
 
 def _install() -> None:

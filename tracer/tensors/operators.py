@@ -16,6 +16,7 @@ from ..core.foreign import Foreign, protocol_of
 from ..core.losses import asks_for_a_library, loss
 from ..core.tensor_base import Operand, alias, levels_of
 from ..memory import eager_writes
+from ..memory.survivors import compared
 from ..modes.thread_state import LOCAL
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _asks(fn: Callable[..., Any], otherwise: bool) -> Callable[[Any, Any], Any]:
         found = ask(self, other)
         if found is NotImplemented and LOCAL.depth and not hasattr(type(other), "__array_ufunc__"):
             return apply(require(np.full), (self.shape, otherwise), {}) if self.shape else otherwise
-        return found
+        return found if found is NotImplemented else compared(found, otherwise, self, other)
 
     return method
 
@@ -156,6 +157,8 @@ class Operators(_Base):
             if LOCAL.depth and not levels_of(self):  # an int, whose slope is zero: nothing is lost
                 return round(leave(alias(apply(require(np.rint), (self,), {})), "int"))
             return round(float(leave(self, "step")))
+        if type(self._value) is float and not levels_of(self):  # Python's, which rounds the decimal number; its slope is zero
+            return self._told(round(leave(self, "step"), digits))
         return apply(require(np.round), (self, digits), {})
 
     @property

@@ -13,12 +13,12 @@ from ...runtime.errors import AutogradError, DtypeError
 from ..core.cotangents import may_be_grad
 from ..core.count import Count, counted, elements
 from ..core.dispatch import apply, install
-from ..core.exits import leave, warn_at_user
+from ..core.exits import is_followed, leave, warn_at_user
 from ..core.foreign import KNOWN
 from ..core.graph import AccumulateGrad, Pick, extra_of, install_call
 from ..core.hooks import RemovableHandle
 from ..core.losses import loss
-from ..core.site import pruned
+from ..core.site import pruned, user_asks
 from ..core.tensor_base import Operand, is_inference, made_in_inference, wrap
 from ..core.versions import apart, own_array, version_of
 from ..core.views import DETACHED, detached, require_grad_too
@@ -353,7 +353,7 @@ class Tensor(Operators, Exchange):
 
     def __index__(self) -> int:
         if isinstance(self._value, (float, complex)) or np.result_type(self._value).kind in "fc":
-            if self._node is not None and LOCAL.depth and LOCAL.grad:
+            if self._node is not None and is_followed(self._node):
                 raise loss("float", asked=False)  # C code that takes numbers asks for this first: time.sleep(t)
             if isinstance(self._value, (float, complex)):  # no loss: it is an error
                 raise TypeError(f"'{type(self._value).__name__}' object cannot be interpreted as an integer")
@@ -373,7 +373,8 @@ class Tensor(Operators, Exchange):
     def __format__(self, spec: str) -> str:
         value = leave(self, "format", spec)
         if spec or not np.ndim(value):
-            return format(value[()] if isinstance(value, np.ndarray) and not value.shape else value, spec)
+            text = format(value[()] if isinstance(value, np.ndarray) and not value.shape else value, spec)
+            return str(self._told(text))
         return self._text(str, value)
 
     def __repr__(self) -> str:
@@ -383,11 +384,21 @@ class Tensor(Operators, Exchange):
         return self._text(str, leave(self, "repr"))
 
     def _text(self, of_array: Callable[[Any], str], value: Any) -> str:
-        return of_array(value) if LOCAL.depth else tensor_text(self, value)  # inside a transform it stands for an array
+        if not LOCAL.depth:
+            return tensor_text(self, value)
+        return str(self._told(of_array(value)))  # inside a transform it stands for an array
+
+    def _told(self, key: Any) -> Any:
+        """Return a text or hash, of which the transform remembers that it is this value's."""
+        if LOCAL.era is not None and self._node is not None:
+            LOCAL.era.told.add(key)
+        return key
 
     def __hash__(self) -> int:
         value = leave(self, "hash")
-        return id(self) if not LOCAL.depth or isinstance(value, np.ndarray) else hash(value)
+        if not LOCAL.depth or (isinstance(value, np.ndarray) and not user_asks()):
+            return id(self)
+        return int(self._told(hash(value)))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())

@@ -25,14 +25,22 @@ import numpy as np
 
 from ...runtime.registry import lookup
 from ...tracer.core.dispatch import has_tensor, stacking, unwrap
-from ...tracer.core.libraries import LEFT_ALONE, NUMERIC, OURS, PYTHON, SEEN_THROUGH, SUPPORT, TAKE_NUMBERS
-from ...tracer.core.losses import caught, telling
-from ...tracer.core.tensor_base import Operand
-from ...tracer.memory.survivors import note, note_appended, note_held, remembered
+from ...tracer.core.libraries import (
+    LEFT_ALONE,
+    NUMERIC,
+    OURS,
+    PYTHON,
+    SEEN_THROUGH,
+    SUPPORT,
+    TAKE_NUMBERS,
+    is_generated,
+)
+from ...tracer.core.losses import Suppressing, caught, telling
+from ...tracer.memory.survivors import is_traced_key, note, note_appended, note_held, remembered
 from ...tracer.modes.listening import captured_scope
 from ...tracer.modes.thread_state import LOCAL, capturing, refuse
 from ...tracer.tensors.tensor import Tensor as tensor_class
-from ..compiler.frontend.global_stores import through_module
+from ..compiler.frontend.bytecode import rewritten_bytecode, stores_through_module, telling_bytecode
 from ..compiler.frontend.hooks import (
     CALLED,
     GLOBALS,
@@ -41,6 +49,7 @@ from ..compiler.frontend.hooks import (
     SPECIAL,
     all_code,
     cached_by_code,
+    catches,
     needs_of,
     renamed,
     rewritten,
@@ -68,6 +77,7 @@ __all__ = [
 
 _LIBRARIES = NUMERIC | SUPPORT | OURS
 _FOLLOWED = f"{__name__.split('.')[0]}.learn.optim"  # whose state and lines are part of what is compiled
+_OF_CODE = 1 << 9  # the flag of a class that code has made, and not C
 IN_PLACE = "__gradscribe_in_place__"  # but for its methods that bear this mark
 ABSENT = object()  # what stands nowhere
 
@@ -169,8 +179,11 @@ def takes_numbers(value: Any) -> bool:
 
 
 def is_user_class(cls: type) -> bool:
-    """Whether a class is the user's, by the same measure."""
-    return _is_user_module(cls.__module__)
+    """Whether a class is the user's, by the same measure; one made by `exec` in a namespace without a name is, too."""
+    nameless = (
+        cls.__module__ == "builtins" and bool(cls.__flags__ & _OF_CODE) and vars(builtins).get(cls.__name__) is not cls
+    )
+    return nameless or _is_user_module(cls.__module__)
 
 
 def is_put_in(value: Any) -> bool:
@@ -252,7 +265,7 @@ class _Globals(dict[str, Any]):
         if value is builtins.globals or value is builtins.__import__:
             return self._all if value is builtins.globals else self["__builtins__"]["__import__"]
         if value is builtins.eval or value is builtins.exec:
-            return functools.partial(_run_text, value, self.real)
+            return functools.partial(_run_text, value, self)
         return seen
 
     def _all(self) -> dict[str, Any]:
@@ -269,11 +282,44 @@ def _import(
     return space.owner.see(module, Path(("global", sys.modules, found)))
 
 
-def _run_text(run: Any, real: dict[str, Any], text: Any, globals: Any = None, locals: Any = None) -> Any:
-    """`eval` and `exec` of a user's function: over its own globals and what is local where they are called."""
+class _Names(dict[str, Any]):
+    """The names that a text sees: what is local where it runs, and then the globals, through the scope."""
+
+    def __init__(self, local: Any, space: _Globals) -> None:
+        super().__init__()
+        self.local, self.space = local, space
+
+    def __getitem__(self, name: str) -> Any:
+        return self.local[name] if name in self.local and self.local is not self.space.real else self.space[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        note(self.local)
+        self.local[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self.local[name]
+
+
+def _run_text(run: Any, space: _Globals, text: Any, globals: Any = None, locals: Any = None, **options: Any) -> Any:
+    """`eval` and `exec` of a user's function: names are read through the scope, functions belong to the real globals."""
     if globals is None:
-        globals, locals = real, dict(sys._getframe(1).f_locals) if locals is None else locals
-    return run(text, globals, locals)
+        locals = dict(sys._getframe(1).f_locals) if locals is None else locals
+        real = space.real
+    else:
+        real = globals
+        locals = globals if locals is None else locals
+    if type(text) not in (str, types.CodeType) or not all(type(d) is dict for d in (real, locals)):
+        return run(text, real, locals, **options)
+    refuse("runs a text")
+    before = set(locals)
+    over = _Globals(real, _eager)
+    code = compile(text.lstrip(" \t"), "<string>", run.__name__, dont_inherit=True) if type(text) is str else text
+    result = run(_eager.of_text(code, real), over, _Names(locals, over), **options)
+    for name in set(locals) - before:
+        made = locals[name]
+        if type(made) is types.FunctionType and made.__globals__ is over:
+            locals[name] = types.FunctionType(made.__code__, real, made.__name__, made.__defaults__, made.__closure__)
+    return result
 
 
 _NEW = vars(object)["__new__"]
@@ -489,7 +535,7 @@ class Scope:
         if (kind in _FUNCTIONS and _hashable(value)) or isinstance(value, type):
             found = CASTS.get(value)
             if found is not None:
-                return found if self.witness is not None else functools.partial(_cast, value, found)
+                return functools.partial(_cast, value, found)
             higher = HIGHER.get(value)
             if higher is not None:
                 return higher(value, self.callee)
@@ -607,17 +653,29 @@ class Scope:
             prefixes = {chain[:k] for chain in needs.chains for k in range(1, len(chain))}
             modules = frozenset([p for p in prefixes if isinstance(_value_of(p, real), types.ModuleType)])
             made = rewritten(code, modules, has_operators(real))
+            bytecode = rewritten_bytecode(code, modules, has_operators(real), _HOOKS) if made is None else None
             if made is not None:
                 code, cells = made, CELLS
-            else:  # without source nothing tells what it stores, and where
+            elif bytecode is not None:
+                code = bytecode
+            else:  # nothing tells what it stores, and where
                 first = {chain[:1] for chain in needs.chains}
                 held = [_value_of(c, real) for c in first] + list(_contents_of(function.__closure__))
+        if self.witness is not None and catches(code):  # and the compiler had no source to convert
+            code = telling_bytecode(code, telling, caught) or code
+            self.witness.codes.update(all_code(code))
         called = frozenset([c for c in needs.called if self._is_told_by_calls(c, values[c], real)])
         if called:
             code = renamed(code, called)
             if self.witness is not None:
                 self.witness.codes.update(all_code(code))
         return code, cells, held
+
+    def of_text(self, code: types.CodeType, real: dict[str, Any]) -> types.CodeType:
+        """The code of a text that `eval` or `exec` runs, with the hooks."""
+        needs = needs_of(code)
+        called = frozenset([c for c in needs.called if self._is_told_by_calls(c, _value_of(c, real), real)])
+        return renamed(rewritten_bytecode(code, frozenset(), True, _HOOKS) or code, called)
 
     def _is_told_by_calls(self, chain: tuple[str, ...], value: Any, real: dict[str, Any]) -> bool:
         """Whether what a call of a name runs is another thing than what its name stands for."""
@@ -641,9 +699,9 @@ class Scope:
         held: list[Any] = []
         if code is function.__code__:
             code, operators, held = self._hooked(function, real)
-        if "STORE_GLOBAL" in special and not operators:
-            through = through_module(function)
-            if through is None:  # no source: it runs over its own globals
+        if "STORE_GLOBAL" in _special_opcodes(code):
+            through = stores_through_module(code)
+            if through is None:  # it runs over its own globals
                 return function
             code = through
         space = self._globals.get(id(real))
@@ -865,7 +923,7 @@ def _defines_operators(cls: type) -> bool:
 def _is_special(cls: type, name: str) -> bool:
     """Whether a class has a special method that the user wrote (and not a dataclass)."""
     found = member(cls, name)
-    return is_user_function(found) and found.__code__.co_filename != "<string>"
+    return is_user_function(found) and not is_generated(found.__code__)
 
 
 _CASTING = {float: "__float__", complex: "__complex__"}
@@ -890,6 +948,7 @@ _MUTATORS = frozenset(
     ["append", "extend", "insert", "appendleft", "extendleft", "add", "update", "setdefault", "__setitem__", "push", "put",
      "put_nowait"]
 )  # fmt: skip
+_LOOKING_UP = frozenset(["get", "pop", "setdefault"])  # methods of dicts
 _CONTAINERS = (list, dict, set, deque)
 
 
@@ -954,6 +1013,10 @@ def _method(obj: Any, name: str) -> Any:
         return getattr(obj, name)
     if cls is np.ufunc:
         return stacking(getattr(obj, name))
+    if name in _LOOKING_UP and isinstance(obj, dict) and not is_user_class(cls):
+        if name == "setdefault":
+            note(obj)
+        return functools.partial(_looked_up, obj, name)
     if name == "sort" and isinstance(obj, list):
         return HIGHER[sorted](obj.sort, _eager.callee)
     if name in _MUTATORS:
@@ -965,8 +1028,6 @@ def _method(obj: Any, name: str) -> Any:
             return _storing(obj, name)
         elif not is_user_class(cls):
             note_held(obj)
-    if cls is dict and name in ("get", "pop"):
-        return functools.partial(_looked_up, obj, name)
     return _call(_read(obj, name))
 
 
@@ -987,7 +1048,7 @@ def _stored_by_class(method: Any, holder: Any, *args: Any) -> Any:
 
 def _looked_up(holder: dict[Any, Any], name: str, *args: Any) -> Any:
     found = getattr(holder, name)(*args)
-    return remembered(holder, args[0], found) if args and isinstance(args[0], Operand) else found
+    return remembered(holder, args[0], found) if args and is_traced_key(args[0]) else found
 
 
 def _item(obj: Any, key: Any) -> Any:
@@ -997,7 +1058,7 @@ def _item(obj: Any, key: Any) -> Any:
         return obj[key]
     if cls is list or cls is tuple:
         value = obj[key]
-    elif isinstance(obj, dict) and isinstance(key, Operand) and key in obj:
+    elif isinstance(obj, dict) and is_traced_key(key) and key in obj:
         value = remembered(obj, key, obj[key])
     elif isinstance(obj, type):
         get, generic = getattr(obj, "__class_getitem__", None), typing.cast(Any, obj)
@@ -1161,8 +1222,7 @@ class _Entered:
 
 def _enter(manager: Any) -> Any:
     """Return the context manager of a `with`, with its methods in scope."""
-    manager = telling(manager)
-    return manager if _special(manager, "__enter__") is None else _Entered(manager)
+    return telling(manager) if _special(manager, "__enter__") is None else Suppressing(_Entered(manager))
 
 
 def _grow(holder: Any, value: Any) -> Any:

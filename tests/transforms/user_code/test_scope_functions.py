@@ -394,13 +394,13 @@ def f(x):
 """
 
 
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")  # a conversion of what is called needs its source
 @pytest.mark.parametrize("transform", [gs.grad, lambda f: gs.compile(gs.grad(f))], ids=["eager", "compiled"])
 def test_a_copy_of_a_function_in_another_file_is_read_by_its_own_source(transform: Any, tmp_path: Path) -> None:
     """Python takes their code objects for equal; one of them has no source."""
     without: dict[str, Any] = {}
     exec(compile(COPIED, "<without a source>", "exec"), without)
-    with pytest.raises(gs.GradientLossError):
-        transform(without["f"])(np.ones(2))
+    np.testing.assert_array_equal(transform(without["f"])(np.ones(2)), [4.0, 4.0])
     for name in ("first_copy", "second_copy"):
         file = tmp_path / f"{name}.py"
         file.write_text(COPIED)

@@ -128,6 +128,7 @@ class Capture:
         self.contexts: set[types.CodeType] = set()
         self._tensors: dict[Path, Any] = {}
         self.abandoned = False  # whether the run is to be forgotten, with what it wrote
+        self.given_up = False  # whether it should have ended, which a bare `except:` may have prevented
         self.over = False  # what is rebuilt over its scope may live on, in a closure that the code has stored
         self.written = Written(self)
         self.stored = Stored(self)
@@ -149,7 +150,7 @@ class Capture:
     @property
     def changed(self) -> bool:
         """Whether the run has done something to the user's objects, or said something, that a second run would do again."""
-        return self._instances.changed or any(call.op in PRINTS for call in self.graph.calls)
+        return self._instances.changed or self.stored.done > 0 or any(call.op in PRINTS for call in self.graph.calls)
 
     @property
     def outside(self) -> list[Any]:
@@ -165,16 +166,29 @@ class Capture:
         return tensor
 
     # the recorder
-    def refuse(self, reason: str, site: Site | None = None, path: Path | None = None) -> None:
-        """Give the capture up: the run goes on as in eager mode. Blamed is where `path` is read, if it is given."""
+    def refuse(
+        self, reason: str, site: Site | None = None, path: Path | None = None, better_again: bool = False
+    ) -> None:
+        """Give the capture up: the run goes on as in eager mode. Blamed is where `path` is read, if it is given.
+
+        With `better_again` the function runs once more, if nothing has been done that would be done again.
+        """
         if self.regions is not None and self.regions.strict:
             raise LoopRejected(reason, site)
         if self.failed is None:
             site = site or (None if path is None else read_at(path, self.codes))
             self.failed = Failure(reason, site or self.site() or definition(self._entered))
+            if better_again:
+                self._run_again()
             if "messages" in vars(self):
                 self.messages.print_now()
             self.stored.do_now()
+
+    def _run_again(self) -> None:
+        """End the run, where nothing has been done that would be done again: without a capture, all code has its hooks."""
+        if not (self.changed or self._in_backward):
+            self.given_up = True
+            raise GivenUp
 
     def catches(self) -> bool:
         """Return whether code that runs may go on after an error."""
@@ -509,6 +523,8 @@ class Capture:
             if seen is not value:
                 return seen
             note_held(value)
+            if _has_methods(value):
+                self._run_again()
             return self.scope.stand_in(value, path)
         kind = type(value)
         if kind is np.ndarray and value.dtype.kind in "biufc" and value.dtype.isnative:
@@ -552,9 +568,8 @@ class Capture:
         reason = why_not(value, path.name, self.stored.through_names)
         if reason is not None:
             note_held(value)
-            self.refuse(reason, reading(self._entered, path.name) if path[0] == "cell" and self._entered else None)
-            if is_user_class(type(value)) and not (self.changed or self.stored.found or self._in_backward):
-                raise GivenUp  # its methods are code that eager mode reaches
+            site = reading(self._entered, path.name) if path[0] == "cell" and self._entered else None
+            self.refuse(reason, site, better_again=_has_methods(value) or bool(self.stored.found))
         elif path[0] != "attribute" or path[1] is not builtins:
             self.reads[path] = value
         if is_plain_data(value) or is_user_error(value):
@@ -654,3 +669,8 @@ class Capture:
             varied=self.numbers.outside or bool(self.numbers.places),
             varied_outside=self.numbers.outside,
         )
+
+
+def _has_methods(value: Any) -> bool:
+    """Whether a value is a class of the user's or an object of one, with code that eager mode reaches."""
+    return is_user_class(value if isinstance(value, type) else type(value)) and not is_plain_data(value)

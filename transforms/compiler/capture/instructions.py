@@ -7,6 +7,7 @@ import types
 from collections.abc import Container
 from typing import Any
 
+from ....tracer.core.libraries import is_generated
 from ....tracer.core.site import Site
 from ..frontend.hooks import cached_by_code
 from .failure import Failure
@@ -64,7 +65,7 @@ def refused(
 def _asks_a_value(code: types.CodeType, loaded: dis.Instruction) -> bool:
     """Whether the class of a local value is asked for, which may be a number, and not that of `self`."""
     local = loaded.opname.startswith("LOAD_FAST") and loaded.argval != (code.co_varnames or ("",))[0]
-    return local and code.co_filename != "<string>"
+    return local and not is_generated(code)
 
 
 def _into(found: tuple[dis.Instruction, ...], k: int) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from ....tracer.autograd.function import Function, once_differentiable
 from ....tracer.core.count import Count
 from ....tracer.core.foreign import conversion, library_of
-from ....tracer.core.libraries import NUMERIC, OURS, PURE, PYTHON
+from ....tracer.core.libraries import NUMERIC, OURS, PURE, PYTHON, is_generated
 from ....tracer.core.tensor_base import Operand
 from ...user_code.namespaces import makes_generators, may_draw
 from ...user_code.scipy_names import is_known
@@ -44,7 +44,7 @@ _STATEFUL = frozenset(  # NumPy's own settings, which the generated source would
     )
 )  # fmt: skip
 _METHODS = frozenset(["forward", "setup_context", "backward", "vjp", "jvp", "vmap", "generate_vmap_rule"])
-_GENERATED = ("<string>", dataclasses.__file__, sys.modules["typing"].__file__, sys.modules["collections"].__file__)
+_OF_CLASSES = (dataclasses.__file__, sys.modules["typing"].__file__, sys.modules["collections"].__file__)
 _MADE_BY_PYTHON = (types.MemberDescriptorType, types.GetSetDescriptorType, types.BuiltinFunctionType)
 
 
@@ -183,7 +183,8 @@ def _why_not_custom(cls: type[Function]) -> str | None:
 
 def generated(function: types.FunctionType) -> bool:
     """Whether Python wrote a method of a class, as dataclasses and named tuples have them."""
-    return getattr(function, "__wrapped__", function).__code__.co_filename in _GENERATED  # reprlib wraps a __repr__
+    code = getattr(function, "__wrapped__", function).__code__  # reprlib wraps a __repr__
+    return code.co_filename in _OF_CLASSES or is_generated(code)
 
 
 def own_code(cls: type) -> str | None:

@@ -120,7 +120,7 @@ class Stored:
         self.codes: set[types.CodeType] = set()  # the user's
         self._sinks: dict[int, Sink] = {}  # what stands for containers, by their identity
         self._held: dict[int, Any] = {}  # containers in what was stored: source makes each anew, and keeps no identity
-        self._done = 0
+        self.done = 0  # how many of them have happened
         self.over = False
         self._attributed: dict[
             int, tuple[Any, Any]
@@ -142,7 +142,7 @@ class Stored:
 
     def do_now(self) -> None:
         """The capture is over, and the run goes on: what was stored is there from now on."""
-        waiting, self._done = self.found[self._done :], len(self.found)
+        waiting, self.done = self.found[self.done :], len(self.found)
         for store, value in waiting:
             store.do(self.capture.plain(value) if self.capture.stands(value) else value)
 
@@ -160,14 +160,14 @@ class Stored:
         met: dict[int, Any] = {}
         for k, ((store, raw), new) in enumerate(zip(self.found, values, strict=True)):
             value = _with_identities(raw, new, met)
-            if k >= self._done:
+            if k >= self.done:
                 store.do(value)
             elif store.kind == "attribute":
                 if getattr(store.holder, store.key, None) is raw:
                     store.do(value)
             else:
                 _replace(store.holder, raw, value)
-        self._done = len(self.found)
+        self.done = len(self.found)
 
     def value(self, obj: Any, name: str) -> Any:
         """Return the value that the code stored last as an attribute of an object; ABSENT where there is none."""

@@ -317,6 +317,9 @@ def _captured(
             if capture.kept:
                 capture.abandoned = True
                 raise LoopRejected(f"raises {type(error).__name__} behind a loop: {error}") from error
+            if isinstance(error, TypeError) and "Tensor" in str(error) and not capture.changed:  # it is none of NumPy's
+                capture.abandoned = True
+                raise GivenUp from error
             if capture.numbers.outside and capture.failed is None:  # nothing happened yet that the user can see
                 capture.abandoned = True
                 capture.generators.take_back()
@@ -337,6 +340,9 @@ def _captured(
             capture.abandoned |= again
             if capture.numbers.needed:  # which the code has caught
                 raise NeededError(capture.numbers.needed)
+            if capture.given_up:
+                capture.abandoned = True
+                raise GivenUp
         finally:
             capture.settle()
             if not (capture.abandoned or capture.kept):

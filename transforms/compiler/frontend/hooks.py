@@ -22,7 +22,12 @@ __all__ = [
     "CALLED",
     "GLOBALS",
     "HOOKS",
+    "IN_PLACE",
+    "ITERATING",
+    "METHOD_FLAG",
+    "NULL_AFTER",
     "OPERATORS",
+    "SIZES",
     "SPECIAL",
     "all_code",
     "cached_by_code",
@@ -75,7 +80,7 @@ ITERATING = frozenset(  # builtins that run over what they are given
 SPECIAL = frozenset([n for _, *names in OPERATORS.values() for n in names if n]) | {
     "__iter__", "__next__", "__enter__", "__float__", "__complex__", "__len__", "__abs__", "__getitem__",
 }  # fmt: skip
-_SIZES = frozenset(["shape", "ndim", "dtype"])  # of arrays, which no object hides a gradient in
+SIZES = frozenset(["shape", "ndim", "dtype"])  # of arrays, which no object hides a gradient in
 
 
 class Needs(NamedTuple):
@@ -134,9 +139,9 @@ class _Use(NamedTuple):
 _PASSING = frozenset(["CACHE", "EXTENDED_ARG", "PRECALL", "NOP", "RESUME"])
 _TELLING = frozenset(["PUSH_NULL", "STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE", "STORE_GLOBAL", "DELETE_GLOBAL",
                       "MATCH_CLASS", "LOAD_SUPER_ATTR", "PUSH_EXC_INFO"])  # fmt: skip
-_IN_PLACE = 13  # the first of the operators that BINARY_OP does in place
-_METHOD_FLAG = sys.version_info >= (3, 12)  # of LOAD_ATTR; before, LOAD_METHOD
-_NULL_AFTER = sys.version_info >= (3, 13)  # a call's NULL comes behind what is called, and not before
+IN_PLACE = 13  # the first of the operators that BINARY_OP does in place
+METHOD_FLAG = sys.version_info >= (3, 12)  # of LOAD_ATTR; before, LOAD_METHOD
+NULL_AFTER = sys.version_info >= (3, 13)  # a call's NULL comes behind what is called, and not before
 
 
 def _uses(code: types.CodeType) -> tuple[list[_Use], bool, bool]:
@@ -155,20 +160,20 @@ def _uses(code: types.CodeType) -> tuple[list[_Use], bool, bool]:
             chain, called, last = (i.argval,), flagged, i
         elif i.opname in ("LOAD_ATTR", "LOAD_METHOD") and chain:
             chain, last = (*chain, i.argval), i
-            called = called or i.opname == "LOAD_METHOD" or (_METHOD_FLAG and flagged)
+            called = called or i.opname == "LOAD_METHOD" or (METHOD_FLAG and flagged)
         else:
             if i.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-                tree = tree or i.argval not in _SIZES
-            elif i.opname in _TELLING and not (_NULL_AFTER and i.opname == "PUSH_NULL" and k and chain_ended):
+                tree = tree or i.argval not in SIZES
+            elif i.opname in _TELLING and not (NULL_AFTER and i.opname == "PUSH_NULL" and k and chain_ended):
                 tree, calls = True, calls or i.opname == "PUSH_NULL"
-            elif i.opname == "BINARY_OP" and (i.arg or 0) >= _IN_PLACE:
+            elif i.opname == "BINARY_OP" and (i.arg or 0) >= IN_PLACE:
                 tree = True
             chain_ended = False
             continue
         chain_ended = False
         if after not in ("LOAD_ATTR", "LOAD_METHOD"):
             member = len(chain) > 1  # a single name that is called stands with its NULL in one instruction
-            found.append(_Use(chain, called or (_NULL_AFTER and member and after == "PUSH_NULL"), last))
+            found.append(_Use(chain, called or (NULL_AFTER and member and after == "PUSH_NULL"), last))
             chain, chain_ended = (), member
     return found, tree, calls
 
@@ -208,7 +213,7 @@ def renamed(code: types.CodeType, chains: frozenset[tuple[str, ...]]) -> types.C
         if wanted not in known:
             known.append(wanted)
         place, arg = known.index(wanted), last.arg or 0
-        flags = last.opname == "LOAD_GLOBAL" or (last.opname == "LOAD_ATTR" and _METHOD_FLAG)
+        flags = last.opname == "LOAD_GLOBAL" or (last.opname == "LOAD_ATTR" and METHOD_FLAG)
         new = place << 1 | arg & 1 if flags else place
         if new < 256 and arg < 256:
             own[last.offset + 1] = new
@@ -269,7 +274,6 @@ def _rewriter() -> Callable[..., Any]:
         def __init__(self, code: types.CodeType, modules: frozenset[tuple[str, ...]], operators: bool) -> None:
             self.operators = operators
             parts = all_code(code)
-            self.names = {n for c in parts for n in c.co_names}
             self.bound = {n for c in parts for n in (*c.co_varnames, *c.co_cellvars, *c.co_freevars)}
             self.modules = modules
             stem = code.co_qualname.rpartition(".")[0].rpartition(".")[2]
@@ -294,7 +298,7 @@ def _rewriter() -> Callable[..., Any]:
             if self._of_module(node):
                 return node
             node.value = self.visit(node.value)
-            return node if node.attr in _SIZES else self._hook("__gs_read__", [node.value, self._attr(node)], node)
+            return node if node.attr in SIZES else self._hook("__gs_read__", [node.value, self._attr(node)], node)
 
         def visit_Subscript(self, node: Any) -> Any:
             node.value, node.slice = self.visit(node.value), self.visit(node.slice)
@@ -363,9 +367,7 @@ def _rewriter() -> Callable[..., Any]:
             return node
 
         def visit_withitem(self, node: Any) -> Any:
-            node.context_expr = self.visit(node.context_expr)
-            if self.operators or "suppress" in self.names:
-                node.context_expr = self._hook("__gs_enter__", [node.context_expr], node.context_expr)
+            node.context_expr = self._hook("__gs_enter__", [self.visit(node.context_expr)], node.context_expr)
             if node.optional_vars is not None:
                 node.optional_vars = self._target(node.optional_vars)
             return node

@@ -69,10 +69,9 @@ def operator_call(name: str, args: list[Any], place: Any, **keywords: Any) -> An
 
 
 def tell_of_caught(tree: Any) -> None:
-    """Let each handler of errors say first that it has caught one, and `suppress` that it has."""
-    suppresses = any("suppress" in (getattr(n, "id", ""), getattr(n, "attr", "")) for n in gast.walk(tree))
+    """Let each handler of errors say first that it has caught one, and each `with` that it has suppressed one."""
     for node in list(gast.walk(tree)):
-        if isinstance(node, gast.withitem) and suppresses:
+        if isinstance(node, gast.withitem):
             node.context_expr = operator_call("entered", [node.context_expr], node.context_expr)
         if isinstance(node, gast.ExceptHandler):
             node.body.insert(0, at(gast.Expr(value=operator_call("caught", [], node)), node))

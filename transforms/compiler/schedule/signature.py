@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Value
+from ....tracer.core.libraries import is_generated
 from ....tracer.core.site import Site
 
 __all__ = [
@@ -117,7 +118,8 @@ def _is_made_of_fields(value: Any) -> bool:
 
 def _is_generated(function: Any) -> bool:
     """Whether the standard library wrote a method from the fields."""
-    return getattr(getattr(function, "__code__", None), "co_filename", None) == "<string>"
+    code = getattr(function, "__code__", None)
+    return code is not None and is_generated(code)
 
 
 def _name_in(tree: Any, leaf: Any, name: str) -> str | None:
