@@ -46,3 +46,38 @@ def test_outside_of_a_transform_a_tensor_is_a_tensor() -> None:
     t = gs.tensor(1.5)
     assert t.__class__ is gs.Tensor
     assert not isinstance(t, float)
+
+
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")
+@pytest.mark.parametrize("transform", [gs.grad, lambda f: gs.compile(gs.grad(f))], ids=["eager", "compiled"])
+def test_an_array_has_no_hash(transform: Any) -> None:
+    def f(x: Any) -> Any:
+        try:
+            hash(x)
+        except TypeError:
+            return np.sum(x * x)
+        return np.sum(x) * 0.0
+
+    np.testing.assert_array_equal(transform(f)(np.array([1.0, 2.0])), [2.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    "number", ["float(x[0]).conjugate()", "round(float(x[0]), 2)", "complex(x[0], 0.5).conjugate().real"]
+)
+def test_pythons_numbers_stay_pythons(number: str) -> None:
+    """Beside a float32 array they leave it so."""
+
+    def f(x: Any) -> Any:
+        return np.sum(eval(number, {"x": x}) * np.ones(2, np.float32))
+
+    x = np.array([0.15, 0.5])
+    value, _ = gs.value_and_grad(f)(x)
+    assert (value.dtype, value) == (f(x).dtype, f(x))
+
+
+def test_round_is_pythons_for_its_own_numbers() -> None:
+    assert [gs.value_and_grad(lambda x, n=n: round(float(x), n) + 0.0 * x)(0.15)[0] for n in (0, 1, 2)] == [
+        0.0,
+        0.1,
+        0.15,
+    ]

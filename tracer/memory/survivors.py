@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import collections.abc
 import functools
+import sys
 import types
 import weakref
 from collections import deque
+from opcode import opmap
 from typing import Any
 
 import numpy as np
@@ -20,11 +22,21 @@ from ..core.exits import is_ended
 from ..core.graph import AccumulateGrad, reached_from
 from ..core.libraries import NUMERIC, OURS, PYTHON
 from ..core.losses import running
-from ..core.site import blame
+from ..core.site import blame, is_ours
 from ..core.tensor_base import Operand, levels_of
 from ..modes.thread_state import LOCAL, Era
 
-__all__ = ["compared", "is_traced_key", "note", "note_appended", "note_held", "put_back", "remembered"]
+__all__ = [
+    "as_stored",
+    "compared",
+    "is_traced_key",
+    "note",
+    "note_appended",
+    "note_held",
+    "put_back",
+    "remembered",
+    "stand_in_for",
+]
 
 Told = collections.abc.Set[str | int | float]  # texts and hashes of traced values, which may be keys of dicts
 
@@ -34,6 +46,9 @@ _CACHE = functools._lru_cache_wrapper
 _MANY = 1_000  # parts of a thing that are looked at
 _REMEMBERED = 10_000  # entries of dicts that were stored under traced keys; the oldest are forgotten
 _memos: dict[tuple[int, Any], Any] = {}  # of entries that were functions of their keys: the value
+_originals: weakref.WeakKeyDictionary[Any, Any] = (
+    weakref.WeakKeyDictionary()
+)  # of what stands for functions: these, weakly
 _arrays: dict[int, weakref.ref[Any]] = {}  # that stand for traced values which were stored, by identity
 _scalars: dict[int, Any] = {}  # and numbers
 _LIBRARIES = PYTHON | NUMERIC | OURS
@@ -197,8 +212,8 @@ def _forget(place: int, _: Any) -> None:
     _arrays.pop(place, None)
 
 
-def compared(found: Any, differ: bool, x: Any, y: Any) -> Any:
-    """Return what a comparison of two values found; `differ` says that it asked whether they differ.
+def compared(found: Any, differ: bool, x: Any, y: Any, by_name: bool = False) -> Any:
+    """Return what a comparison of two values found; `differ` says that it asked whether they differ, `by_name` np.array_equal.
 
     Raises where a traced value equals one that an earlier transform has stored: the code may take what is stored beside it.
     """
@@ -206,7 +221,7 @@ def compared(found: Any, differ: bool, x: Any, y: Any) -> Any:
         return found
     for traced, other in ((x, y), (y, x)):
         if isinstance(traced, Operand) and traced._node is not None and _is_kept(getattr(other, "_caller", other)):
-            if not np.all(np.asarray(getattr(found, "_value", found)) != differ):
+            if not (by_name or _is_asked()) or not np.all(np.asarray(getattr(found, "_value", found)) != differ):
                 return found
             raise blame(
                 GradientLossError(
@@ -216,6 +231,21 @@ def compared(found: Any, differ: bool, x: Any, y: Any) -> Any:
                 )
             )
     return found
+
+
+_COMPARES, _CONTAINS = opmap["COMPARE_OP"], opmap["CONTAINS_OP"]
+
+
+def _is_asked() -> bool:
+    """Return whether code compares, and not Python, to find a key or an element: that entry tells by itself what it is."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        if frame.f_code.co_code[frame.f_lasti] == _CONTAINS:
+            return False
+        if frame.f_code.co_name == "_operator":  # the hook of an operator of the user's
+            return True
+        frame = frame.f_back
+    return frame is not None and frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == _COMPARES
 
 
 def _is_kept(value: Any) -> bool:
@@ -354,6 +384,8 @@ def plain(value: Any, seen: _Walk) -> Any:
     kind = type(value)
     if id(value) in seen.standing:
         return seen.standing[id(value)]
+    if kind is types.FunctionType or kind is types.MethodType:
+        value = as_stored(value)
     if _is_leaf(value) or id(value) in seen:
         return value
     if isinstance(value, tuple):
@@ -378,7 +410,9 @@ def plain(value: Any, seen: _Walk) -> Any:
             value[new_key] = new
     elif isinstance(value, set):
         if any(isinstance(v, (Operand, tuple)) for v in value):
+            keeps, seen.keeps = seen.keeps, False  # elements of sets are found, and nothing stands beside them
             found = [plain(v, seen) for v in value]
+            seen.keeps = keeps
             value.clear()
             value.update(found)
     elif isinstance(value, np.ndarray):
@@ -388,7 +422,8 @@ def plain(value: Any, seen: _Walk) -> Any:
     elif isinstance(value, types.FunctionType):
         _settle_function(value, seen)
     elif isinstance(value, types.MethodType):
-        plain(value.__self__, seen)
+        owner = plain(value.__self__, seen)
+        return value if owner is value.__self__ else types.MethodType(value.__func__, owner)
     elif isinstance(value, functools.partial):
         before = (value.func, value.args, value.keywords)
         now = [plain(p, seen) for p in before]
@@ -399,6 +434,25 @@ def plain(value: Any, seen: _Walk) -> Any:
             value.args = plain(value.args, seen)
         _settle_attributes(value, _ALL, seen)
     return value
+
+
+def stand_in_for(function: Any, made: Any) -> None:
+    """Remember what a function of ours stands for while a transform runs: where it is stored, the user's own takes its place."""
+    if type(made) is types.FunctionType and made is not function:
+        _originals[made] = weakref.ref(function) if type(function) is types.FunctionType else lambda: function
+
+
+def as_stored(value: Any) -> Any:
+    """Return the user's function that a function or method stands for; itself where it stands for none."""
+    if type(value) is types.MethodType:
+        found = as_stored(value.__func__)
+        return value if found is value.__func__ else types.MethodType(found, value.__self__)
+    found = _originals.get(value, _nothing)()
+    return value if found is None else found
+
+
+def _nothing() -> None:
+    """Return nothing, as a weak reference does whose object is gone."""
 
 
 def _settle_function(function: types.FunctionType, seen: _Walk) -> None:

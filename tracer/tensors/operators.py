@@ -157,7 +157,9 @@ class Operators(_Base):
             if LOCAL.depth and not levels_of(self):  # an int, whose slope is zero: nothing is lost
                 return round(leave(alias(apply(require(np.rint), (self,), {})), "int"))
             return round(float(leave(self, "step")))
-        if type(self._value) is float and not levels_of(self):  # Python's, which rounds the decimal number; its slope is zero
+        if type(self._value) is float and not levels_of(
+            self
+        ):  # Python's, which rounds the decimal number; its slope is zero
             return self._told(round(leave(self, "step"), digits))
         return apply(require(np.round), (self, digits), {})
 

@@ -36,7 +36,15 @@ from ...tracer.core.libraries import (
     is_generated,
 )
 from ...tracer.core.losses import Suppressing, caught, telling
-from ...tracer.memory.survivors import is_traced_key, note, note_appended, note_held, remembered
+from ...tracer.memory.survivors import (
+    as_stored,
+    is_traced_key,
+    note,
+    note_appended,
+    note_held,
+    remembered,
+    stand_in_for,
+)
 from ...tracer.modes.listening import captured_scope
 from ...tracer.modes.thread_state import LOCAL, capturing, refuse
 from ...tracer.tensors.tensor import Tensor as tensor_class
@@ -484,6 +492,8 @@ class Scope:
         if kind is types.FunctionType and "__wrapped__" in value.__dict__ and _is_of_ours(value):
             return value  # it stands in for something already
         found = replacement(value) if callable(value) or id(value) in JOINERS else None
+        if found is not None:
+            stand_in_for(value, found)
         return value if found is None else found
 
     def known_module(self, module: types.ModuleType) -> types.ModuleType | None:
@@ -510,6 +520,8 @@ class Scope:
                     if self.witness is None and type(value) in _FUNCTIONS and (value in HIGHER or value in STORING):
                         return self.stand_in(value)
                     found = replacement(value) if callable(value) or id(value) in JOINERS else None
+                    if found is not None:
+                        stand_in_for(value, found)
                     return value if found is None else found
                 return self.see(value, Path(("attribute", module, name)))
 
@@ -649,6 +661,7 @@ class Scope:
         tree = tree or any(
             _prefix_has_code(chain, real) if len(chain) > 1 else _is_object(values[chain]) for chain in needs.chains
         )
+        tree = tree or any(is_user_function(values[c]) for c in needs.chains - needs.called)  # which may be a key
         if self.witness is None and (tree or has_operators(real)) and not is_left_alone(function.__module__):
             prefixes = {chain[:k] for chain in needs.chains for k in range(1, len(chain))}
             modules = frozenset([p for p in prefixes if isinstance(_value_of(p, real), types.ModuleType)])
@@ -733,6 +746,7 @@ class Scope:
         own.__module__ = function.__module__
         own.__doc__ = function.__doc__
         own.__dict__ = function.__dict__  # shared, so that attributes of the function stay one
+        stand_in_for(function, own)
         stored = [cells[n] for n in _stores_outside(function.__code__) if n in cells]
         held = [value for value in held if value is not ABSENT]
         self._note(stored, held)
@@ -948,6 +962,9 @@ _MUTATORS = frozenset(
     ["append", "extend", "insert", "appendleft", "extendleft", "add", "update", "setdefault", "__setitem__", "push", "put",
      "put_nowait"]
 )  # fmt: skip
+_STOOD_FOR = frozenset(
+    [types.FunctionType, types.MethodType]
+)  # while a transform runs, a function that is read is another one
 _LOOKING_UP = frozenset(["get", "pop", "setdefault"])  # methods of dicts
 _CONTAINERS = (list, dict, set, deque)
 
@@ -1047,6 +1064,8 @@ def _stored_by_class(method: Any, holder: Any, *args: Any) -> Any:
 
 
 def _looked_up(holder: dict[Any, Any], name: str, *args: Any) -> Any:
+    if args and type(args[0]) in _STOOD_FOR and args[0] not in holder:
+        args = (as_stored(args[0]), *args[1:])
     found = getattr(holder, name)(*args)
     return remembered(holder, args[0], found) if args and is_traced_key(args[0]) else found
 
@@ -1058,6 +1077,8 @@ def _item(obj: Any, key: Any) -> Any:
         return obj[key]
     if cls is list or cls is tuple:
         value = obj[key]
+    elif type(key) in _STOOD_FOR and isinstance(obj, dict) and key not in obj:
+        value = obj[as_stored(key)]
     elif isinstance(obj, dict) and is_traced_key(key) and key in obj:
         value = remembered(obj, key, obj[key])
     elif isinstance(obj, type):
@@ -1171,6 +1192,8 @@ def _operator(sign: str, *operands: Any) -> Any:
         return plain(*operands)
     if reflected == "__contains__":
         asked = _special(operands[1], reflected)
+        if asked is None and type(operands[0]) in _STOOD_FOR and operands[0] not in operands[1]:
+            return plain(as_stored(operands[0]), operands[1])
         return plain(*operands) if asked is None else bool(asked(operands[0])) is (sign == "In")
     method = _special(operands[0], name)
     if len(operands) == 1:

@@ -274,3 +274,57 @@ def test_errors_of_numpy_are_still_the_users_to_handle(source: bool, transform: 
         r = r * 2.0
         {}["none"]"""
     hold(module_of(CATCHING.replace("{body}", body), source).f, transform)
+
+
+# Texts that are run ----------------------------------------------------------------------------------------------------
+
+TEXTS = """\
+import math
+import numpy as np
+def evaluated(x):
+    t = np.sum(x * x)
+    return eval(" t * 2.0 if type(t) is np.float64 else 0.0") + eval("float(v) * math.exp(v)", {"v": t, "math": math})
+def in_a_lambda(x):
+    return (lambda v: eval("math.exp(v)"))(np.sum(x)) + eval(compile("sum(math.sin(v) for v in x)", "<text>", "eval"))
+def executed(x):
+    names = {"t": np.sum(x * x), "np": np}
+    exec(PROGRAM, names)
+    return names["r"] + names["s"] + names["q"]
+def into_locals(x):
+    found = {}
+    exec("z = float(t) if type(t) is np.float64 else 0.0", {"t": np.sum(x * x), "np": np}, found)
+    return found["z"] * 2.0
+PROGRAM = '''
+import math
+def g(v):
+    return math.exp(v) if type(v) is np.float64 else 0.0 * v
+class A:
+    k = 2.0
+    def method(self, v):
+        return float(v) * self.k
+r = g(t)
+s = A().method(t)
+q = [w := t * 1.0 for _ in range(1)][0]
+if type(t) is not np.float64:
+    r = s
+'''
+"""
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("source", [True, False], ids=["source", "none"])
+@pytest.mark.parametrize("name", ["evaluated", "in_a_lambda", "executed", "into_locals"])
+def test_a_text_that_is_run_is_in_scope(name: str, source: bool, transform: str) -> None:
+    hold(getattr(module_of(TEXTS, source), name), transform)
+
+
+def test_what_a_text_defines_is_the_users_own() -> None:
+    names: dict[str, Any] = {"np": np}
+
+    def f(x: Any) -> Any:
+        exec("def g(v):\n    return v * np.float64(2.0)\nr = g(x)", names | {"x": x}, names)
+        return np.sum(names["r"])
+
+    np.testing.assert_array_equal(gs.grad(f)(POINTS[0]), [2.0, 2.0])
+    assert type(names["g"].__globals__) is dict
+    assert type(names["r"]) is np.ndarray

@@ -672,5 +672,7 @@ class Capture:
 
 
 def _has_methods(value: Any) -> bool:
-    """Whether a value is a class of the user's or an object of one, with code that eager mode reaches."""
+    """Whether a value is a class of the user's, an object of one, or a dict by functions: only eager mode knows them well."""
+    if type(value) is dict:
+        return any(isinstance(k, (types.FunctionType, types.MethodType)) for k in value)
     return is_user_class(value if isinstance(value, type) else type(value)) and not is_plain_data(value)

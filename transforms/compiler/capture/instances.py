@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....tracer.core.foreign import conversion
 from ....tracer.core.tensor_base import Operand
-from ....tracer.memory.survivors import note, note_held, put_back
+from ....tracer.memory.survivors import as_stored, note, note_held, put_back
 from ...user_code.namespaces import type_of
 from ...user_code.scope import ABSENT, Path, is_partial, is_user_class, is_user_function, member, watched
 from .classes import Classes
@@ -183,6 +183,10 @@ class Instances:
             return caller if caller is not None else value if value._node is not None else value._value
         if id(value) in self._containers:
             return self._containers[id(value)]
+        if type(value) in (types.FunctionType, types.MethodType):
+            value = as_stored(value)
+            owner = getattr(value, "__self__", None)
+            return types.MethodType(value.__func__, self._real[id(owner)]) if id(owner) in self._real else value
         if "__gradscribe_mirror__" in vars(type(value)):
             self.classes.leaves(value)
             return value
@@ -193,7 +197,9 @@ class Instances:
         return tuple(map(self.plain, value)) if type(value) is tuple else value
 
     def stands(self, value: Any) -> bool:
-        """Whether a value is a handle or a copy, which no object of the user's may hold."""
+        """Whether a value is a handle or a copy, or a method of one, which no object of the user's may hold."""
+        if type(value) is types.MethodType:
+            return id(value.__self__) in self._real
         return id(value) in self._real or id(value) in self._containers
 
     @property

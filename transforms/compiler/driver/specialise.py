@@ -317,8 +317,9 @@ def _captured(
             if capture.kept:
                 capture.abandoned = True
                 raise LoopRejected(f"raises {type(error).__name__} behind a loop: {error}") from error
-            if isinstance(error, TypeError) and "Tensor" in str(error) and not capture.changed:  # it is none of NumPy's
-                capture.abandoned = True
+            of_ours = isinstance(error, (TypeError, AttributeError, LookupError)) and capture.failed is None
+            if (of_ours or "Tensor" in str(error)) and not (capture.changed or capture.kept or capture.numbers.places):
+                capture.abandoned = True  # the function itself tells whether it is the user's
                 raise GivenUp from error
             if capture.numbers.outside and capture.failed is None:  # nothing happened yet that the user can see
                 capture.abandoned = True

@@ -19,6 +19,7 @@ _KNOWN = ((3, 11), (3, 12), (3, 13))  # the versions of Python whose instruction
 _JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
 _MATMUL = 4  # of BINARY_OP
 _ROOM = 4  # on the stack, for what is put in
+_OF_FRAMES = frozenset(["super", "locals", "vars", "dir", "globals", "eval", "exec"])  # which look at who calls them
 _SIGNS = {  # of BINARY_OP, by its number: the node of a tree that means it
     0: "Add", 1: "BitAnd", 2: "FloorDiv", 3: "LShift", 4: "MatMult", 5: "Mult", 6: "Mod", 7: "BitOr", 8: "Pow", 9: "RShift",
     10: "Sub", 11: "Div", 12: "BitXor",
@@ -377,9 +378,12 @@ class _Hooked:
                 if NULL_AFTER:
                     new = [step] if of_module or before == "LOAD_BUILD_CLASS" else [*self.call(), step]
                 elif after != "LOAD_BUILD_CLASS" and of_calls.get(k) != "CALL_FUNCTION_EX":
-                    new = [rewriter.const("()", _Call(self.run["__gs_call__"]))]
+                    new = [self.through_call()]
                 else:
                     new = [step]
+            elif of_calls.get(k) in ("CALL", "PRECALL") and chain and chain[0] not in _OF_FRAMES:
+                plain = _Step(step.name, step.arg & ~1, step.caches)  # which need not be what is called: R["f"](x)
+                new = [self.through_call(), plain, *self.iterating(step)]
             elif (told := rewriter.handler(k, self.run["__gs_enter__"], self.run["__gs_caught__"])) is not None:
                 new = told
             else:
@@ -387,6 +391,17 @@ class _Hooked:
             of_module = False
             found.append(new)
         return found
+
+    def through_call(self) -> _Step:
+        """Return what stands in the place of a call's NULL, so that it runs what the hook says."""
+        return self.rewriter.const("()", _Call(self.run["__gs_call__"]))
+
+    def iterating(self, step: _Step) -> list[_Step]:
+        """Return the instructions for a builtin on the stack that runs over its arguments."""
+        if not self.operators or step.value not in ITERATING:
+            return []
+        iterate = self.run["__gs_iterate__"]
+        return self.rewriter.hook("iterating", lambda function: _over(function, iterate))
 
     def call(self) -> list[_Step]:
         """Return the instructions that give what a call of the top of the stack runs."""
@@ -425,18 +440,16 @@ class _Hooked:
         if name == "BINARY_OP" and step.arg >= IN_PLACE:
             both = [_Step("COPY", 2), _Step("COPY", 2), pair]
             return [*both, *hook("grow", lambda both: grow(*both)), _Step("POP_TOP"), step]
-        return self.operator(step) if self.operators else [step]
+        return self.operator(step) if self.operators or name == "CONTAINS_OP" else [step]
 
     def operator(self, step: _Step) -> list[_Step]:
         """Return the instructions for an operator, or the beginning of a loop, that may run special methods."""
         run, pair, sign = self.run["__gs_operator__"], [_Step("BUILD_TUPLE", 2)], ""
-        iterate = self.run["__gs_iterate__"]
         if step.name == "GET_ITER":
-            return [*self.rewriter.hook("iterate", iterate), step]
-        if step.name == "LOAD_GLOBAL" and step.arg & 1 and step.value in ITERATING:
-            swapped = [_Step("SWAP", 2)] * NULL_AFTER  # its NULL lies above it
-            hook = self.rewriter.hook("iterating", lambda function: _over(function, iterate))
-            return [step, *swapped, *hook, *[_Step("SWAP", 2)] * NULL_AFTER]
+            return [*self.rewriter.hook("iterate", self.run["__gs_iterate__"]), step]
+        if step.name == "LOAD_GLOBAL" and step.arg & 1 and NULL_AFTER:  # its NULL lies above it
+            over = self.iterating(step)
+            return [step, _Step("SWAP", 2), *over, _Step("SWAP", 2)] if over else [step]
         if step.name == "BINARY_OP":
             sign = _SIGNS[step.arg]
         elif step.name == "COMPARE_OP":
@@ -463,7 +476,7 @@ def _with_null_above(made: list[_Step]) -> list[_Step]:
 
 
 def _consumers(rewriter: _Rewriter) -> dict[int, str]:
-    """Return by the place of each PUSH_NULL which instruction takes it: the next call that reaches as deep."""
+    """Return by the place of each NULL that is pushed which instruction takes it: the next call that reaches as deep."""
     steps, place = rewriter.steps, {offset: k for k, offset in enumerate(rewriter.offsets)}
     heights: dict[int, int] = {}
     waiting = [
@@ -483,7 +496,7 @@ def _consumers(rewriter: _Rewriter) -> dict[int, str]:
             k += 1
     found = {}
     for k, step in enumerate(steps):
-        if step.name == "PUSH_NULL" and k in heights:
+        if (step.name == "PUSH_NULL" or (step.name == "LOAD_GLOBAL" and step.arg & 1)) and k in heights:
             for j in range(k + 1, len(steps)):
                 taken = _NULL_AT.get(steps[j].name)
                 if taken is not None and heights.get(j, -1) - taken(steps[j].arg) == heights[k]:

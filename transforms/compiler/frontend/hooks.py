@@ -419,10 +419,11 @@ def _rewriter() -> Callable[..., Any]:
             node.left, node.comparators = self.visit(node.left), [self.visit(c) for c in node.comparators]
             if len(node.ops) > 1:
                 return node
-            return self._operated(node, type(node.ops[0]).__name__, [node.left, node.comparators[0]])
+            sign = type(node.ops[0]).__name__
+            return self._operated(node, sign, [node.left, node.comparators[0]], always=sign in ("In", "NotIn"))
 
-        def _operated(self, node: Any, name: str, args: list[Any]) -> Any:
-            if not self.operators or name not in OPERATORS or isinstance(node, gast.Constant):
+        def _operated(self, node: Any, name: str, args: list[Any], always: bool = False) -> Any:
+            if not (self.operators or always) or name not in OPERATORS or isinstance(node, gast.Constant):
                 return node
             sign = gast.copy_location(gast.Constant(value=name, kind=None), node)
             return self._hook("__gs_operator__", [sign, *args], node)
