@@ -18,7 +18,7 @@ from .site import blame, is_library, is_ours
 from .tensor_base import levels_of
 from .versions import own_array
 
-__all__ = ["is_ended", "is_followed", "leave", "warn_at_user"]
+__all__ = ["is_ended", "is_followed", "leave", "told", "warn_at_user"]
 
 _NUMBERS = frozenset(["float", "int", "complex", "index"])
 _OUT = _NUMBERS | {
@@ -84,6 +84,13 @@ def leave(tensor: Any, how: str, spec: str = "") -> Any:
     if how in ("data", "numpy", "array", "dlpack") and type(value) is not np.ndarray:
         value = np.asarray(value) if LOCAL.depth else own_array(tensor)
     return value
+
+
+def told(tensor: Any, key: Any) -> Any:
+    """Return a text, a hash or a rounded number, of which the transform remembers that it is this value's: it may be a key."""
+    if LOCAL.era is not None and tensor._node is not None:
+        LOCAL.era.told.add(key)
+    return key
 
 
 def is_ended(node: Any) -> bool:

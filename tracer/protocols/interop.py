@@ -128,7 +128,7 @@ def _comparer(function: Any) -> Any:
         for t in tensors_in((args, kwargs)):
             leave(t, "bool")
         found = function(*[unwrap(a) for a in args], **{k: unwrap(v) for k, v in kwargs.items()})
-        return compared(found, False, *args[:2], by_name=True) if len(args) >= 2 else found
+        return compared(found, False, args[0], args[1], by_name=True) if len(args) >= 2 else found
 
     return compare
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...runtime.registry import require
 from ..core.dispatch import apply, apply1, apply2, has_tensor, stack_nested
-from ..core.exits import leave
+from ..core.exits import leave, told
 from ..core.foreign import Foreign, protocol_of
 from ..core.losses import asks_for_a_library, loss
 from ..core.tensor_base import Operand, alias, levels_of
@@ -160,7 +160,7 @@ class Operators(_Base):
         if type(self._value) is float and not levels_of(
             self
         ):  # Python's, which rounds the decimal number; its slope is zero
-            return self._told(round(leave(self, "step"), digits))
+            return told(self, round(leave(self, "step"), digits))
         return apply(require(np.round), (self, digits), {})
 
     @property

@@ -13,7 +13,7 @@ from ...runtime.errors import AutogradError, DtypeError
 from ..core.cotangents import may_be_grad
 from ..core.count import Count, counted, elements
 from ..core.dispatch import apply, install
-from ..core.exits import is_followed, leave, warn_at_user
+from ..core.exits import is_followed, leave, told, warn_at_user
 from ..core.foreign import KNOWN
 from ..core.graph import AccumulateGrad, Pick, extra_of, install_call
 from ..core.hooks import RemovableHandle
@@ -374,7 +374,7 @@ class Tensor(Operators, Exchange):
         value = leave(self, "format", spec)
         if spec or not np.ndim(value):
             text = format(value[()] if isinstance(value, np.ndarray) and not value.shape else value, spec)
-            return str(self._told(text))
+            return str(told(self, text))
         return self._text(str, value)
 
     def __repr__(self) -> str:
@@ -386,19 +386,13 @@ class Tensor(Operators, Exchange):
     def _text(self, of_array: Callable[[Any], str], value: Any) -> str:
         if not LOCAL.depth:
             return tensor_text(self, value)
-        return str(self._told(of_array(value)))  # inside a transform it stands for an array
-
-    def _told(self, key: Any) -> Any:
-        """Return a text or hash, of which the transform remembers that it is this value's."""
-        if LOCAL.era is not None and self._node is not None:
-            LOCAL.era.told.add(key)
-        return key
+        return str(told(self, of_array(value)))  # inside a transform it stands for an array
 
     def __hash__(self) -> int:
         value = leave(self, "hash")
         if not LOCAL.depth or (isinstance(value, np.ndarray) and not user_asks()):
             return id(self)
-        return int(self._told(hash(value)))
+        return int(told(self, hash(value)))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())

@@ -317,9 +317,8 @@ def _captured(
             if capture.kept:
                 capture.abandoned = True
                 raise LoopRejected(f"raises {type(error).__name__} behind a loop: {error}") from error
-            of_ours = isinstance(error, (TypeError, AttributeError, LookupError)) and capture.failed is None
-            if (of_ours or "Tensor" in str(error)) and not (capture.changed or capture.kept or capture.numbers.places):
-                capture.abandoned = True  # the function itself tells whether it is the user's
+            if _is_of_the_capture(error, capture):
+                capture.abandoned = True
                 raise GivenUp from error
             if capture.numbers.outside and capture.failed is None:  # nothing happened yet that the user can see
                 capture.abandoned = True
@@ -380,6 +379,14 @@ def _captured(
         )
     except Exception as error:  # of ours: the user's run is over
         return result, Unwritten(error, capture.kept)
+
+
+def _is_of_the_capture(error: Exception, capture: Capture) -> bool:
+    """Whether an error may be one that the function itself does not meet; it tells when it runs once more, where it can."""
+    if capture.changed or capture.kept or capture.numbers.places:
+        return False
+    early = capture.failed is None and isinstance(error, (TypeError, AttributeError, LookupError))
+    return early or "Tensor" in str(error)
 
 
 def _made(
