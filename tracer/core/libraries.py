@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-import types
 
-__all__ = ["LEFT_ALONE", "NUMERIC", "OURS", "PURE", "PYTHON", "SEEN_THROUGH", "SUPPORT", "TAKE_NUMBERS", "is_generated"]
+__all__ = ["LEFT_ALONE", "NUMERIC", "OURS", "PURE", "PYTHON", "SEEN_THROUGH", "SUPPORT", "TAKE_NUMBERS"]
 
 OURS = frozenset(["gradscribe", __name__.partition(".")[0]])
 NUMERIC = frozenset(["numpy", "scipy"])  # whose functions are ops
@@ -35,10 +34,3 @@ PURE = frozenset(
     ["math", "cmath", "functools", "itertools", "operator", "collections", "dataclasses", "typing", "types", "enum",
      "contextlib", "numbers", "fractions", "statistics", "abc", "copy", "string", "re", "bisect", "heapq", "textwrap"]
 )  # fmt: skip
-
-
-def is_generated(code: types.CodeType) -> bool:
-    """Return whether Python wrote code from the fields of a class: of a dataclass, or of a named tuple."""
-    if code.co_filename != "<string>":  # as that of `exec`, too
-        return False
-    return code.co_qualname.startswith("__create_fn__.") or code.co_names == ("_tuple_new",)

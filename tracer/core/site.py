@@ -22,6 +22,7 @@ __all__ = [
     "called_site",
     "calls_to",
     "definition",
+    "is_generated",
     "is_ours",
     "library_of",
     "prune",
@@ -99,6 +100,13 @@ def is_library(filename: str) -> bool:
     return (
         f"{os.sep}numpy{os.sep}" in filename or f"{os.sep}optree{os.sep}" in filename or filename.startswith("<frozen")
     )
+
+
+def is_generated(code: types.CodeType) -> bool:
+    """Return whether Python wrote code from the fields of a class: of a dataclass, or of a named tuple."""
+    if code.co_filename != "<string>":  # as that of `exec`, too
+        return False
+    return code.co_qualname.startswith("__create_fn__.") or code.co_names == ("_tuple_new",)
 
 
 def user_site() -> Site | None:

@@ -27,6 +27,7 @@ from ..core.tensor_base import Operand, levels_of
 from ..modes.thread_state import LOCAL, Era
 
 __all__ = [
+    "ORIGINALS",
     "as_stored",
     "compared",
     "is_traced_key",
@@ -35,7 +36,6 @@ __all__ = [
     "note_held",
     "put_back",
     "remembered",
-    "stand_in_for",
 ]
 
 Told = collections.abc.Set[str | int | float]  # texts and hashes of traced values, which may be keys of dicts
@@ -46,7 +46,7 @@ _CACHE = functools._lru_cache_wrapper
 _MANY = 1_000  # parts of a thing that are looked at
 _REMEMBERED = 10_000  # entries of dicts that were stored under traced keys; the oldest are forgotten
 _memos: dict[tuple[int, Any], Any] = {}  # of entries that were functions of their keys: the value
-_originals: weakref.WeakKeyDictionary[Any, Any] = (
+ORIGINALS: weakref.WeakKeyDictionary[Any, Any] = (
     weakref.WeakKeyDictionary()
 )  # of what stands for functions: these, weakly
 _arrays: dict[int, weakref.ref[Any]] = {}  # that stand for traced values which were stored, by identity
@@ -436,18 +436,12 @@ def plain(value: Any, seen: _Walk) -> Any:
     return value
 
 
-def stand_in_for(function: Any, made: Any) -> None:
-    """Remember what a function of ours stands for while a transform runs: where it is stored, the user's own takes its place."""
-    if type(made) is types.FunctionType and made is not function:
-        _originals[made] = weakref.ref(function) if type(function) is types.FunctionType else lambda: function
-
-
 def as_stored(value: Any) -> Any:
     """Return the user's function that a function or method stands for; itself where it stands for none."""
     if type(value) is types.MethodType:
         found = as_stored(value.__func__)
         return value if found is value.__func__ else types.MethodType(found, value.__self__)
-    found = _originals.get(value, _nothing)()
+    found = ORIGINALS.get(value, _nothing)()
     return value if found is None else found
 
 

@@ -33,17 +33,17 @@ from ...tracer.core.libraries import (
     SEEN_THROUGH,
     SUPPORT,
     TAKE_NUMBERS,
-    is_generated,
 )
 from ...tracer.core.losses import Suppressing, caught, telling
+from ...tracer.core.site import is_generated
 from ...tracer.memory.survivors import (
+    ORIGINALS,
     as_stored,
     is_traced_key,
     note,
     note_appended,
     note_held,
     remembered,
-    stand_in_for,
 )
 from ...tracer.modes.listening import captured_scope
 from ...tracer.modes.thread_state import LOCAL, capturing, refuse
@@ -779,6 +779,12 @@ class Scope:
             return later
         new = self.see(value, Path(("cell", cell, name)))
         return cell if new is value else types.CellType(new)
+
+
+def stand_in_for(function: Any, made: Any) -> None:
+    """Remember what a function of ours stands for while a transform runs: where it is stored, the user's own takes its place."""
+    if type(made) is types.FunctionType and made is not function:
+        ORIGINALS[made] = weakref.ref(function) if type(function) is types.FunctionType else lambda: function
 
 
 def _made_of(function: types.FunctionType) -> tuple[Any, ...]:

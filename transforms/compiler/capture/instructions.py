@@ -7,8 +7,7 @@ import types
 from collections.abc import Container
 from typing import Any
 
-from ....tracer.core.libraries import is_generated
-from ....tracer.core.site import Site
+from ....tracer.core.site import Site, is_generated
 from ..frontend.hooks import cached_by_code
 from .failure import Failure
 

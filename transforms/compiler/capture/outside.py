@@ -14,7 +14,8 @@ import numpy as np
 from ....tracer.autograd.function import Function, once_differentiable
 from ....tracer.core.count import Count
 from ....tracer.core.foreign import conversion, library_of
-from ....tracer.core.libraries import NUMERIC, OURS, PURE, PYTHON, is_generated
+from ....tracer.core.libraries import NUMERIC, OURS, PURE, PYTHON
+from ....tracer.core.site import is_generated
 from ....tracer.core.tensor_base import Operand
 from ...user_code.namespaces import makes_generators, may_draw
 from ...user_code.scipy_names import is_known

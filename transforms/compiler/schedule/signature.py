@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Value
-from ....tracer.core.libraries import is_generated
-from ....tracer.core.site import Site
+from ....tracer.core.site import Site, is_generated
 
 __all__ = [
     "Instance", "Signature", "built", "children", "dataclasses_in", "describe", "has_attributes", "parameter_names",
