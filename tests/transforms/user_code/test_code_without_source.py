@@ -24,6 +24,8 @@ number = 0
 def ask(t):
     return t if type(t) is np.float64 else t * 0.0
 
+names = {"ask": ask}
+
 class Model:
     def __init__(self, t):
         self.t = t
@@ -92,7 +94,8 @@ RESULTS = (
     "[v for v in o][0]", "o.qq", "[ask][0](t)", "{'a': ask}['a'](t)", "(ask if t > 0 else None)(t)", "list(map(ask, [t]))[0]",
     "(lambda v: v * 2.0 if type(v) is np.float64 else v * 0.0)(t)", "getattr(o, 'method')()", "o.method.__func__(o)",
     "type(o).method(o)", "sorted([t, t * 2.0], key=ask)[1]", "functools.partial(ask, t)()", "ask(*[t])", "ask(**{'t': t})",
-    "[math.exp][0](t)", "{'f': float}['f'](t)", "functools.reduce(lambda a, b: ask(a) + b, [t, t])",
+    "[math.exp][0](t)", "{'f': float}['f'](t)", "{'f': ask}.get('f')(t)", "names.get('ask')(t)",
+    "(t if isinstance(t, float) and hash(t) == hash(float(t)) else 0.0 * t)", "functools.reduce(lambda a, b: ask(a) + b, [t, t])",
 )  # fmt: skip
 POINTS = [np.array([0.3, 0.5]), np.array([0.4, 0.6]), np.array([0.5, 0.7])]
 TRANSFORMS: dict[str, Callable[..., Any]] = {

@@ -19,7 +19,6 @@ _KNOWN = ((3, 11), (3, 12), (3, 13))  # the versions of Python whose instruction
 _JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
 _MATMUL = 4  # of BINARY_OP
 _ROOM = 4  # on the stack, for what is put in
-_OF_FRAMES = frozenset(["super", "locals", "vars", "dir", "globals", "eval", "exec"])  # which look at who calls them
 _SIGNS = {  # of BINARY_OP, by its number: the node of a tree that means it
     0: "Add", 1: "BitAnd", 2: "FloorDiv", 3: "LShift", 4: "MatMult", 5: "Mult", 6: "Mod", 7: "BitOr", 8: "Pow", 9: "RShift",
     10: "Sub", 11: "Div", 12: "BitXor",
@@ -381,9 +380,8 @@ class _Hooked:
                     new = [self.through_call()]
                 else:
                     new = [step]
-            elif of_calls.get(k) in ("CALL", "PRECALL") and chain and chain[0] not in _OF_FRAMES:
-                plain = _Step(step.name, step.arg & ~1, step.caches)  # which need not be what is called: R["f"](x)
-                new = [self.through_call(), plain, *self.iterating(step)]
+            elif of_calls.get(k) in ("CALL", "PRECALL"):  # of `R["f"](x)`: the global is not what is called
+                new = [self.through_call(), _Step(step.name, step.arg & ~1, step.caches)]
             elif (told := rewriter.handler(k, self.run["__gs_enter__"], self.run["__gs_caught__"])) is not None:
                 new = told
             else:
@@ -395,13 +393,6 @@ class _Hooked:
     def through_call(self) -> _Step:
         """Return what stands in the place of a call's NULL, so that it runs what the hook says."""
         return self.rewriter.const("()", _Call(self.run["__gs_call__"]))
-
-    def iterating(self, step: _Step) -> list[_Step]:
-        """Return the instructions for a builtin on the stack that runs over its arguments."""
-        if not self.operators or step.value not in ITERATING:
-            return []
-        iterate = self.run["__gs_iterate__"]
-        return self.rewriter.hook("iterating", lambda function: _over(function, iterate))
 
     def call(self) -> list[_Step]:
         """Return the instructions that give what a call of the top of the stack runs."""
@@ -447,9 +438,11 @@ class _Hooked:
         run, pair, sign = self.run["__gs_operator__"], [_Step("BUILD_TUPLE", 2)], ""
         if step.name == "GET_ITER":
             return [*self.rewriter.hook("iterate", self.run["__gs_iterate__"]), step]
-        if step.name == "LOAD_GLOBAL" and step.arg & 1 and NULL_AFTER:  # its NULL lies above it
-            over = self.iterating(step)
-            return [step, _Step("SWAP", 2), *over, _Step("SWAP", 2)] if over else [step]
+        if step.name == "LOAD_GLOBAL" and step.arg & 1 and step.value in ITERATING:
+            iterate = self.run["__gs_iterate__"]
+            over = self.rewriter.hook("iterating", lambda function: _over(function, iterate))
+            swapped = [_Step("SWAP", 2)]  # its NULL lies above it
+            return [step, *swapped, *over, _Step("SWAP", 2)] if NULL_AFTER else [step, *over]
         if step.name == "BINARY_OP":
             sign = _SIGNS[step.arg]
         elif step.name == "COMPARE_OP":
@@ -496,15 +489,20 @@ def _consumers(rewriter: _Rewriter) -> dict[int, str]:
             k += 1
     found = {}
     for k, step in enumerate(steps):
-        if (step.name == "PUSH_NULL" or (step.name == "LOAD_GLOBAL" and step.arg & 1)) and k in heights:
+        of_global = step.name == "LOAD_GLOBAL" and bool(step.arg & 1)
+        if (step.name == "PUSH_NULL" or of_global) and k in heights:
+            taken = not of_global  # whether something else than the global is called in the end
             for j in range(k + 1, len(steps)):
-                taken = _NULL_AT.get(steps[j].name)
-                if taken is not None and heights.get(j, -1) - taken(steps[j].arg) == heights[k]:
-                    found[k] = steps[j].name
+                name, arg, height = steps[j].name, steps[j].arg, heights.get(j, 0)
+                if name in _NULL_AT and height - _NULL_AT[name](arg) == heights[k]:
+                    if taken:
+                        found[k] = name
                     break
+                taken = taken or (name in _TAKES and height - _TAKES[name] < heights[k] + 2)
     return found
 
 
+_TAKES = {"LOAD_ATTR": 1, "LOAD_METHOD": 1, "BINARY_SUBSCR": 2, "BINARY_OP": 2, "BINARY_SLICE": 3}  # from the stack
 _NULL_AT: dict[str, Callable[[int], int]] = {  # how deep below the top the NULL of a call is
     "PRECALL": lambda arg: arg + 2, "CALL": lambda arg: arg + 2, "CALL_FUNCTION_EX": lambda arg: 3 + (arg & 1),
 }  # fmt: skip
