@@ -100,8 +100,8 @@ class Op:
 
     __slots__ = (
         "__weakref__", "_params", "base", "batching", "bind", "bounds", "call_form", "consuming", "derived", "doors", "effect",
-        "fn", "forms", "hermitian", "infix", "inline", "kind", "may_raise", "memory", "n_out", "name", "out_place",
-        "path", "plans", "reduce", "signature", "stores", "title", "types", "vjps", "with_out",
+        "fn", "forms", "hermitian", "infix", "inline", "kind", "may_raise", "memory", "n_out", "name", "on_arrays", "out_place",
+        "path", "plans", "signature", "stores", "title", "types", "vjps", "with_out",
     )  # fmt: skip
 
     def __init__(
@@ -140,12 +140,8 @@ class Op:
         self.bind: Callable[..., tuple[Any, ...]] = self._first_bind
         self.call_form: Callable[[tuple[Any, ...]], tuple[tuple[Any, ...], dict[str, Any]]] = self._first_call_form
         self.plans: dict[Any, Plan] = {}
-        self.doors: dict[
-            Any, Callable[..., Any]
-        ] = {}  # of each call form that was seen what runs it (tracer/core/dispatch.py)
-        self.reduce: Callable[..., Any] | None = (
-            None  # a ufunc's, which NumPy calls for arrays: the same, without its wrapper
-        )
+        self.doors: dict[Any, Callable[..., Any]] = {}  # by call form: tracer/core/dispatch.py compiles them
+        self.on_arrays: tuple[Callable[..., Any], str] | None = None  # see `registry.on_arrays`
         self.derived: dict[str, Op] = {}  # the same op under a ufunc's dtype=, or its where= and out=, made when met
 
     def __repr__(self) -> str:

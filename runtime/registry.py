@@ -16,8 +16,8 @@ from .ops import Kind, Op, Vjp
 from .result_types import TypesFact
 
 __all__ = [
-    "also", "batching", "bounded", "composed", "composition", "compositions", "forms", "infix", "lookup", "op", "ops",
-    "ops_of", "primitive", "registered", "require", "rule", "singular_at", "takes_out", "undifferentiable",
+    "also", "batching", "bounded", "composed", "composition", "compositions", "forms", "infix", "lookup", "on_arrays", "op",
+    "ops", "ops_of", "primitive", "registered", "require", "rule", "singular_at", "takes_out", "undifferentiable",
     "when_imported",
 ]  # fmt: skip
 
@@ -143,6 +143,11 @@ def takes_out(names: str, *functions: Callable[..., Any]) -> None:
     """State NumPy's own parameters of functions, `"a b out"`, where the op leaves `out` away."""
     for fn in functions:
         require(fn).base.with_out = names
+
+
+def on_arrays(fn: Callable[..., Any], called: Callable[..., Any], optional: str = "") -> None:
+    """State what NumPy's wrapper `fn` calls of arrays, which is quicker: with the parameters that must be given, and one more."""
+    require(fn).on_arrays = called, optional
 
 
 def bounded(fn: Callable[..., Any], low: float, high: float) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from ..batching import BatchedCall, batched_reduction, lifted, shifted
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import batching, op, require, rule, singular_at, undifferentiable
+from ..registry import batching, on_arrays, op, rule, singular_at, undifferentiable
 from ..result_types import along_axis
 from .support import (
     cumprod_back,
@@ -206,9 +206,11 @@ def batched_position(call: BatchedCall) -> Any:
 
 undifferentiable(np.count_nonzero, "x, axis=None, *, keepdims=False", reduction)
 
-# NumPy's wrappers take longer than what they call for arrays.
 for _wrapper, _ufunc in (
     (np.sum, np.add), (np.prod, np.multiply), (np.max, np.maximum), (np.amax, np.maximum), (np.min, np.minimum),
     (np.amin, np.minimum),
 ):  # fmt: skip
-    require(_wrapper).reduce = _ufunc.reduce
+    on_arrays(_wrapper, _ufunc.reduce, "axis")
+on_arrays(np.mean, np.ndarray.mean, "axis")
+on_arrays(np.std, np.ndarray.std, "axis")
+on_arrays(np.var, np.ndarray.var, "axis")

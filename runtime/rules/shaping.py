@@ -11,7 +11,7 @@ import numpy as np
 from ..batching import BatchedCall, alone, lifted, of_matrices, shifted
 from ..memory import MAY, NEW, VIEW
 from ..ops import Kind
-from ..registry import batching, forms, op, primitive, rule, takes_out
+from ..registry import batching, forms, on_arrays, op, primitive, rule, takes_out
 from ..result_types import BY_VALUE, LENGTHS, RUN
 from .support import on_diagonal, place_diagonal
 
@@ -44,6 +44,7 @@ def along(axis: int, part: Any) -> Any:
 
 op(np.transpose, "x, axes=None", shaping)
 rule(np.transpose, x=lambda g, axes: np.transpose(g, inverse(axes)))
+on_arrays(np.transpose, np.ndarray.transpose, "axes")
 
 
 @batching(np.transpose)
@@ -56,6 +57,7 @@ def batched_transpose(call: BatchedCall) -> Any:
 
 op(np.swapaxes, "x, axis1, axis2", shaping)
 rule(np.swapaxes, x=lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2))
+on_arrays(np.swapaxes, np.ndarray.swapaxes)
 
 
 @batching(np.swapaxes)
@@ -133,6 +135,7 @@ def _reshaped(x: Any, shape: Any, order: Any) -> Any:
 
 op(np.reshape, "x, shape, order='C', *, copy=None", shaping, memory=MAY, types=_reshaped)
 rule(np.reshape, x=lambda g, x_shape, order: np.reshape(g, x_shape, order=plain_order(order)))
+on_arrays(np.reshape, np.ndarray.reshape)
 
 
 @batching(np.reshape)

@@ -362,7 +362,7 @@ def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any,
                         t._node.ir = ((out,), ir[1])
     shapes = op.kind is Kind.shaping
     for j, r in enumerate(results):
-        if type(r) is np.ndarray and not shapes and any(r is v for v in values):
+        if type(r) is np.ndarray and not shapes and id(r) in map(id, values):
             views.note_itself(tensors[j], bound)
         elif type(r) is np.ndarray and (shapes or r.base is not None):
             views.note_view(tensors[j], op, bound, j if several else -1)
@@ -392,7 +392,7 @@ def is_plain(value: Any) -> bool:
     if kind is slice:
         return type(value.start) in _STEPS and type(value.stop) in _STEPS and type(value.step) in _STEPS
     if kind is tuple:
-        return all(type(part) in _CONSTANTS or is_plain(part) for part in value)
+        return _CONSTANTS.issuperset(map(type, value)) or all(map(is_plain, value))
     return kind in _CONSTANTS or isinstance(value, np.dtype)
 
 
@@ -413,7 +413,7 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
     if odd or unknown or missing or count > len(params) or op.n_out != 1 or "out" in given or not op.vjps:
         return _closed
     space: dict[str, Any] = {
-        "LOCAL_": LOCAL, "op_": op, "fn_": op.fn, "reduce_": op.reduce, "plans_": op.plans, "new_": _new,
+        "LOCAL_": LOCAL, "op_": op, "fn_": op.fn, "called_": op.on_arrays and op.on_arrays[0], "plans_": op.plans, "new_": _new,
         "Tensor_": tensor_class, "Node_": Node,
         "plain_": is_plain, "CONSTANTS_": _CONSTANTS, "NUMBERS_": _PLAIN, "ndarray_": np.ndarray, "float64_": float64,
         "NUMBER_": NUMBER, "meta_": meta_of, "blame_": blame, "finish_": finish, "view_": views.note_view, "next_": next_sequence,
@@ -443,8 +443,9 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
     required = [value[p.name] for p in params if p.name in given and p.default is MISSING and not p.by_name]
     named = [p.name for p in params if p.name in given and (p.default is not MISSING or p.by_name)]
     call = f"fn_({', '.join(required + [f'{name}={value[name]}' for name in named])})"
-    if op.reduce is not None and {*named} <= {"axis"}:
-        call = f"reduce_({required[0]}, {value.get('axis')}) if type({required[0]}) is ndarray_ else {call}"
+    if op.on_arrays is not None and {*named} <= {op.on_arrays[1]}:
+        optional = [str(value.get(op.on_arrays[1]))] if op.on_arrays[1] else []
+        call = f"called_({', '.join(required + optional)}) if type({required[0]}) is ndarray_ else {call}"
     finished = f"return finish_(op_, ({bound},), ({values},), result_)"
     fresh = (
         "" if shaping else "".join([" and result_.base is None", *[f" and result_ is not {v}" for v in value.values()]])

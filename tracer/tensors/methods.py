@@ -75,7 +75,8 @@ def _unary(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _reshape(self: Any, *args: Any, shape: Any = None, order: str = "C") -> Any:
-    return np.reshape(self, size_of(args, shape), order=order)  # type: ignore[call-overload]
+    size = size_of(args, shape)
+    return apply(_RESHAPE, (self, size) if order == "C" else (self, size, order), {})
 
 
 def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
@@ -102,6 +103,7 @@ def _fill(self: Any, value: Any) -> None:
     eager_writes.set_item(self, ..., value, "x.fill(v)", "Fill")
 
 
+_RESHAPE, _TRANSPOSE = require(np.reshape), require(np.transpose)
 _FROM_NUMPY = (
     "argpartition", "cumprod", "cumsum", "dot", "ravel", "round", "searchsorted", "squeeze", "swapaxes", "take", "trace",
 )  # fmt: skip
@@ -132,7 +134,7 @@ def _install() -> None:
         "compress": lambda self, condition, axis=None, out=None: np.compress(condition, self, axis=axis, out=out),
         "put": lambda self, indices, values, mode="raise": np.put(self, indices, values, mode=mode),
         "conj": _conjugate, "conjugate": _conjugate,
-        "T": property(lambda self: np.transpose(self), doc="The axes in reverse order."),
+        "T": property(lambda self: apply(_TRANSPOSE, (self,), {}), doc="The axes in reverse order."),
         "mT": property(lambda self: np.swapaxes(self, -1, -2), doc="The last two axes swapped."),
         "real": property(lambda self: np.real(self), doc="The real part."),
         "imag": property(lambda self: np.imag(self), doc="The imaginary part."),

@@ -139,7 +139,7 @@ def _joining(fn: Callable[..., Any]) -> Callable[..., Any]:
         if (
             args
             and (type(args[0]) is list or type(args[0]) is tuple)
-            and any(isinstance(a, list | tuple) for a in args[0])
+            and any(issubclass(type(a), list | tuple) for a in args[0])  # isinstance asks a Tensor what its value is
         ):
             args = (type(args[0])([stack_nested(a) for a in args[0]]), *args[1:])
         return fn(*args, **kwargs)

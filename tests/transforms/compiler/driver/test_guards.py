@@ -451,3 +451,46 @@ def test_grad_mode_and_inference_mode() -> None:
                 found = compiled(x())
             np.testing.assert_array_equal(found, f(x()))
             np.testing.assert_array_equal(compiled(x() + 1), f(x() + 1))
+
+
+# Many places at once -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [-0.0, 5.0, 1, True, np.float32(2.0)])
+def test_one_number_among_many_outside(value: Any) -> None:
+    numbers = [0.0 * k for k in range(14)]
+
+    def f(a: Any) -> Any:
+        total = 0.0
+        for number in numbers:
+            total = total + np.copysign(2.0, number) * np.sum(a * number + a)
+        return total
+
+    compiled = gs.compile(gs.grad(f), verify="first calls")
+    for k in range(4):
+        np.testing.assert_array_equal(compiled(x() + k), gs.grad(f)(x() + k))
+    numbers[9] = value
+    np.testing.assert_array_equal(compiled(x()), gs.grad(f)(x()))
+    numbers[9] = 0.0  # what is equal serves again, also where it is another object
+    np.testing.assert_array_equal(compiled(x()), gs.grad(f)(x()))
+    numbers.append(3.0)
+    np.testing.assert_array_equal(compiled(x()), gs.grad(f)(x()))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [np.ones((2, 3)), np.ones(5, np.float32), np.ones(10)[::2], np.ones(5, int), np.asfortranarray(np.ones((5, 2)))],
+)
+def test_one_array_among_many_outside(other: Any) -> None:
+    arrays = [np.arange(5.0) + k for k in range(14)]
+
+    def f(a: Any) -> Any:
+        return sum([np.sum(np.sin(b) * len(b.shape)) * np.sum(a * b.itemsize) for b in arrays], 0.0)
+
+    compiled = gs.compile(gs.grad(f), verify="first calls")
+    for k in range(4):
+        np.testing.assert_array_equal(compiled(x() + k), gs.grad(f)(x() + k))
+    arrays[3][:] = 7.0
+    np.testing.assert_array_equal(compiled(x()), gs.grad(f)(x()))
+    arrays[11] = other
+    np.testing.assert_array_equal(compiled(x()), gs.grad(f)(x()))

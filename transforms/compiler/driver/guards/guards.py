@@ -213,7 +213,7 @@ class GuardPlan:
     def _assume(
         self, kind: str, what: str, expected: str, read: str, test: str, path: Path | None = None, held: Any = None
     ) -> None:
-        swept = () if held is None else (read if kind == "array" else self._now(path), held)
+        swept = () if held is None or path is None else (read if kind == "array" else self._now(path), held)
         self.assumptions.append(Assumption(kind, what, expected, read, test, path, *swept))
 
     def _tree(self, text: str, words: str, value: Any, path: Path | None = None) -> None:

@@ -35,9 +35,10 @@ def joined_plan(plans: Sequence[GuardPlan]) -> GuardPlan | None:
                 continue
             if assumption.path is None:
                 return None
-            texts = {name: getattr(assumption, name) for name in ("test", "read", "now", "held")}
-            renamed: dict[str, Any] = {name: text and _renamed(text, plan, now) for name, text in texts.items()}
-            known[assumption.kind, assumption.path] = added = assumption._replace(**renamed)
+            texts = (assumption.test, assumption.read, assumption.now, assumption.held)
+            test, read, quick, held = (text and _renamed(text, plan, now) for text in texts)
+            added = assumption._replace(test=test, read=read, now=quick, held=held)
+            known[assumption.kind, assumption.path] = added
             whole.assumptions.append(added)
         whole.reads |= plan.reads
         whole._codes = tuple(dict.fromkeys((*whole._codes, *plan._codes)))
