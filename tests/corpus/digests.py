@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-_LINE = re.compile(r"[ \t]*# [^\n]*\.py:\d+[^\n]*$|<gradscribe>/\S+|^# .*$", re.MULTILINE)
+_LINE = re.compile(r"[ \t]*# [^\n]*\.py:\d+[^\n]*$|\S+\.py:\d+|<gradscribe>/\S+|^# .*$", re.MULTILINE)
 
 
 class Recorder:
@@ -88,8 +88,8 @@ def pytest_configure(config: pytest.Config) -> None:
     generated.Specialisation._define = defined  # type: ignore[method-assign]
     write = export._Export.text
 
-    def written(self: Any, extra: list[str], check: bool) -> str:
-        text = write(self, extra, check)
+    def written(self: Any, *args: Any, **kwargs: Any) -> str:
+        text = write(self, *args, **kwargs)
         recorder.note(text)
         return text
 

@@ -14,7 +14,7 @@ import pytest
 
 import gradscribe as gs
 from gradscribe.transforms.checks.peak import peak_memory
-from gradscribe.transforms.compiler.python.release import WORTH
+from gradscribe.transforms.compiler.python.deletes import WORTH
 from gradscribe.transforms.exports.export_inputs import leaves_of, resized
 
 from golden_functions import Example, examples

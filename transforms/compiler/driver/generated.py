@@ -121,7 +121,7 @@ class Specialisation:
         """Return the emitter of the source."""
         from ..python.emit import Emitter  # stands on gast, which is slow to load
 
-        return Emitter(self.program(), self.signature)
+        return Emitter(self.program(), self.signature, getattr(self._optimised, "steps", None))
 
     def program(self) -> Program:
         """Return the Program that the source prints."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....runtime.ir.graph import Graph, Value
 from ..analysis.effects import prints
@@ -14,6 +14,9 @@ from ..capture.written import OverlapError, left_otherwise, writes_unasked, wrot
 from ..schedule.signature import Signature
 from .free_sizes import Families
 from .specialise import Entry, Inputs, Unwritten, captured, difference
+
+if TYPE_CHECKING:
+    from ..schedule.program import Program
 
 __all__ = [
     "Entry", "Families", "Inputs", "NeededError", "NumberNeededError", "OverlapError", "Unwritten", "captured",
@@ -40,12 +43,13 @@ def passes_of(options: dict[str, Any]) -> Optimised:
     written.
     """
     from ..passes import FAST_NAMES, NAMES
+    from ..python.steps import STEPS as SHAPING
     from ..schedule.steps import STEPS
 
     if isinstance(options.get("dump"), str):
         open(options["dump"], "a", encoding="utf-8").close()
     only = options.get("passes")
-    known = (*NAMES, *STEPS)
+    known = (*NAMES, *STEPS, *SHAPING)
     unknown = [name for name in only or () if name not in known]
     if unknown:
         raise ValueError(f"no pass is called {unknown[0]!r}; there are {', '.join(known)}")
@@ -56,12 +60,12 @@ def passes_of(options: dict[str, Any]) -> Optimised:
         late = [name for name in only or () if name in FAST_NAMES]
         if late:
             raise ValueError(f"the pass {late[0]!r} changes the last digits: it needs fastmath=True")
-    steps = tuple(name for name in only or () if name in STEPS) or None
+    steps = tuple(name for name in only or () if name in (*STEPS, *SHAPING)) or None
     return Optimised(only, options.get("dump", False), fastmath, loop_memory, steps)
 
 
 class Optimised(NamedTuple):
-    """The passes that a compiled function asked for, as a function of a graph, and the steps of the schedule."""
+    """The passes that a compiled function asked for, as a function of a graph, and the steps from there to the text."""
 
     only: tuple[str, ...] | None
     dump: bool | str
@@ -79,15 +83,18 @@ class Optimised(NamedTuple):
         return _optimised(self, graph)
 
     def show_schedule(self, graph: Graph, signature: Signature, name: str) -> None:
-        """Dump the Program of a graph after each step of the schedule, where that is asked for."""
+        """Dump the Program of a graph after each step of the schedule and of the target, where that is asked for."""
         if self.dump:
+            from ..python.emit import shaped
             from ..schedule.show import shown
             from ..schedule.steps import program_of
 
             dumped = _Dump()
-            program_of(
-                graph, signature, name, self.steps, lambda step, program: dumped.seen(step, shown(program).rstrip())
-            )
+
+            def seen(step: str, program: Program) -> None:
+                dumped.seen(step, shown(program).rstrip())
+
+            shaped(program_of(graph, signature, name, self.steps, seen), signature, self.steps, seen)
             dumped.write(self.dump)
 
 

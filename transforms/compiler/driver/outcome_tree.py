@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.opcodes import has_effects
 from ..frontend.user_names import Names
-from ..schedule.outcomes import OutcomeNode, merged
+from ..schedule.outcomes import OutcomeNode, forked, merged
 from ..schedule.signature import Signature
 from . import cache
 from .arms import ARMS, Ran
@@ -18,7 +18,7 @@ from .guards.plans import joined_plan
 from .specialise import Entry, Specialisation
 
 if TYPE_CHECKING:
-    from ..python.emit import Emitter
+    from ..schedule.program import Program
 
 __all__ = ["Tree", "joined"]
 
@@ -96,8 +96,8 @@ class Tree(Specialisation):
         return root
 
     def _text(self, signature: Signature, name: str) -> str:
-        from ..python.branches import emit_tree  # stands on gast, which is slow to load
         from ..python.docstrings import Docstring
+        from ..python.emit import text_of  # stands on gast, which is slow to load
 
         graphs: list[Graph] = self.straight()
         alike: list[tuple[Value, Value]] = []
@@ -108,7 +108,14 @@ class Tree(Specialisation):
                 v = self.inputs[places[path.raw.inputs.index(v)]]
                 signature.fixed[v] = signature.fixed.get(v, frozenset()) | axes
         docstring = Docstring(signature, graphs, len(self.given), alike)
-        return emit_tree(self.root, self.inputs, signature, self.results, name, docstring)
+        steps = getattr(self.given[0]._optimised, "steps", None)
+        return text_of(self._program(signature, name), signature, docstring, self.root.straight(self.inputs), steps)
+
+    def _program(self, signature: Signature, name: str) -> Program:
+        from ..schedule.steps import program_of  # not loaded where the cache has the text
+
+        steps = getattr(self.given[0]._optimised, "steps", None)
+        return forked(program_of(self.graph, signature, name, steps), self.root, self.results)
 
     def _define(self, text: str, space: dict[str, Any]) -> None:
         space[_HITS] = [path.left for path in self.paths]
@@ -149,11 +156,9 @@ class Tree(Specialisation):
             (g for g in ([guard for guard, _ in node.arms] for node in self.root.nodes()) if guard in g), [guard]
         )
 
-    def emitter(self) -> Emitter:
-        """Return the emitter of the source."""
-        from ..python.branches import TreeEmitter
-
-        return TreeEmitter(self.root, self.inputs, self.signature, self.results)
+    def program(self) -> Program:
+        """Return the Program that the source prints."""
+        return self._program(self.signature, self.function.__name__)
 
     def probe(self, ran: Ran) -> Callable[..., Any]:
         """The function, which counts in `ran`."""

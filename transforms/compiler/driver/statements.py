@@ -65,7 +65,7 @@ def _statements_of(emitter: Emitter, definition: Any, function: ast.FunctionDef)
     """The statements of one function, as it was written and as it stands in the text."""
     from ..python.blocks import each_statement  # stands on gast
 
-    named = {v: tree.id for v, tree in emitter.trees.items() if hasattr(tree, "id") and v not in emitter.bundled}
+    named = {v: tree.id for v, tree in emitter.trees.items() if hasattr(tree, "id") and v not in emitter.lists.bundled}
     written, nodes = list(_each(definition.body)), list(_each(function.body))
     if len(nodes) != len(written):
         return []

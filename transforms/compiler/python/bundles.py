@@ -9,7 +9,7 @@ import gast
 from ....runtime.ir.graph import Value
 from ....runtime.ir.opcodes import SCAN
 from ..passes.scans import Item
-from ..schedule.program import List, Loop, Push
+from ..schedule.program import List, Loop, Push, straight
 from .blocks import alike, plain
 from .inlining import name_tree
 
@@ -23,29 +23,29 @@ Bundle = tuple[str, list[Value]]  # a variable, and the stacks whose items stand
 
 def bundles_of(emitter: Emitter, loop: Loop) -> list[tuple[str, Push]]:
     """The bundles that a loop fills; `emitter` knows afterwards which stacks are in them."""
-    lists = {s.target: s.of for s in emitter.body if isinstance(s, List)}
+    lists = {s.target: s.of for s in straight(emitter.facts.body) if isinstance(s, List)}
     found = []
     for push in loop.body:
         if isinstance(push, Push) and lists[push.target]:
-            name = emitter.names.new("saved")
+            name = emitter.naming.names.new("saved")
             found.append((name, push))
             stacks = list(lists[push.target])
-            emitter.bundled |= dict.fromkeys(stacks, (name, stacks))
+            emitter.lists.bundled |= dict.fromkeys(stacks, (name, stacks))
             emitter.trees |= {v: name_tree(name) for v in stacks}
     return found
 
 
 def named_item(emitter: Emitter, body: Emitter, x: Item) -> str:
     """The variable of an item of a list: what it was called where it was put there, if nothing else is called so."""
-    name = body.wishes.get(x.param)
+    name = body.naming.wishes.get(x.param)
     maker = emitter.facts.maker.get(x.given)
     value = maker.args[0].body.outputs[maker.outs.index(x.given)] if maker is not None and maker.op is SCAN else None
-    before = emitter.called.get(value)
+    before = emitter.naming.called.get(value)
     if before is not None and alike(before, name):
-        name = before if body.names.is_free(before) else plain(before)
-    name = body.names.new(name or body.stem)
+        name = before if body.naming.names.is_free(before) else plain(before)
+    name = body.naming.names.new(name or body.naming.stem)
     body.trees[x.param] = name_tree(name)
-    body.called[x.param] = name
+    body.naming.called[x.param] = name
     return name
 
 
@@ -53,7 +53,7 @@ def unpacked(emitter: Emitter, body: Emitter, name: str, xs: list[Item]) -> Any:
     """The variables of what stands in a tuple of a bundle, as a target; `body` knows the names afterwards."""
     params = {x.given: x.param for x in xs}
     (stacks,) = {
-        id(found): found for given, found in emitter.bundled.items() if given in params and found[0] == name
+        id(found): found for given, found in emitter.lists.bundled.items() if given in params and found[0] == name
     }.values()
     targets = [named_item(emitter, body, Item(v, params[v])) if v in params else "_" for v in stacks[1]]
     return gast.Tuple(elts=[name_tree(t, store=True) for t in targets], ctx=gast.Store())

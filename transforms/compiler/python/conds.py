@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import gast
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["write_cond"]
 
 
-def write_cond(emitter: Emitter, chosen: If) -> None:
-    """Write a branch down."""
+def write_cond(emitter: Emitter, chosen: If) -> If:
+    """Write a branch down; return it as it is written."""
     call = chosen.call
     branch, pred, ins = call.args
     test = emitter.tree(pred)
@@ -33,33 +34,42 @@ def write_cond(emitter: Emitter, chosen: If) -> None:
     for k in wanted:
         targets[k] = _target(emitter, call, k, list(targets.values()))
     arms: list[Entries] = []
+    bodies = []
     lengths = []
     for graph, statements in zip(branch, (chosen.then.body, chosen.orelse.body), strict=True):
         given = dict(zip(graph.inputs, ins, strict=True))
-        names = {v: emitter.wishes.get(x) for v, x in given.items() if isinstance(x, Value)}
+        names = {v: emitter.naming.wishes.get(x) for v, x in given.items() if isinstance(x, Value)}
         arm = inner(emitter, statements, graph, names)
         arm.trees = {v: emitter.tree(x) for v, x in given.items()}
-        arm.lengths = {v: emitter.lengths[x] for v, x in given.items() if x in emitter.lengths}
-        arm.foreign = {name for tree in arm.trees.values() for name in mentions(tree)}
+        arm.lists.lengths = {v: emitter.lists.lengths[x] for v, x in given.items() if x in emitter.lists.lengths}
+        arm.region.foreign = {name for tree in arm.trees.values() for name in mentions(tree)}
         results = [(graph.outputs[k], name) for k, name in targets.items() if not _is_left_out(emitter, call, graph, k)]
         into(arm, results)
         arm.write(statements)
         finish(arm, results, about(call))
         arms.append(arm.statements)
-        lengths.append(arm.lengths)
+        bodies.append(arm.nesting.close(arm.trees, arm.folded))
+        lengths.append(arm.lists.lengths)
     for k, name in targets.items():
         emitter.trees[call.outs[k]] = name_tree(name)
-        emitter.called[call.outs[k]] = name
+        emitter.naming.called[call.outs[k]] = name
     note_lengths(emitter, call, lengths)
-    then, orelse = arms
+    expression = _add(emitter, call, test, *arms)
+    then, orelse = [arm._replace(body=body) for arm, body in zip((chosen.then, chosen.orelse), bodies, strict=True)]
+    return dataclasses.replace(chosen, then=then, orelse=orelse, expression=expression)
+
+
+def _add(emitter: Emitter, call: Call, test: Any, then: Entries, orelse: Entries) -> bool:
+    """Add the statement of a branch with these arms; return whether it is one expression."""
+    pred = call.args[1]
     if not then and not orelse:
         if emitter.order is not None and emitter.order.has_effect(emitter, pred):
             emitter.add(gast.Expr(value=test), call)
-        return
-    short = _choice(emitter, call, test, then, orelse)
+        return False
+    short = _choice(emitter, call, test, then, orelse) if "nesting" in emitter.steps else None
     if short is not None:
         emitter.add(short, call)
-        return
+        return True
     if not then:
         negated = isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not)
         test = test.operand if negated else gast.UnaryOp(op=gast.Not(), operand=test)
@@ -69,14 +79,15 @@ def write_cond(emitter: Emitter, chosen: If) -> None:
         if not inside.orelse:  # `if a and b:`
             test, then = gast.BoolOp(op=gast.And(), values=[test, inside.node.test]), inside.body
     emitter.statements.append((Block(gast.If(test=test, body=[], orelse=[]), then, orelse), call))
+    return False
 
 
 def _target(emitter: Emitter, call: Call, k: int, taken: list[str]) -> str:
     """The variable that a result becomes in both arms: one that an arm has it in already, if nobody reads that again."""
     branch, _, ins = call.args
     out = call.outs[k]
-    wish = emitter.wishes.get(out)
-    for name in emitter.slots.get(out, ()):
+    wish = emitter.naming.wishes.get(out)
+    for name in emitter.region.slots.get(out, ()):
         if name not in taken and emitter.free(name, call):
             return name
     for graph in branch:
@@ -84,7 +95,7 @@ def _target(emitter: Emitter, call: Call, k: int, taken: list[str]) -> str:
         if isinstance(v, Value) and v in graph.inputs:
             given = ins[graph.inputs.index(v)]
             held = name_of(emitter.trees[given]) if isinstance(given, Value) else None
-            if held is None or wish is None or not alike(held, wish) or held in {*taken, *emitter.foreign}:
+            if held is None or wish is None or not alike(held, wish) or held in {*taken, *emitter.region.foreign}:
                 continue
             if emitter.free(held, call):
                 return held

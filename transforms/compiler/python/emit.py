@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import dataclasses
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import gast
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of
+from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.known_ops import EXPAND_DIMS, GETITEM
-from ....runtime.ir.opcodes import Function, all_calls, function_of, has_effects, is_region
+from ....runtime.ir.opcodes import Function, has_effects, is_region
 from ....runtime.rules.control import GUARD, SIZES
-from ..frontend.user_names import Cotangents, Names
 from ..schedule.blocks import Block
-from ..schedule.names import named_within, origins_of, stem_of
 from ..schedule.program import (
     Assign,
     Effect,
+    Fork,
+    Free,
     Guard,
     If,
     Loop,
@@ -31,37 +32,42 @@ from ..schedule.program import (
     Unpack,
     calls_of,
     leaves_of,
-    named_in,
+    reads_of,
+    straight,
     writes_of,
 )
-from ..schedule.reading import read_as
 from ..schedule.signature import Signature
-from ..schedule.steps import program_of
-from ..schedule.weak import SPREADING, is_plain_size, weak_numbers
+from ..schedule.steps import chosen, program_of
+from ..schedule.verify import verified
+from ..schedule.weak import SPREADING
+from .blocks import Fork as Path
 from .blocks import about, assign, each_statement, mentions
 from .boundary import arguments_of, result_of, unpacking_of
 from .conditions import condition
 from .conds import write_cond
+from .deletes import deletes, print_deletes
 from .docstrings import Docstring
 from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
 from .literals import constant_tree, given_tree, in_place_of
 from .loops import write_scan
-from .naming import NOUNS, described, is_widened, with_named_lists
+from .naming import Naming, is_widened, with_named_lists
+from .nesting import Nesting, named_program
 from .order import Order
 from .printer import note, to_source
-from .region import append, changed, is_deferred, is_read_once, variables_for
-from .release import released
+from .region import Region, append, changed, is_deferred, is_read_once, variables_for
 from .sections import in_sections, note_tricks
 from .signs import with_sign
 from .spelling import imports_of_users
+from .stacks import Lists
+from .steps import STEPS
 from .stores import write_store
 from .terms import BINARY, is_real, term
 from .tile_loops import write_loop
 from .widths import width, width_around
 from .written import as_written
 
-__all__ = ["Emitter", "emit", "emitters_of_functions", "printed"]
+__all__ = ["Emitter", "emit", "emitters_of_functions", "shaped", "text_of"]
 
 _IMPORTS = {
     "cmath": "import cmath\n", "math": "import math\n", "random": "import random\n",
@@ -75,8 +81,29 @@ def emit(graph: Graph, signature: Signature, name: str, captured: Graph, steps: 
 
     `captured` is the graph before the passes, which says more of the lengths of arguments.
     """
-    emitter = Emitter(program_of(graph, signature, name, steps), signature)
-    return printed(emitter.function(name, Docstring(signature, [captured, graph])))
+    program = program_of(graph, signature, name, steps)
+    return text_of(program, signature, Docstring(signature, [captured, graph]), None, steps)
+
+
+def text_of(
+    program: Program, signature: Signature, docstring: Docstring, paths: Iterable[Graph] | None = None,
+    steps: Collection[str] | None = None,
+) -> str:  # fmt: skip
+    """The text of a Program after these steps of the target, or all.
+
+    The docstring tells of the results of its `paths`, where it has several.
+    """
+    return printed(Emitter(program, signature, steps).function(program.name, docstring, paths))
+
+
+def shaped(
+    program: Program, signature: Signature, steps: Collection[str] | None = None,
+    seen: Callable[[str, Program], object] | None = None,
+) -> Program:  # fmt: skip
+    """Return the Program that the text prints, after these steps of the target, or all; `seen` is told what each makes."""
+    emitter = Emitter(program, signature, steps)
+    emitter.function(program.name, seen=seen)
+    return emitter.program
 
 
 def printed(tree: Any) -> str:
@@ -109,10 +136,10 @@ def _emitter_of(function: Function) -> Emitter:
     signature = Signature(function.parameters, len(graph.inputs), list(graph.inputs), [], result)
     emitter = Emitter(program_of(graph, signature, function.__name__), signature)
     emitter.section = "backward" if graph.calls[0].backward else "forward"
-    emitter.purpose, emitter.result = function.purpose, emitter.stem
+    emitter.purpose, emitter.naming.result = function.purpose, emitter.naming.stem
     for v in graph.outputs:
         if v.name in function.parameters:  # a sum that goes on in its variable
-            emitter.slots[v] = [v.name]
+            emitter.region.slots[v] = [v.name]
     return emitter
 
 
@@ -122,86 +149,88 @@ _UNITS = (0.0, 1.0, -1.0)  # which nobody computes
 class Emitter:
     """Writes one Program; afterwards `statements` and `trees` tell what was written for which call and value."""
 
-    around: Call  # of a region: what a statement belongs to that is no call's
-
-    def __init__(self, program: Program, signature: Signature) -> None:
+    def __init__(self, program: Program, signature: Signature, steps: Collection[str] | None = None) -> None:
+        self.program = program
         self.signature = signature
+        self.steps = chosen(STEPS, steps)
         self.section: str | None = None  # of a function that the text calls: the one that its calls stand in
         self.purpose = ""
-        self.names = Names()
-        for parameter in signature.parameters:
-            self.names.parameter(parameter)
-        calls = calls_of(program.body)
-        for function in dict.fromkeys(map(function_of, all_calls(Graph([], calls, [])))):
-            if function is not None:
-                self.names.new(function.__name__)
-        self.trees: dict[Value, Any] = {}  # how each value is written where it is used
-        self.unpacking = unpacking_of(program, self.names, self.trees)
-        inputs = [v for s in program.body if isinstance(s, Unpack) for v in leaves_of(s.tree)]
-        result = program.body[-1]
-        assert isinstance(result, Return)
-        self.program = program
-        graph = Graph(inputs, calls, list(result.outputs))
-        within = {v for s in program.body for v in named_in(s)} - {v for s in program.body for v in writes_of(s)}
-        # What values are called; in regions the first has the values of all before them.
-        self.named = self.wishes = {v: name for v, name in program.names.items() if v not in within}
         self.indent = 4
-        self.called: dict[Value | None, str] = {}
-        self.descriptions: dict[Value, str] = {}  # names for what nobody named, in regions too
-        self.stem = stem_of(graph, self.wishes)
-        taken = self.users = {*self.wishes.values(), *named_within(graph)}  # names that the user has for something
-        self.result = next(s for s in ("out", "result", "value", "output") if s not in taken)
-        self.origins = origins_of(graph)
-        self.read_as = read_as(graph, signature, self.origins)  # what the user's code calls what it does not assign
+        self.trees: dict[Value, Any] = {}  # how each value is written where it is used
+        body = list(straight(program.body))
+        inputs = [v for s in body if isinstance(s, Unpack) for v in leaves_of(s.tree)]
+        graph = Graph(inputs, calls_of(program.body), [v for s in body if isinstance(s, Return) for v in s.outputs])
+        self.naming = Naming(program, signature, graph)
+        self.unpacking = unpacking_of(program, self.naming.names, self.trees)
+        self.nesting = Nesting({}, {})
+        self.region = Region(set(), None)
         self.begin(program.body, graph)
+        for s in body:
+            if isinstance(s, Fork) and s.other is not None:  # one `if` asks for both
+                self.facts.uses[s.value] -= 1
 
     def begin(self, body: list[Statement], graph: Graph, steady: bool = True) -> None:
         """Look at the statements that are to be written, before the first; their calls are those of `graph`.
 
         In a region that is not `steady` nothing is known of the strides.
         """
-        self.body = body
-        self.graph = graph
-        self.steady = steady
-        self.slots: dict[Value, list[str]] = {}  # of a region: the variables that its results become
-        self.stacked: set[Value] = set()  # and what is put on lists
-        self.deferred: set[Value] = set()  # and what is to be an expression
-        self.foreign: set[str] = set()  # and the variables that belong to what is around it
-        self.lengths: dict[Value, Any] = {}
-        self.items: dict[Value, Any] = {}
-        self.bundled: dict[Value, Any] = {}
-        self.in_tiles = {call for s in body if isinstance(s, Tiled) for call in calls_of(s.body)}
-        self.facts = Block(body, graph)
-        self.weak = weak_numbers(graph)
-        self.plain_sizes = {v for v in self.weak if is_plain_size(self.facts.maker[v], self.facts.users.get(v, []))}
-        over = [(s.call, s.slots[0].of[0]) for s in body if isinstance(s, Assign) and s.is_over()]
-        self.over = {call: v for call, v in over if call.op.consuming is None}  # by name, with `out=`
-        self.buffers = set(self.over.values())
-        self.pieces: dict[Value, Any] = {}  # in a loop over tiles: where the results go that are needed whole
-        self.in_loop = False
-        self.walked: set[Call] = set()  # rows that the head of a loop takes
-        self.cotangents = Cotangents(graph, self.facts.uses, self.wishes)
+        self.facts = Block(body, graph, steady)
+        self.naming.begin(self.facts)
+        self.region = Region(self.facts.outputs, self.region.around)
+        self.lists = Lists()
+        self.pieces: dict[Value, Any] | None = None  # in a loop over tiles: where the results go that are needed whole
         self.statements: list[tuple[Any, Call]] = []
-        self.at_end = self.facts.outputs  # what is read when all calls are written
         self.folded: set[Value] = set()
-        self.order = Order(graph) if has_effects(graph) else None
+        self.order = Order(self.facts.graph) if has_effects(graph) else None
 
     # the function
-    def function(self, name: str, docstring: Docstring | None = None) -> Any:
+    def function(
+        self, name: str, docstring: Docstring | None = None, paths: Iterable[Graph] | None = None,
+        seen: Callable[[str, Program], object] | None = None,
+    ) -> Any:  # fmt: skip
         """The whole definition."""
-        self.write(self.body)
-        self.statements = released(self)
+        result = self.path(self.program.body)
+        body = self.nesting.close(self.trees, self.folded)
+        self.program = verified(named_program(self.program, body, self.nesting.variables()), "names")
+        if seen is not None:
+            seen("names", self.program)
+        if "deletes" in self.steps:
+            self.program = verified(deletes(self.program), "deletes")
+            if seen is not None:
+                seen("deletes", self.program)
+        print_deletes(self.statements, self.program.body, self.program.variables)
         called = {v: t.id for v, t in self.trees.items() if isinstance(t, gast.Name)}
-        said = self.purpose if docstring is None else docstring.text([self.graph], called)
-        return self.definition(name, said, self.returned(self.signature.result_tree, self.graph.outputs))
+        said = (
+            self.purpose
+            if docstring is None
+            else docstring.text([self.facts.graph] if paths is None else paths, called)
+        )
+        return self.definition(name, said, result)
+
+    def path(self, body: list[Statement]) -> Any:
+        """Write down statements that end the function; the expression that they return."""
+        *others, result = body
+        assert isinstance(result, Return)
+        self.write(others)
+        self.nesting.add(result)
+        return self.returned(result.tree, list(result.outputs))
 
     def write(self, body: Iterable[Statement]) -> None:
         """Write statements down."""
         for statement in body:
-            self.statement(statement)
+            if isinstance(statement, Tiled):
+                self.nesting.nest(reads_of(statement))  # and not in the loop
+            written = self.statement(statement) or statement
+            if isinstance(statement, (Assign, Effect)) and not self.folded.isdisjoint(writes_of(statement)):
+                self.nesting.wait(statement)
+            elif not isinstance(statement, Free):
+                self.nesting.add(written)
 
-    def statement(self, statement: Statement) -> None:
-        """Write a statement down; lists are made where their loop begins, and what is freed is left to `released`."""
+    def statement(self, statement: Statement) -> Statement | None:
+        """Write a statement down; the statement, where what it holds is nested.
+
+        Lists are made where their loop begins, and what is freed is left to `print_deletes`.
+        """
         match statement:
             case Assign(call=call) if statement.is_over() and call.op.consuming is not None:
                 self.consumed(call)
@@ -214,18 +243,23 @@ class Emitter:
             case Store(call=call):
                 write_store(self, call)
             case Loop():
-                write_scan(self, statement)
+                return write_scan(self, statement)
             case If():
-                write_cond(self, statement)
+                return write_cond(self, statement)
             case Tiled():
-                write_loop(self, statement)
+                return write_loop(self, statement)
+            case Fork():
+                return self.fork(statement)
             case Push(target=target, value=value):
                 maker = self.facts.maker.get(value) if isinstance(value, Value) else None
-                append(self, self.trees[target].id, self.tree(value), maker or self.around)
+                beside = maker or self.region.around
+                assert beside is not None  # what is put on a list is so in a loop
+                append(self, self.trees[target].id, self.tree(value), beside)
             case Reverse(target=target):
                 turn = gast.Attribute(value=self.trees[target], attr="reverse", ctx=gast.Load())
                 turned = gast.Expr(value=gast.Call(func=turn, args=[], keywords=[]))
                 self.add(turned, about(self.facts.maker[target]))
+        return None
 
     def returned(self, tree: Any, outputs: list[Any]) -> Any:
         """The returned expression: a tree of outputs."""
@@ -238,7 +272,7 @@ class Emitter:
         note_tricks(made for made, _ in each_statement(self.statements))
         body.extend(in_sections(self.statements, quietly=self.section is not None, before=self.section))
         body.append(gast.Return(value=result))
-        body = with_named_lists(body, self.stem, self.names)
+        body = with_named_lists(body, self.naming.stem, self.naming.names)
         return gast.FunctionDef(
             name=name, args=arguments_of(self.signature), body=body, decorator_list=[], returns=None, type_comment=None,
             **({"type_params": []} if "type_params" in gast.FunctionDef._fields else {}),
@@ -247,7 +281,7 @@ class Emitter:
     # one call
     def call(self, call: Call) -> None:
         """Write a call down: folded into the expression that uses it, or as a statement of its own."""
-        if call in self.walked:
+        if call in self.region.walked:
             return
         if call.op.inline and len(body_of(call)) > 1:
             self.spelled_out(call)
@@ -262,20 +296,23 @@ class Emitter:
             self.add(gast.Assign(targets=[left], value=tree, type_comment=None), call)
             return
         (out,) = call.outs
-        if out in self.pieces:
+        if self.pieces is not None and out in self.pieces:
             self.add(gast.Assign(targets=[self.pieces[out]], value=tree, type_comment=None), call)
             return
-        if self.folds(call, out, tree) and (self.order is None or self.order.may_wait(self, call, out)):
+        if self.nests(call, out, tree) and (self.order is None or self.order.may_wait(self, call, out)):
             self.trees[out] = tree
             self.folded.add(out)
             return
-        self.add(changed(self.target(out, call), tree, call) if self.slots else assign(self.fresh(out), tree), call)
+        self.add(
+            changed(self.target(out, call), tree, call) if self.region.slots else assign(self.fresh(out), tree), call
+        )
 
     def written_over(self, call: Call, buffer: Value) -> None:
         """A call that writes its result over an argument: `t += y`, or `np.exp(t, out=t)`, under the user's name for it."""
         (out,) = call.outs
         place = self.trees[buffer]
-        named = self.wishes.get(out) not in (None, self.wishes.get(buffer)) and place.id not in self.slots.get(out, ())
+        wish = self.naming.wishes.get(out)
+        named = wish not in (None, self.naming.wishes.get(buffer)) and place.id not in self.region.slots.get(out, ())
         if not named and call.op.infix in BINARY and len(call.args) == 2 and call.args[0] is buffer:
             sign = BINARY[call.op.infix]()
             value = self.tree(call.args[1], call)
@@ -296,62 +333,17 @@ class Emitter:
 
     def fresh(self, v: Value) -> str:
         """A name for a value, under which it is used from here on."""
-        if v not in self.facts.uses:  # kept because it may raise
-            return "_"
-        wish = self.cotangents.wish(v, self.wished(v), self.called, (self.stem, self.result))
-        name = self.called[v] = self.names.new(wish)
-        self.trees[v] = name_tree(name)
+        name = self.naming.new(v)
+        if v in self.facts.uses:
+            self.trees[v] = name_tree(name)
         return name
-
-    def wished(self, v: Value) -> str:
-        """What a value is to be called, before other values with that name are looked at."""
-        whole = v in self.facts.outputs and self.result != self.stem
-        return self.wishes.get(v) or (self.result if whole else self.described(v))
-
-    def described(self, v: Value) -> str:
-        """A name for a value that nobody named: as the user's code reads it, as a cotangent, or by what is computed."""
-        prefix, value = "", v
-        for _ in range(3):
-            primal = primal_of(value)
-            if primal is None:
-                break
-            prefix, value = prefix + prefix_of(value), primal
-            name = self.called.get(primal) or self.wishes.get(primal) or self.descriptions.get(primal)
-            if name is not None:
-                return prefix + name
-        goal = self.goal(v) if v not in self.descriptions else None
-        return self.descriptions.get(v, self.stem if goal is None else f"{goal}_part")
-
-    def describe(self, v: Value, tree: Any) -> None:
-        """Learn what a value could be called, that nobody named, by how it is written."""
-        name = self.read_as.get(v)
-        if name is None or name in self.users:
-            name = described(tree)
-            goal = self.goal(v) if name in NOUNS else None
-            if goal is not None and name != "mask":
-                name = f"{goal}_part" if goal.startswith("d_") else f"{goal}_{name}"
-        if name is not None and name not in self.users:
-            self.descriptions[v] = name
-
-    def goal(self, v: Value) -> str | None:
-        """The name of the variable that a value becomes a part of."""
-        start = self.facts.maker.get(v)
-        for _ in range(8):
-            users = self.facts.users.get(v, [])
-            user = next((user for user in users if start is not None and user.backward == start.backward), None)
-            if user is None or is_region(user) or len(user.outs) != 1:
-                return None
-            v = user.outs[0]
-            if v in self.wishes:
-                return self.wishes[v]
-        return None
 
     def target(self, v: Value, call: Call, during: Collection[Value] = ()) -> str:
         """The variable that a value goes into: of a result of a region the one that it becomes, if that is free by then."""
         for name in variables_for(self, v):
             if self.free(name, call, during):
                 self.trees[v] = name_tree(name)
-                self.called[v] = name
+                self.naming.called[v] = name
                 return name
         return self.fresh(v)
 
@@ -361,16 +353,23 @@ class Emitter:
         return not any(
             name in mentions(tree)
             for v, tree in self.trees.items()
-            if self.facts.last.get(v, -1) > place or v in self.at_end or v in during
+            if self.facts.last.get(v, -1) > place or v in self.region.at_end or v in during
         )
 
-    def folds(self, call: Call, out: Value, tree: Any) -> bool:
+    def nests(self, call: Call, out: Value, tree: Any) -> bool:
         """Whether a value is written inside the one expression that uses it."""
+        if "nesting" not in self.steps:
+            return False
         if call.op in SIZES:
             return True  # x.shape costs nothing and says what it is
         if out in self.facts.outputs and self.facts.uses[out] == 2 and call.op.n_out == 1:
             return is_deferred(self, call, tree)
-        if out in self.wishes or out in self.buffers or out in self.facts.outputs or not self.facts.uses.get(out):
+        if (
+            out in self.naming.wishes
+            or out in self.facts.buffers
+            or out in self.facts.outputs
+            or not self.facts.uses.get(out)
+        ):
             return False
         if out in self.facts.kept:  # a loop reads it again and again, or it is stored behind another
             return False
@@ -380,7 +379,7 @@ class Emitter:
             return True
         if self.facts.uses[out] != 1 or self.is_widened_often(out):
             return False
-        if not self.buffers.isdisjoint(call.reads):  # it must be computed before its argument is written over
+        if not self.facts.buffers.isdisjoint(call.reads):  # it must be computed before its argument is written over
             return False
         if any(v in self.facts.written and self.outlives(out, self.facts.written[v]) for v in call.reads):
             return False
@@ -407,26 +406,30 @@ class Emitter:
 
     def margin(self, call: Call) -> int:
         """The columns before the expression of a call: the indent, and the name of its result."""
-        name = self.wished(call.outs[0]) if call.outs else "t_00"
-        indent = self.indent + 4 * call.quiet + (4 + len("[tile]")) * self.in_loop
-        number = 2 * (not self.names.is_free(name))
+        name = self.naming.wished(call.outs[0]) if call.outs else "t_00"
+        indent = self.indent + 4 * call.quiet + (4 + len("[tile]")) * (self.pieces is not None)
+        number = 2 * (not self.naming.names.is_free(name))
         return indent + max(len(name) + number, len("t_00")) + len(" = ")
 
     def narrow(self, call: Call) -> Any:
         """The expression of a call, its widest parts taken out before it until it fits on a line."""
         tree = term(self, call)
         if len(call.outs) == 1:
-            self.describe(call.outs[0], tree)
+            self.naming.describe(call.outs[0], tree)
         while width(tree) + self.margin(call) > WIDTH:
             parts = [v for v in call.reads if v in self.folded and width(self.trees[v]) > 16]
             if not parts:
                 break
-            part = max(parts, key=lambda v: width(self.trees[v]))
-            self.folded.discard(part)
-            whole = self.trees[part]
-            self.add(assign(self.fresh(part), whole), self.facts.maker[part])
+            self.part(max(parts, key=lambda v: width(self.trees[v])))
             tree = term(self, call)
         return tree
+
+    def part(self, v: Value) -> None:
+        """Write a nested call as a statement of its own after all, before what reads it."""
+        self.folded.discard(v)
+        whole = self.trees[v]
+        self.add(assign(self.fresh(v), whole), self.facts.maker[v])
+        self.nesting.part(v)
 
     # expressions
     def tree(self, x: Any, call: Call | None = None) -> Any:
@@ -443,8 +446,8 @@ class Emitter:
             )
         if call is None:
             return constant_tree(x)
-        again = self.in_loop or hasattr(self, "around")
-        weak = isinstance(x, np.float64) and (call.outs[0] in self.weak or call.op.base in SPREADING)
+        again = self.pieces is not None or self.region.around is not None
+        weak = isinstance(x, np.float64) and (call.outs[0] in self.facts.weak or call.op.base in SPREADING)
         number = float(x) if weak else in_place_of(x, call)
         if not isinstance(x, float) or x in _UNITS:
             return constant_tree(number)
@@ -483,7 +486,7 @@ class Emitter:
         body = body_of(call)
         given = body[-1].value
         results = [e.id for e in given.elts] if isinstance(given, gast.Tuple) else [given.id]
-        names = {name: self.names.new(name) for name in locals_of(body) if name not in results}
+        names = {name: self.naming.names.new(name) for name in locals_of(body) if name not in results}
         names.update({name: self.target(out, call, call.reads) for name, out in zip(results, call.outs, strict=True)})
         for statement in body[:-1]:
             self.add(self.inlined(statement, call, names), call)
@@ -496,7 +499,7 @@ class Emitter:
             if len(user.outs) != 1 or user.outs[0] in self.facts.outputs:
                 return True
             (v,) = user.outs
-            if v in self.wishes or self.facts.uses.get(v) != 1:  # a statement of its own, where it is computed
+            if v in self.naming.wishes or self.facts.uses.get(v) != 1:  # a statement of its own, where it is computed
                 return False
         return v in self.facts.outputs
 
@@ -505,3 +508,18 @@ class Emitter:
         otherwise = gast.Return(value=name_tree("NotImplemented"))
         note(otherwise, "another specialisation is wanted")
         self.add(gast.If(test=condition(call, self.tree(call.args[0]), fails=True), body=[otherwise], orelse=[]), call)
+
+    def fork(self, fork: Fork) -> Fork:
+        """`if s > 0:` and the path that takes it."""
+        test = condition(fork.call, self.tree(fork.value))
+        self.nesting.nest(reads_of(fork))
+        names, trees, folded = self.naming.names.copy(), dict(self.trees), set(self.folded)
+        statements, nesting = self.statements, self.nesting
+        self.statements, self.nesting, self.indent = [], nesting.path(), self.indent + 4
+        result = gast.Return(value=self.path(fork.body))
+        body = self.nesting.end()
+        statements.append((Path(gast.If(test=test, body=[], orelse=[]), self.statements, result), fork.call))
+        self.statements, self.nesting, self.indent = statements, nesting, self.indent - 4
+        self.naming.names, self.folded = names, folded
+        self.trees |= trees  # what a path named anew is called so there alone
+        return dataclasses.replace(fork, body=body)

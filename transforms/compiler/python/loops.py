@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import gast
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["write_scan"]
 
 
-def write_scan(emitter: Emitter, loop: Loop) -> None:
-    """Write a loop down."""
-    _Loop(emitter, loop).write()
+def write_scan(emitter: Emitter, loop: Loop) -> Loop:
+    """Write a loop down; return it as it is written."""
+    return _Loop(emitter, loop).write()
 
 
 class _Loop:
@@ -40,6 +41,7 @@ class _Loop:
     def __init__(self, emitter: Emitter, loop: Loop) -> None:
         self.emitter = emitter
         self.loop = loop
+        self.branch = loop.test  # and then as it is written
         self.call = call = loop.call
         self.scan = Scan(call)
         self.beside = about(call)
@@ -65,7 +67,7 @@ class _Loop:
         self.index: str | None = None  # the variable that is the place of a trip
         self.counter: str | None = None  # the variable that counts the trips, where the header does not
 
-    def write(self) -> None:
+    def write(self) -> Loop:
         emitter, call, scan = self.emitter, self.call, self.scan
         for c in self.fixed:
             self.give(c.start, c.param, c.asked)
@@ -89,17 +91,17 @@ class _Loop:
             emitter.add(assign(name, gast.List(elts=[], ctx=gast.Load())), self.beside)
             self.lists.append(name)
         for y in scan.ys:
-            if y.out in emitter.facts.uses and y.out not in emitter.bundled:
+            if y.out in emitter.facts.uses and y.out not in emitter.lists.bundled:
                 name = emitter.target(y.out, call, call.reads)
                 emitter.add(assign(name, gast.List(elts=[], ctx=gast.Load())), self.beside)
                 self.lists.append(name)
                 lists[y.out] = emitter.trees[y.out]
                 stacked |= {v for v in values_in(y.value) if v not in scan.body.inputs}
         names: dict[Value, str | None] = {
-            p.param: emitter.wishes.get(p.given) for p in scan.inv if isinstance(p.given, Value)
+            p.param: emitter.naming.wishes.get(p.given) for p in scan.inv if isinstance(p.given, Value)
         }
         for x in self.xs:
-            wish = emitter.wishes.get(x.given)
+            wish = emitter.naming.wishes.get(x.given)
             if x.param.name is None and wish is not None and x.param.type.kind == STACK:
                 names[x.param] = wish
             for word in (STEPS, TAKEN):
@@ -109,18 +111,19 @@ class _Loop:
         self.count_trips(times)
         body = inner(emitter, self.loop.body, scan.body, names, is_steady(scan))
         self.trees |= lists
-        body.trees, body.stacked, body.around = self.trees, stacked, self.beside
+        body.trees, body.region.stacked, body.region.around = self.trees, stacked, self.beside
         results = [(c.after, name) for c, name in zip(self.carried, variables, strict=True)]
         for c in self.carried:
-            if isinstance(c.after, Value) and c.out in emitter.wishes:
-                body.wishes.setdefault(c.after, emitter.wishes[c.out])
+            if isinstance(c.after, Value) and c.out in emitter.naming.wishes:
+                body.naming.wishes.setdefault(c.after, emitter.naming.wishes[c.out])
         into(body, results)
-        body.at_end |= {v for _, push in bundles for v in push.value}
-        body.lengths = {p.param: emitter.lengths[p.given] for p in (*scan.inv, *scan.xs) if p.given in emitter.lengths}
-        body.lengths |= lengths_of_items(emitter, scan)
-        body.walked = set(self.rows)
+        body.region.at_end |= {v for _, push in bundles for v in push.value}
+        known = emitter.lists.lengths
+        body.lists.lengths = {p.param: known[p.given] for p in (*scan.inv, *scan.xs) if p.given in known}
+        body.lists.lengths |= lengths_of_items(emitter, scan)
+        body.region.walked = set(self.rows)
         node = self.header(body, times)
-        body.foreign = foreign | {name for name in [self.index] if name is not None}
+        body.region.foreign = foreign | {name for name in [self.index] if name is not None}
         body.write(self.loop.body)
         finish(body, results, self.beside)
         if self.counter is not None:
@@ -129,18 +132,18 @@ class _Loop:
         emitter.statements.append((Block(node, body.statements, []), call))
         for c, name in zip(self.carried, variables, strict=True):
             emitter.trees[c.out] = name_tree(name)
-            emitter.called[c.out] = name
+            emitter.naming.called[c.out] = name
         for c in self.fixed:
             emitter.trees[c.out] = self.trees[c.param]
-        note_lengths(emitter, call, [body.lengths])
+        note_lengths(emitter, call, [body.lists.lengths])
+        body.folded |= {call.outs[0] for call in self.rows[1:]}  # which are the first, by its name
+        return dataclasses.replace(self.loop, body=body.nesting.close(body.trees, body.folded), test=self.branch)
 
     def give(self, given: Any, *params: Value | None) -> None:
         """What each trip reads is written in each as it is outside: as a variable, or a constant."""
         emitter = self.emitter
         if isinstance(given, Value) and given in emitter.folded and not _is_cheap(emitter.trees[given]):
-            tree = emitter.trees[given]
-            emitter.folded.discard(given)
-            emitter.add(assign(emitter.fresh(given), tree), emitter.facts.maker[given])
+            emitter.part(given)
         self.trees |= {v: emitter.tree(given) for v in params if v is not None}
 
     def variables(self) -> list[str]:
@@ -149,9 +152,11 @@ class _Loop:
         during = {v for v in (*[p.given for p in (*scan.xs, *scan.inv)], *[c.start for c in self.fixed], scan.n)
                   if isinstance(v, Value)}  # fmt: skip
         for c in self.carried:
-            found.append(self.variable(c, [name for name in emitter.slots.get(c.out, ()) if name not in found], during))
+            found.append(
+                self.variable(c, [name for name in emitter.region.slots.get(c.out, ()) if name not in found], during)
+            )
             if found[-1] in found[:-1]:
-                found[-1] = emitter.names.new(found[-1])
+                found[-1] = emitter.naming.names.new(found[-1])
         return found
 
     def variable(self, c: Carry, wanted: list[str], during: set[Value]) -> str:
@@ -159,15 +164,19 @@ class _Loop:
         for name in wanted:
             if emitter.free(name, self.call, during):
                 return name
-        wish = emitter.wishes.get(c.out)
+        wish = emitter.naming.wishes.get(c.out)
         start = name_of(emitter.trees[c.start]) if isinstance(c.start, Value) else None
         own = (
-            start is not None and (alike(start, wish) or alike(start, f"{wish}_part")) and start not in emitter.foreign
+            start is not None
+            and (alike(start, wish) or alike(start, f"{wish}_part"))
+            and start not in emitter.region.foreign
         )
         if start is not None and own and emitter.free(start, self.call, during):
             return start
         return (
-            emitter.fresh(c.out) if c.out in emitter.facts.uses else emitter.names.new(wish or emitter.described(c.out))
+            emitter.fresh(c.out)
+            if c.out in emitter.facts.uses
+            else emitter.naming.names.new(wish or emitter.naming.described(c.out))
         )
 
     def origin(self, statement: Any, starts: list[tuple[str, Any]]) -> Call:
@@ -190,7 +199,7 @@ class _Loop:
             self.fetch(body, xs)
             return gast.While(test=test, body=[], orelse=[])
         if self.indexed:
-            self.index = body.names.new(body.wishes.get(scan.place) or self.free_index())
+            self.index = body.naming.names.new(body.naming.wishes.get(scan.place) or self.free_index())
             self.trees[scan.place] = name_tree(self.index)
         target: Any = name_tree(self.index or "_", store=True)
         if self.walks:
@@ -230,8 +239,8 @@ class _Loop:
 
     def free_index(self) -> str:
         """A name for the place of a trip that the user has for nothing else."""
-        names = self.emitter.names
-        return next((s for s in "ijkmn" if s not in self.emitter.users and names.is_free(s)), "i")
+        names = self.emitter.naming.names
+        return next((s for s in "ijkmn" if s not in self.emitter.naming.users and names.is_free(s)), "i")
 
     def asked(self, body: Emitter) -> tuple[Any, list[Any]]:
         """The test as an expression, and the statements that it takes before."""
@@ -241,11 +250,12 @@ class _Loop:
         (result,) = graph.outputs
         test = inner(self.emitter, branch.body, graph, {})
         test.indent = body.indent
-        test.trees, test.at_end = self.trees, set(values_in(result))
+        test.trees, test.region.at_end = self.trees, set(values_in(result))
         if call.quiet or not any(c.quiet for c in graph.calls):
-            test.deferred = test.at_end
-        test.foreign = {name for tree in self.trees.values() for name in mentions(tree)}
+            test.region.deferred = test.region.at_end
+        test.region.foreign = {name for tree in self.trees.values() for name in mentions(tree)}
         test.write(branch.body)
+        self.branch = branch._replace(body=test.nesting.close(test.trees, test.folded))
         return test.tree(result), test.statements
 
     def leave(self, test: Any) -> tuple[Any, Call]:
@@ -260,7 +270,7 @@ class _Loop:
         found: dict[str, Any] = {}  # by the name of a list what its items are called
         for x in xs:
             name = emitter.trees[x.given].id
-            if x.given in emitter.bundled:
+            if x.given in emitter.lists.bundled:
                 found[name] = found.get(name) or unpacked(emitter, body, name, xs)
             elif name in found:
                 body.trees[x.param] = name_tree(found[name].id)
@@ -268,17 +278,17 @@ class _Loop:
                 found[name] = name_tree(named_item(emitter, body, x), store=True)
         if self.rows:
             row = self.rows[0].outs[0]
-            wish = body.wishes.get(row) or body.read_as.get(row)
-            name = body.names.new("row" if wish is None else wish)
+            wish = body.naming.wishes.get(row) or body.naming.read_as.get(row)
+            name = body.naming.names.new("row" if wish is None else wish)
             self.trees |= {call.outs[0]: name_tree(name) for call in self.rows}
-            body.called |= {call.outs[0]: name for call in self.rows}
+            body.naming.called |= {call.outs[0]: name for call in self.rows}
             given = next(item.given for item in self.scan.inv if item.param is self.rows[0].args[0])
             found = {emitter.trees[given].id: name_tree(name, store=True), **found}
         target, steps = self.together(found)
         if width(target) + width(steps) + emitter.indent + 4 * self.call.quiet + len("for  in :") > WIDTH:
             for name, names in found.items():
                 if isinstance(names, gast.Tuple):
-                    found[name] = name_tree(body.names.new("item"), store=True)
+                    found[name] = name_tree(body.naming.names.new("item"), store=True)
                     item = name_tree(found[name].id)
                     body.add(gast.Assign(targets=[names], value=item, type_comment=None), self.beside)
             target, steps = self.together(found)
@@ -301,7 +311,7 @@ class _Loop:
 
     def fetch(self, body: Emitter, xs: list[Item]) -> None:
         """`h = hs[i]`, or that where `h` is read, if it is but once."""
-        bundled = [x for x in xs if x.given in self.emitter.bundled]
+        bundled = [x for x in xs if x.given in self.emitter.lists.bundled]
         for name in dict.fromkeys(self.emitter.trees[x.given].id for x in bundled):
             names = unpacked(self.emitter, body, name, bundled)
             body.add(gast.Assign(targets=[names], value=self.item(name), type_comment=None), self.beside)
@@ -338,7 +348,7 @@ class _Loop:
         if wanted:
             self.counter = emitter.target(scan.trips, self.call, self.call.reads)
         else:
-            self.counter = emitter.names.new(scan.place.name or "i")
+            self.counter = emitter.naming.names.new(scan.place.name or "i")
         emitter.add(assign(self.counter, constant_tree(0)), self.beside)
         if indexed:
             self.index = self.counter

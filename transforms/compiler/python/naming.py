@@ -1,17 +1,23 @@
-"""Names for what the user named nowhere, by what is computed: `sin_E`, `x_over_y`."""
+"""Names of values: the user's, and for what the user named nowhere, by what is computed: `sin_E`, `x_over_y`."""
 
 from __future__ import annotations
 
+import copy
 import re
 from typing import Any
 
 import gast
 
-from ..frontend.user_names import Names
-from ..schedule.names import plural
-from ..schedule.reading import joined
+from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of
+from ....runtime.ir.opcodes import STACK, all_calls, function_of, is_region
+from ..frontend.user_names import Cotangents, Names, name_values
+from ..schedule.blocks import Block
+from ..schedule.names import name_regions, named_within, origins_of, plural, stem_of
+from ..schedule.program import Program, named_in, straight, writes_of
+from ..schedule.reading import joined, read_as
+from ..schedule.signature import Signature
 
-__all__ = ["NOUNS", "described", "is_widened", "with_named_lists"]
+__all__ = ["Naming", "is_widened", "with_named_lists"]
 
 # What results are called that no name of an operand tells apart.
 _NOUNS = {
@@ -170,3 +176,101 @@ def with_named_lists(body: list[Any], stem: str, names: Names) -> list[Any]:
         if isinstance(node, gast.Name) and node.id in renamed:
             node.id = renamed[node.id]
     return body
+
+
+class Naming:
+    """What values are called: by the user, as the user's code reads them, or by what is computed; in a region, too."""
+
+    facts: Block  # of the statements that are written
+
+    def __init__(self, program: Program, signature: Signature, graph: Graph) -> None:
+        self.names = Names()
+        for parameter in signature.parameters:
+            self.names.parameter(parameter)
+        for function in dict.fromkeys(map(function_of, all_calls(graph))):
+            if function is not None:
+                self.names.new(function.__name__)
+        body = list(straight(program.body))
+        within = {v for s in body for v in named_in(s)} - {v for s in body for v in writes_of(s)}
+        # What values are called; in regions the first has the values of all before them.
+        self.named = self.wishes = {v: name for v, name in program.names.items() if v not in within}
+        self.anew = program.names  # that of what tiles compute anew among them
+        self.called: dict[Value | None, str] = {}
+        self.descriptions: dict[Value, str] = {}  # names for what nobody named, in regions too
+        self.stem = stem_of(graph, self.wishes)
+        taken = self.users = {*self.wishes.values(), *named_within(graph)}  # names that the user has for something
+        self.result = next(s for s in ("out", "result", "value", "output") if s not in taken)
+        self.origins = origins_of(graph)
+        self.read_as = read_as(graph, signature, self.origins)  # what the user's code calls what it does not assign
+
+    def begin(self, facts: Block) -> None:
+        """Look at the statements that are to be written."""
+        self.facts = facts
+        self.cotangents = Cotangents(facts.graph, facts.uses, self.wishes)
+
+    def region(self, graph: Graph, calls: list[Call], names: dict[Value, str | None]) -> Naming:
+        """Return that of a region, in which `names` are known.
+
+        `graph` is the region before the schedule: the order in which the user wrote it says what values are called.
+        """
+        made = copy.copy(self)
+        made.names = self.names.copy()
+        made.result = made.stem
+        given = {v: plural(v.name) if v.type.kind == STACK else v.name for v in graph.inputs if v.name is not None}
+        given |= {v: name for v, name in names.items() if name is not None}
+        made.wishes = name_values(graph, {**self.named, **given})
+        name_regions(graph, made.wishes, made.stem, made.origins)
+        anew = {v for call in calls for v in call.outs} - {v for call in graph.calls for v in call.outs}  # for tiles
+        made.wishes |= {v: name for v, name in self.anew.items() if v in anew}
+        return made
+
+    def new(self, v: Value) -> str:
+        """A name for a value, and for no other from here on."""
+        if v not in self.facts.uses:  # kept because it may raise
+            return "_"
+        wish = self.cotangents.wish(v, self.wished(v), self.called, (self.stem, self.result))
+        name = self.called[v] = self.names.new(wish)
+        return name
+
+    def wished(self, v: Value) -> str:
+        """What a value is to be called, before other values with that name are looked at."""
+        whole = v in self.facts.outputs and self.result != self.stem
+        return self.wishes.get(v) or (self.result if whole else self.described(v))
+
+    def described(self, v: Value) -> str:
+        """A name for a value that nobody named: as the user's code reads it, as a cotangent, or by what is computed."""
+        prefix, value = "", v
+        for _ in range(3):
+            primal = primal_of(value)
+            if primal is None:
+                break
+            prefix, value = prefix + prefix_of(value), primal
+            name = self.called.get(primal) or self.wishes.get(primal) or self.descriptions.get(primal)
+            if name is not None:
+                return prefix + name
+        goal = self.goal(v) if v not in self.descriptions else None
+        return self.descriptions.get(v, self.stem if goal is None else f"{goal}_part")
+
+    def describe(self, v: Value, tree: Any) -> None:
+        """Learn what a value could be called, that nobody named, by how it is written."""
+        name = self.read_as.get(v)
+        if name is None or name in self.users:
+            name = described(tree)
+            goal = self.goal(v) if name in NOUNS else None
+            if goal is not None and name != "mask":
+                name = f"{goal}_part" if goal.startswith("d_") else f"{goal}_{name}"
+        if name is not None and name not in self.users:
+            self.descriptions[v] = name
+
+    def goal(self, v: Value) -> str | None:
+        """The name of the variable that a value becomes a part of."""
+        start = self.facts.maker.get(v)
+        for _ in range(8):
+            users = self.facts.users.get(v, [])
+            user = next((user for user in users if start is not None and user.backward == start.backward), None)
+            if user is None or is_region(user) or len(user.outs) != 1:
+                return None
+            v = user.outs[0]
+            if v in self.wishes:
+                return self.wishes[v]
+        return None

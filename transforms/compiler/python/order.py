@@ -33,7 +33,7 @@ class Order:
         reader = emitter.facts.users[out][-1] if emitter.facts.uses[out] == 1 else None
         beside = [v for v in reader.reads if v is not out and v in emitter.folded] if reader is not None else []
         others = {k for v in beside for k in self.within.get(v, ())}
-        if self._has_effect(within | others) and (others or reader in emitter.in_tiles):
+        if self._has_effect(within | others) and (others or reader in emitter.facts.in_tiles):
             return False
         barrier = stays if self._has_effect(within) else is_effect
         until = len(self.calls) if reader is None else emitter.facts.place[reader]

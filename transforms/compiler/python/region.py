@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import gast
 
 from ....runtime.ir.graph import Call, Graph, Value
-from ....runtime.ir.opcodes import COND, SCAN, STACK
-from ..frontend.user_names import line_text, name_values
+from ....runtime.ir.opcodes import COND, SCAN
+from ..frontend.user_names import line_text
 from ..passes.scans import Scan
-from ..schedule.names import name_regions, plural
 from ..schedule.program import Statement, calls_of
 from .blocks import about, alike, assign, moves, name_of
 from .inlining import name_tree
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from .emit import Emitter
 
 __all__ = [
+    "Region",
     "append",
     "changed",
     "finish",
@@ -38,27 +38,31 @@ Pairs = list[tuple[Any, str]]  # results, and the variables that they become
 SHORT = 40  # columns of an expression that waits for its turn in `a, b = b, a + b`
 
 
+class Region:
+    """Where the results of a region go, and what is around it."""
+
+    def __init__(self, at_end: set[Value], around: Call | None) -> None:
+        self.at_end = at_end  # what is read when all calls are written
+        self.around = around  # in a loop: what a statement belongs to that is no call's
+        self.slots: dict[Value, list[str]] = {}  # the variables that the results become
+        self.stacked: set[Value] = set()  # what is put on lists
+        self.deferred: set[Value] = set()  # what is to be an expression
+        self.foreign: set[str] = set()  # the variables that belong to what is around
+        self.walked: set[Call] = set()  # rows that the head of a loop takes
+
+
 def inner(
     emitter: Emitter, body: list[Statement], graph: Graph, names: dict[Value, str | None], steady: bool = True
 ) -> Emitter:
-    """What writes the statements of a region; `names` are those of its inputs, and of results that get a variable.
-
-    `graph` is the region before the schedule: the order in which the user wrote it says what values are called.
-    """
+    """What writes the statements of a region; `names` are those of its inputs, and of results that get a variable."""
     made = copy.copy(emitter)
-    made.names = emitter.names.copy()
     made.trees = {}
+    made.nesting = emitter.nesting.block()
     made.indent = emitter.indent + 4
-    made.result = made.stem
-    given = {v: plural(v.name) if v.type.kind == STACK else v.name for v in graph.inputs if v.name is not None}
-    given |= {v: name for v, name in names.items() if name is not None}
-    made.wishes = name_values(graph, {**emitter.named, **given})
-    name_regions(graph, made.wishes, made.stem, made.origins)
     calls = calls_of(body)
-    anew = {v for call in calls for v in call.outs} - {v for call in graph.calls for v in call.outs}  # for tiles
-    made.wishes |= {v: name for v, name in emitter.program.names.items() if v in anew}
-    made.begin(body, Graph(graph.inputs, calls, graph.outputs), steady and emitter.steady)
-    emitter.named.update(made.wishes)
+    made.naming = emitter.naming.region(graph, calls, names)
+    made.begin(body, Graph(graph.inputs, calls, graph.outputs), steady and emitter.facts.steady)
+    emitter.naming.named.update(made.naming.wishes)
     return made
 
 
@@ -66,21 +70,25 @@ def into(emitter: Emitter, results: Pairs) -> None:
     """Have the results of a region put into variables, and what a loop in it makes such a result of, too."""
     for v, name in results:
         if isinstance(v, Value):
-            emitter.slots.setdefault(v, []).append(name)
-    emitter.at_end = set(emitter.slots)
-    for call in reversed(emitter.graph.calls):
+            emitter.region.slots.setdefault(v, []).append(name)
+    emitter.region.at_end = set(emitter.region.slots)
+    for call in reversed(emitter.facts.graph.calls):
         for c in Scan(call).carry if call.op is SCAN else ():
-            if c.out in emitter.slots and c.start in emitter.facts.maker and emitter.facts.uses.get(c.start) == 1:
-                emitter.slots.setdefault(c.start, []).extend(emitter.slots[c.out])
+            if (
+                c.out in emitter.region.slots
+                and c.start in emitter.facts.maker
+                and emitter.facts.uses.get(c.start) == 1
+            ):
+                emitter.region.slots.setdefault(c.start, []).extend(emitter.region.slots[c.out])
 
 
 def variables_for(emitter: Emitter, v: Value) -> list[str]:
     """The variables that a value of a region may go into: those that it becomes, and those that have its name."""
-    found = emitter.slots.get(v, [])
-    wish = emitter.wishes.get(v)
+    found = emitter.region.slots.get(v, [])
+    wish = emitter.naming.wishes.get(v)
     if wish is None or v not in emitter.facts.uses:
         return found
-    others = dict.fromkeys(name for names in emitter.slots.values() for name in names)
+    others = dict.fromkeys(name for names in emitter.region.slots.values() for name in names)
     return [*found, *[name for name in others if name not in found and alike(name, wish)]]
 
 
@@ -118,19 +126,19 @@ def is_read_once(v: Value, user: Call) -> bool:
 def is_deferred(emitter: Emitter, call: Call, tree: Any) -> bool:
     """Whether a result of a region, which is read nowhere else, stays an expression until it goes where it goes."""
     (out,) = call.outs
-    if not emitter.buffers.isdisjoint(call.reads) or call.op.effect:
+    if not emitter.facts.buffers.isdisjoint(call.reads) or call.op.effect:
         return False
     if any(v in emitter.facts.written for v in call.reads):  # what it reads may be written over before its turn
         return False
-    if out in emitter.deferred:
+    if out in emitter.region.deferred:
         return True
-    named, room = emitter.wishes.get(out), width(tree) + emitter.margin(call)
-    if out in emitter.stacked:
+    named, room = emitter.naming.wishes.get(out), width(tree) + emitter.margin(call)
+    if out in emitter.region.stacked:
         return named is None and room + len(".append()") <= WIDTH
-    if out not in emitter.slots or call.op.may_raise or width(tree) > SHORT:
+    if out not in emitter.region.slots or call.op.may_raise or width(tree) > SHORT:
         return False
-    (name,) = emitter.slots[out]
-    one_by_one = len({c.quiet for c in emitter.graph.calls}) > 1
+    (name,) = emitter.region.slots[out]
+    one_by_one = len({c.quiet for c in emitter.facts.graph.calls}) > 1
     return not one_by_one and (named is None or alike(name, named)) and not emitter.free(name, call)
 
 

@@ -29,7 +29,7 @@ def selected(emitter: Emitter, call: Call) -> Any:
     """`(x.view(np.uint64) * mask).view(np.float64)` for such a call, or None."""
     mask, x, y = call.args
     chosen = y if _is_zero(x) else x
-    if not emitter.steady or _is_zero(x) == _is_zero(y) or not isinstance(chosen, Value):
+    if not emitter.facts.steady or _is_zero(x) == _is_zero(y) or not isinstance(chosen, Value):
         return None
     out, dtype = call.outs[0].type, chosen.type.dtype
     bits = _UNSIGNED.get(dtype.itemsize) if dtype.kind == "f" else None

@@ -15,7 +15,7 @@ from .inlining import name_tree
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["call_tree", "lengths_of_items", "note_lengths", "same_length"]
+__all__ = ["Lists", "call_tree", "lengths_of_items", "note_lengths", "same_length"]
 
 
 def call_tree(name: str, *args: Any) -> Any:
@@ -26,15 +26,24 @@ def call_tree(name: str, *args: Any) -> Any:
 Lengths = dict[Value, Any]  # of lists their length, of ints their value: equal where both are known to be
 
 
+class Lists:
+    """What is known of the lists of a block."""
+
+    def __init__(self) -> None:
+        self.lengths: Lengths = {}
+        self.items: Lengths = {}  # of the lists, and of the ints, that stand on lists
+        self.bundled: dict[Value, Any] = {}  # those whose items stand in the tuples of another
+
+
 def same_length(emitter: Emitter, n: Any, stack: Any) -> bool:
     """Whether a loop that runs `n` times walks all of a list."""
-    known: Lengths = emitter.lengths
+    known: Lengths = emitter.lists.lengths
     return stack in known and known[stack] == (known.get(n, n) if isinstance(n, Value) else n)
 
 
 def note_lengths(emitter: Emitter, call: Call, inner: Sequence[Lengths]) -> None:
     """Learn how long the lists are that a call gives; `inner` is what is known in each arm, or in the body of a loop."""
-    known: Lengths = emitter.lengths
+    known: Lengths = emitter.lists.lengths
     if call.op is COND:
         for out, *results in zip(call.outs, *[arm.outputs for arm in call.args[0]], strict=True):
             found = [None if v is None else part.get(v) for v, part in zip(results, inner, strict=True)]
@@ -49,9 +58,9 @@ def note_lengths(emitter: Emitter, call: Call, inner: Sequence[Lengths]) -> None
     for y in scan.ys:
         known[y.out] = length
         if y.value in inner[0]:
-            emitter.items[y.out] = (call, inner[0][y.value])
+            emitter.lists.items[y.out] = (call, inner[0][y.value])
 
 
 def lengths_of_items(emitter: Emitter, scan: Scan) -> Lengths:
     """What is known of the lists, and of the ints, that a trip takes from lists."""
-    return {x.param: emitter.items[x.given] for x in scan.xs if x.given in emitter.items}
+    return {x.param: emitter.lists.items[x.given] for x in scan.xs if x.given in emitter.lists.items}

@@ -35,7 +35,7 @@ def write_store(emitter: Emitter, call: Call) -> None:
 
 def _adds_in_place(emitter: Emitter, x: Value, value: Value, target: Any, new: Any) -> bool:
     """Whether `x = x + y` may be `x += y`: with the same bits, and nothing left undone where it raises."""
-    alone = sum(call.op is STORE for call in emitter.graph.calls) == 1
+    alone = sum(call.op is STORE for call in emitter.facts.graph.calls) == 1
     if not (alone and isinstance(target, gast.Name) and isinstance(new, gast.BinOp) and isinstance(new.op, _IN_PLACE)):
         return False
     left = isinstance(new.left, gast.Name) and new.left.id == target.id

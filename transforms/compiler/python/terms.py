@@ -65,7 +65,7 @@ def term(emitter: Emitter, call: Call) -> Any:
     if symbol in BINARY and len(args) == 2:
         if symbol == "*" and args[0] == -1 and isinstance(args[1], Value) and is_real(call, args[1]):
             return negated(emitter.tree(args[1], call))
-        if call.outs[0] in emitter.plain_sizes:
+        if call.outs[0] in emitter.facts.plain_sizes:
             return emitter.tree(args[1])
         left, right = emitter.tree(args[0], call), emitter.tree(args[1], call)
         if symbol in SIGNED and is_real(call):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import gast
@@ -20,14 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["write_loop"]
 
 
-def write_loop(emitter: Emitter, tiles: Tiled) -> None:
-    """Write down the calls of a loop, each on a tile of its arguments, and what is needed whole into arrays made before."""
+def write_loop(emitter: Emitter, tiles: Tiled) -> Tiled:
+    """Write down the calls of a loop, each on a tile of its arguments, and what is needed whole into arrays made before.
+
+    Return the loop as it is written.
+    """
     calls = calls_of(tiles.body)
     like = tiles.sliced[0]
     about = Call(calls[0].op, (), (), None, all(c.backward for c in calls), all(c.quiet for c in calls))
-    taken = emitter.wishes.values()
+    taken = emitter.naming.wishes.values()
     tile, start = (
-        emitter.names.new(next(s for s in wishes if s not in taken))
+        emitter.naming.names.new(next(s for s in wishes if s not in taken))
         for wishes in (("tile", "part", "slice_of_rows"), ("start", "first", "first_row"))
     )
     arrays = {v: emitter.trees[v] for v in tiles.sliced}
@@ -41,15 +45,17 @@ def write_loop(emitter: Emitter, tiles: Tiled) -> None:
     for v, tree in arrays.items():
         emitter.trees[v] = piece(tree, tile)
     above, emitter.statements = emitter.statements, []
+    around, emitter.nesting = emitter.nesting, emitter.nesting.block()
     emitter.pieces = {v: piece(arrays[v], tile, store=True) for v in tiles.whole}
-    emitter.in_loop = True
     emitter.write(tiles.body)
-    emitter.in_loop, emitter.pieces = False, {}
+    emitter.pieces = None
     mixed = about.backward != any(c.backward for c in calls)
     header = _header(arrays[like], tile, start, tiles.step)
     above.append((TileLoop(made, header, tile, emitter.statements, mixed), about))
     emitter.statements = above
     emitter.trees |= arrays
+    body, emitter.nesting = emitter.nesting.end(), around
+    return dataclasses.replace(tiles, body=body)
 
 
 def piece(array: Any, tile: str, store: bool = False) -> Any:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection
 from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ..passes.scans import Scan
 from .buffers import is_own, is_steady, own_carry
-from .program import If, Loop, Program, Return, Statement, Tiled, Unpack, calls_of, leaves_of
+from .program import Assign, If, Loop, Program, Return, Statement, Tiled, Unpack, calls_of, leaves_of, straight
 from .reuse import last_writers
 from .stores import stored_late
+from .weak import is_plain_size, weak_numbers
 
 __all__ = ["Block", "changed"]
 
@@ -39,7 +40,7 @@ class Block:
     @functools.cached_property
     def kept(self) -> set[Value]:
         """The values that others than their readers rely on: what loops over tiles are given, and what is stored late."""
-        in_tiles = [v for s in self.body if isinstance(s, Tiled) for v in s.given]
+        in_tiles = [v for s in straight(self.body) if isinstance(s, Tiled) for v in s.given]
         return {*in_tiles, *stored_late(self.graph)}
 
     @functools.cached_property
@@ -83,6 +84,27 @@ class Block:
     def written(self) -> dict[Value, Call]:
         """Of arrays that are read several times: the last reader, if it may write over one."""
         return last_writers(self.graph)
+
+    @functools.cached_property
+    def in_tiles(self) -> set[Call]:
+        """The calls of loops over tiles."""
+        return {call for s in straight(self.body) if isinstance(s, Tiled) for call in calls_of(s.body)}
+
+    @functools.cached_property
+    def buffers(self) -> set[Value]:
+        """The arguments that results are written over by name, with `out=`."""
+        over = [s for s in straight(self.body) if isinstance(s, Assign) and s.is_over() and s.call.op.consuming is None]
+        return {s.slots[0].of[0] for s in over}
+
+    @functools.cached_property
+    def weak(self) -> set[Value]:
+        """The numbers that may be Python's own."""
+        return weak_numbers(self.graph)
+
+    @functools.cached_property
+    def plain_sizes(self) -> set[Value]:
+        """Those of them that are a size as it is."""
+        return {v for v in self.weak if is_plain_size(self.maker[v], self.users.get(v, []))}
 
     def last_user(self, v: Value) -> Call | None:
         """Return the last call that reads a value."""

@@ -9,8 +9,9 @@ from ....runtime.ir.graph import Call, Graph, Value, map_values
 from ....runtime.rules.control import GUARD
 from ..analysis.effects import stays
 from ..passes.rewrite import key_of
+from .program import Fork, Guard, Note, Program, Return, Statement
 
-__all__ = ["OutcomeNode", "is_guard", "merged"]
+__all__ = ["OutcomeNode", "forked", "is_guard", "merged"]
 
 
 class OutcomeNode:
@@ -109,6 +110,37 @@ class OutcomeNode:
         for _, node in self.arms:
             node.put_in_order()
         self.arms.sort(key=lambda arm: (len(arm[1].paths()), arm[0].args[2] is not True, _sortable(arm[0].args[2])))
+
+
+def forked(program: Program, root: OutcomeNode, results: Sequence[Any]) -> Program:
+    """Return the program of `root.whole` with a Fork for each path but the last; `results` are the result trees of the paths.
+
+    So what a step decided for all calls in that order holds, as if each path ran on into the next: a name is unique along
+    every path, and no array is written over that a later path still reads.
+    """
+    heads = {guard.outs[0] for node in root.nodes() for guard, _ in node.arms}
+    parts: dict[Value | None, list[Statement]] = {None: []}  # by the guard before them
+    guards: dict[Value, Guard] = {}
+    below: Value | None = None
+    for statement in program.body[:-1]:
+        if isinstance(statement, Guard) and statement.out in heads:
+            below = statement.out
+            guards[below], parts[below] = statement, []
+        else:
+            parts[below].append(statement)
+
+    def path(node: OutcomeNode, below: Value | None) -> list[Statement]:
+        made = list(parts[below])
+        if node.path is not None:
+            return [*made, Return(results[node.path], tuple(node.outputs), Note())]
+        (*others, (last, rest)) = node.arms
+        other = last if node.is_choice() else None
+        for guard, under in others:
+            g = guards[guard.outs[0]]
+            made.append(Fork(g.value, g.how, g.expected, path(under, g.out), g.call, other, g.note))
+        return [*made, *([] if other is not None else [guards[last.outs[0]]]), *path(rest, last.outs[0])]
+
+    return program._replace(body=path(root, None))
 
 
 def _sortable(expect: Any) -> tuple[float, str]:

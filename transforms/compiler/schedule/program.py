@@ -9,16 +9,17 @@ says as the graph has it, for those who name and spell it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ....runtime.ir.graph import Call, Value, values_in
 from .signature import children
 
 __all__ = [
-    "Assign", "Branch", "Carry", "Effect", "Free", "Given", "Guard", "If", "List", "Loop", "Note", "Program", "Push",
+    "Assign", "Branch", "Carry", "Effect", "Fork", "Free", "Given", "Guard", "If", "List", "Loop", "Note", "Program", "Push",
     "Return", "Reverse", "Slot", "Statement", "Store", "Tiled", "Unpack", "blocks_of", "calls_of", "each_statement", "leaves_of",
-    "named_in", "reads_of", "writes_of",
+    "named_in", "reads_of", "straight", "writes_of",
 ]  # fmt: skip
 
 
@@ -40,11 +41,12 @@ class Slot(NamedTuple):
 
 @dataclasses.dataclass(eq=False)
 class Assign:
-    """The results of one call."""
+    """The results of one call; one that is `nested` has no variable, and is written within the next that reads it."""
 
     slots: tuple[Slot, ...]
     call: Call
     note: Note
+    nested: bool = False
 
     def is_over(self) -> bool:
         """Whether the result is written over an argument."""
@@ -148,7 +150,7 @@ class Tiled:
 
 @dataclasses.dataclass(eq=False)
 class If:
-    """One of two branches; `outs` are what they give."""
+    """One of two branches; `outs` are what they give. One that is an `expression` is written `a if test else b`."""
 
     test: Any
     then: Branch
@@ -156,6 +158,7 @@ class If:
     outs: tuple[Value, ...]
     call: Call
     note: Note
+    expression: bool = False
 
 
 @dataclasses.dataclass(eq=False)
@@ -171,11 +174,29 @@ class Guard:
 
 
 @dataclasses.dataclass(eq=False)
+class Fork:
+    """A path of its own: the statements of it end with a return, and what follows is for the calls that do not take it.
+
+    A call takes it whose value is what it was in the captures of that path. `other` is the guard of what follows, where one of
+    the two always holds.
+    """
+
+    value: Any
+    how: str
+    expected: Any
+    body: list[Statement]
+    call: Call
+    other: Call | None
+    note: Note
+
+
+@dataclasses.dataclass(eq=False)
 class Effect:
     """A call that can be seen from outside: it draws or prints."""
 
     call: Call
     note: Note
+    nested: bool = False
 
 
 @dataclasses.dataclass(eq=False)
@@ -188,7 +209,7 @@ class Free:
 
 @dataclasses.dataclass(eq=False)
 class Return:
-    """The result: a tree of places among the outputs."""
+    """The result: a tree of places among the outputs. It ends the function, or a path of it."""
 
     tree: Any
     outputs: tuple[Any, ...]
@@ -196,17 +217,22 @@ class Return:
 
 
 Statement = (
-    Assign | Unpack | Store | List | Push | Reverse | Loop | Tiled | If | Guard | Effect | Free | Return
+    Assign | Unpack | Store | List | Push | Reverse | Loop | Tiled | If | Fork | Guard | Effect | Free | Return
 )  # fmt: skip
 
 
 class Program(NamedTuple):
-    """One function: its parameters, in order, its statements, of which the last returns, and what readers call its values."""
+    """One function: its parameters, in order, its statements, of which the last returns, and what readers call its values.
+
+    A target may put values into variables, of which each holds several, one after the other; without them each value has a
+    place of its own.
+    """
 
     name: str
     parameters: tuple[str, ...]
     body: list[Statement]
     names: dict[Value, str]
+    variables: Mapping[Value, str] = MappingProxyType({})
 
 
 def blocks_of(statement: Statement) -> list[list[Statement]]:
@@ -215,7 +241,15 @@ def blocks_of(statement: Statement) -> list[list[Statement]]:
         return [*([statement.test.body] if statement.test is not None else []), statement.body]
     if isinstance(statement, If):
         return [statement.then.body, statement.orelse.body]
-    return [statement.body] if isinstance(statement, Tiled) else []
+    return [statement.body] if isinstance(statement, (Tiled, Fork)) else []
+
+
+def straight(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Go through the statements of a function, those of its paths one after the other."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, Fork):
+            yield from straight(statement.body)
 
 
 def each_statement(body: Iterable[Statement]) -> Iterator[Statement]:
@@ -227,11 +261,13 @@ def each_statement(body: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def calls_of(body: Iterable[Statement]) -> list[Call]:
-    """Return the calls of a block in order, those of tiles among them; a loop or a branch is one."""
+    """Return the calls of a block in order, those of tiles and of paths among them; a loop or a branch is one."""
     found: list[Call] = []
     for statement in body:
         if isinstance(statement, Tiled):
             found += calls_of(statement.body)
+        elif isinstance(statement, Fork):
+            found += [statement.call, *calls_of(statement.body), *filter(None, [statement.other])]
         elif isinstance(statement, (Assign, Store, Loop, If, Guard, Effect)):
             found.append(statement.call)
     return found
@@ -276,7 +312,7 @@ def reads_of(statement: Statement) -> list[Value]:
             return list(given)
         case If(test=test, then=then):
             return list(values_in([test, [x for x, _ in then.given]]))
-        case Guard(value=value):
+        case Guard(value=value) | Fork(value=value):
             return list(values_in(value))
         case Return(outputs=outputs):
             return list(values_in(outputs))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ....runtime.rules.control import GuardMissError, guard
 from .program import (
     Assign,
     Effect,
+    Fork,
     Free,
     Guard,
     If,
@@ -26,13 +28,49 @@ from .program import (
     Store,
     Tiled,
     Unpack,
+    writes_of,
 )
 from .reuse import ufunc_of
 from .signature import built, children
 
 __all__ = ["run_program"]
 
-Space = dict[Value, Any]
+
+class _Space:
+    """What values are while a Program runs: by variable, in one space for all blocks, or by value, in one for each block."""
+
+    def __init__(self, variables: Mapping[Value, str], held: dict[Any, Any] | None = None) -> None:
+        self.variables = variables
+        self.held: dict[Any, Any] = {} if held is None else held
+
+    def __getitem__(self, v: Value) -> Any:
+        return self.held[self.variables.get(v, v)]
+
+    def update(self, pairs: Iterable[tuple[Value, Any]]) -> None:
+        """Put values where they are held, as if all at once."""
+        self.held.update([(self.variables.get(v, v), value) for v, value in pairs])
+
+    def free(self, v: Value) -> None:
+        """Hold a value no longer."""
+        del self.held[self.variables.get(v, v)]
+
+    def copy(self, more: Mapping[Value, Any] = MappingProxyType({})) -> _Space:
+        """The same values and some more, apart from what is put there later."""
+        made = _Space(self.variables, dict(self.held))
+        made.update(more.items())
+        return made
+
+    def block(self, pairs: Iterable[tuple[Value, Any]]) -> _Space:
+        """The space of a block that is given these values."""
+        made = self if self.variables else _Space(self.variables)
+        made.update(pairs)
+        return made
+
+    def trip(self, pairs: Iterable[tuple[Value, Any]]) -> _Space:
+        """The space of one trip of a loop, which is given these beside what all trips are given."""
+        made = self if self.variables else self.copy()
+        made.update(pairs)
+        return made
 
 
 def run_program(program: Program, *args: Any, **kwargs: Any) -> Any:
@@ -44,12 +82,12 @@ def run_program(program: Program, *args: Any, **kwargs: Any) -> Any:
     np.float64(6.0)
     """
     given = dict(zip(program.parameters, args, strict=False)) | kwargs
-    space: Space = {}
+    space = _Space(program.variables)
     result = _run(program.body, space, given)
     return result[0] if result is not None else None
 
 
-def _run(body: Iterable[Statement], space: Space, given: Mapping[str, Any]) -> tuple[Any] | None:
+def _run(body: Iterable[Statement], space: _Space, given: Mapping[str, Any]) -> tuple[Any] | None:
     """Run statements; a tuple of the result where one of them returns."""
     for statement in body:
         with np.errstate(all="ignore" if statement.note.quiet else None):
@@ -59,7 +97,7 @@ def _run(body: Iterable[Statement], space: Space, given: Mapping[str, Any]) -> t
     return None
 
 
-def _one(statement: Statement, space: Space, given: Mapping[str, Any]) -> tuple[Any] | None:
+def _one(statement: Statement, space: _Space, given: Mapping[str, Any]) -> tuple[Any] | None:
     def now(x: Any) -> Any:
         return map_values(x, space.__getitem__)
 
@@ -74,26 +112,32 @@ def _one(statement: Statement, space: Space, given: Mapping[str, Any]) -> tuple[
         case Store(base=base, index=index, value=value):
             space[base][now(index)] = now(value)
         case List(target=target):
-            space[target] = []
+            space.update([(target, [])])
         case Push(target=target, value=value):
             space[target].append(now(value))
         case Reverse(target=target):
             space[target].reverse()
         case Guard(value=value, how=how, expected=expected, out=out):
             try:
-                space[out] = guard(now(value), how, expected)
+                space.update([(out, guard(now(value), how, expected))])
             except GuardMissError:
                 return (NotImplemented,)
+        case Fork(value=value, how=how, expected=expected, body=body):
+            try:
+                guard(now(value), how, expected)
+            except GuardMissError:
+                return None
+            return _run(body, space, given)
         case Free(values=values):
             for v in values:
-                del space[v]
+                space.free(v)
         case Loop():
             return _loop(statement, space, given)
         case Tiled():
             _tiled(statement, space)
         case If(test=test, then=then, orelse=orelse, outs=outs):
             arm = then if now(test) else orelse
-            inner = {v: now(x) for x, v in arm.given}
+            inner = space.block([(v, now(x)) for x, v in arm.given])
             result = _run(arm.body, inner, given)
             space.update(zip(outs, map_values(arm.results, inner.__getitem__), strict=True))
             return result
@@ -115,62 +159,65 @@ def _called(call: Call, args: tuple[Any, ...], buffer: Any) -> Any:
     return ufunc(*positional, **named, out=buffer)
 
 
-def _results(call: Call, result: Any, space: Space) -> None:
+def _results(call: Call, result: Any, space: _Space) -> None:
     results = (result,) if call.op.n_out == 1 else result
     space.update(zip(call.outs, results, strict=True))
 
 
-def _unpack(tree: Any, value: Any, space: Space) -> None:
+def _unpack(tree: Any, value: Any, space: _Space) -> None:
     if isinstance(tree, Value):
-        space[tree] = value
+        space.update([(tree, value)])
         return
     for key, part in children(tree) or ():
         own = getattr(value, key[1:]) if isinstance(key, str) and key.startswith(".") else value[key]
         _unpack(part, own, space)
 
 
-def _loop(loop: Loop, space: Space, given: Mapping[str, Any]) -> tuple[Any] | None:
+def _loop(loop: Loop, space: _Space, given: Mapping[str, Any]) -> tuple[Any] | None:
 
     def now(x: Any) -> Any:
         return map_values(x, space.__getitem__)
 
-    lists = {s.target: space[s.target] for s in loop.body if isinstance(s, Push)}
+    fixed = [(s.target, space[s.target]) for s in loop.body if isinstance(s, Push)]
+    fixed += [(v, now(x)) for x, v in loop.given]
     carried = {c.param: now(c.start) for c in loop.carries}
-    fixed = lists | {v: now(x) for x, v in loop.given}
     trips = now(loop.trips)
     if trips is None and loop.test is None:
         trips = len(space[loop.items[0][0]])
     places: Iterable[int] = itertools.count() if trips is None else range(trips)[:: -1 if loop.reverse else 1]
-    count = 0
+    stacks = [(space[stack], item) for stack, item in loop.items]
+    repeated, count = space.block([*fixed, *carried.items()]), 0
     for place in places:
         if loop.test is not None:
-            asked = {v: map_values(x, (space | carried).__getitem__) for x, v in loop.test.given}
-            _run(loop.test.body, asked, given)
-            if not map_values(loop.test.results[0], asked.__getitem__):
+            trip = repeated.trip(carried.items())
+            asked = [(v, map_values(x, space.copy(carried).__getitem__)) for x, v in loop.test.given]
+            test = trip.block(asked)
+            _run(loop.test.body, test, given)
+            if not map_values(loop.test.results[0], test.__getitem__):
                 break
-        trip = {**fixed, **carried, loop.place: place}
-        for stack, item in loop.items:
-            taken = space[stack][place]
+        trip = repeated.trip([*carried.items(), (loop.place, place)])
+        for stack, item in stacks:
+            taken = stack[place]
             trip.update(zip(item, taken, strict=True) if type(item) is tuple else [(item, taken)])
         result = _run(loop.body, trip, given)
         if result is not None:
             return result
         carried = {c.param: map_values(c.after, trip.__getitem__) for c in loop.carries}
         count += 1
-    space.update({c.out: carried[c.param] for c in loop.carries})
-    space[loop.count] = count
+    space.update([*[(c.out, carried[c.param]) for c in loop.carries], (loop.count, count)])
     return None
 
 
-def _tiled(tiled: Tiled, space: Space) -> None:
+def _tiled(tiled: Tiled, space: _Space) -> None:
     """Run the calls on one piece after the other; results that are needed whole go into new arrays, piece by piece."""
     like = space[tiled.sliced[0]]
     whole = {v: np.empty(like.shape, v.type.dtype) for v in tiled.whole}
     for start in range(0, len(like), tiled.step):
         rows = slice(start, start + tiled.step)
-        piece = dict(space)
-        piece.update({v: space[v][rows] for v in tiled.sliced})
+        piece = space.copy()
+        piece.update([(v, space[v][rows]) for v in tiled.sliced])
         _run(tiled.body, piece, {})
         for v, array in whole.items():
             array[rows] = piece[v]
-    space.update(whole)
+        space.update([(v, piece[v]) for s in tiled.body for v in writes_of(s) if v in space.variables])
+    space.update(whole.items())

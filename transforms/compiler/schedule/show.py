@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ....runtime.ir.graph import Call, Value, map_values, prefix_of, primal_of
@@ -11,6 +11,7 @@ from .program import (
     Assign,
     Branch,
     Effect,
+    Fork,
     Free,
     Given,
     Guard,
@@ -45,10 +46,11 @@ class _Name(str):
 class _Names:
     """A name for each value: the user's where there is one."""
 
-    def __init__(self, known: dict[Value, str]) -> None:
+    def __init__(self, known: dict[Value, str], variables: Mapping[Value, str]) -> None:
         self.known = known
-        self.of: dict[Value, _Name] = {}
-        self.taken: set[str] = set()
+        self.variables = variables
+        self.of = {v: _Name(name) for v, name in variables.items()}
+        self.taken: set[str] = set(variables.values())
 
     def __call__(self, v: Value) -> _Name:
         if v not in self.of:
@@ -62,9 +64,10 @@ class _Names:
         return "t" if primal is None else f"{prefix_of(v)}{self(primal)}"
 
     def give(self, v: Value, name: _Name) -> None:
-        """Call a value so from here on."""
-        self.of[v] = name
-        self.taken.add(name)
+        """Call a value so from here on, unless it has a variable."""
+        if v not in self.variables:
+            self.of[v] = name
+            self.taken.add(name)
 
 
 def shown(program: Program) -> str:
@@ -72,7 +75,7 @@ def shown(program: Program) -> str:
     counted = {s.count for s in each_statement(program.body) if isinstance(s, Loop)} & {
         v for s in each_statement(program.body) for v in reads_of(s)
     }
-    printer = _Printer(dict.fromkeys(counted, "trips") | program.names, counted)
+    printer = _Printer(_Names(dict.fromkeys(counted, "trips") | program.names, program.variables), counted)
     printer.line(f"program {program.name}({', '.join(program.parameters)}):")
     printer.block(program.body)
     return "\n".join(printer.lines) + "\n"
@@ -81,8 +84,8 @@ def shown(program: Program) -> str:
 class _Printer:
     """The lines of a Program, and the section and the line of the user's that were named last."""
 
-    def __init__(self, names: dict[Value, str], counted: set[Value]) -> None:
-        self.names = _Names(names)
+    def __init__(self, names: _Names, counted: set[Value]) -> None:
+        self.names = names
         self.counted = counted
         self.lines: list[str] = []
         self.depth = 0
@@ -127,11 +130,11 @@ class _Printer:
                     self.names.give(tree, _Name(parameter))
                 else:
                     self.line(f"unpack {parameter}")
-            case Assign(slots=slots, call=call):
-                self.line(f"{', '.join(map(self.slot, slots))} = {self.call(call)}", site)
-            case Effect(call=call):
+            case Assign(slots=slots, call=call, nested=nested):
+                self.line(f"{'nested ' * nested}{', '.join(map(self.slot, slots))} = {self.call(call)}", site)
+            case Effect(call=call, nested=nested):
                 outs = ", ".join(map(self.names, call.outs))
-                self.line(f"effect {outs} = {self.call(call)}", site)
+                self.line(f"{'nested ' * nested}effect {outs} = {self.call(call)}", site)
             case Store(base=base, index=index, value=value):
                 self.line(f"store {self.names(base)}[{self.text(index)}] = {self.text(value)}", site)
             case List(target=target):
@@ -142,6 +145,11 @@ class _Printer:
                 self.line(f"reverse {self.names(target)}", site)
             case Guard(value=value, how=how, expected=expected):
                 self.line(f"guard {how}({self.text(value)}) is {expected!r}", site)
+            case Fork(value=value, how=how, expected=expected, body=body):
+                self.line(f"if {how}({self.text(value)}) is {expected!r}:", site)
+                section = self.section
+                self.block(body)
+                self.section = section
             case Free(values=values):
                 self.line(f"free {', '.join(map(self.names, values))}")
             case Loop():
@@ -150,9 +158,9 @@ class _Printer:
                 kept = ", ".join(map(self.names, whole))
                 self.line(f"in tiles of {step} rows of {self.names(sliced[0])}{f', for {kept}' * bool(kept)}:", site)
                 self.block(body)
-            case If(test=test, then=then, orelse=orelse, outs=outs):
+            case If(test=test, then=then, orelse=orelse, outs=outs, expression=expression):
                 given = f"{', '.join(map(self.names, outs))} = " if outs else ""
-                self.line(f"{given}if {self.text(test)}:", site)
+                self.line(f"{given}if {self.text(test)}{', in one expression' * expression}:", site)
                 self.arm(then)
                 self.line("else:")
                 self.arm(orelse)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from ....runtime.ir.graph import Call, Graph, Value
 from .blocks import Block, changed
@@ -35,22 +35,23 @@ from .stores import written_early
 from .tiles import Tiles, tiled
 from .verify import verified
 
-__all__ = ["STEPS", "program_of"]
+__all__ = ["STEPS", "chosen", "program_of"]
 
 
 def program_of(
     graph: Graph, signature: Signature, name: str, only: Collection[str] | None = None,
     seen: Callable[[str, Program], object] | None = None,
 ) -> Program:  # fmt: skip
-    """Return the Program that computes a graph, after the steps that `only` names, all by default, in the order of STEPS.
+    """Return the Program that computes a graph, after the steps that `only` names, or all, in the order of STEPS.
 
     What a step changes is verified, and `seen` is told the Program after each.
     """
     program = verified(lowered(graph, signature, name), "lower")
     if seen is not None:
         seen("lower", program)
+    wanted = chosen(STEPS, only)
     for step, run in STEPS.items():
-        if only is None or step in only:
+        if step in wanted:
             before, program = program, run(program)
             if program is not before:
                 verified(program, step)
@@ -135,6 +136,12 @@ def frees(program: Program) -> Program:
 STEPS: dict[str, Callable[[Program], Program]] = {
     "early_reads": early_reads, "tiles": in_tiles, "in_place": in_place, "bundles": bundles, "frees": frees,
 }  # fmt: skip
+
+
+def chosen(steps: Iterable[str], names: Collection[str] | None) -> set[str]:
+    """Return which of these steps run where somebody chose by names: all where no name is that of one."""
+    known = set(steps)
+    return known.intersection(names or ()) or known
 
 
 def _in_order(body: list[Statement], calls: list[Call], tiles: dict[Call, Tiles]) -> list[Statement]:

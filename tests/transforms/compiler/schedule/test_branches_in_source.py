@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import itertools
 import linecache
 import pickle
@@ -19,6 +20,9 @@ import pytest
 
 import gradscribe as gs
 from gradscribe.transforms.compiler.driver import compiled as machinery
+from gradscribe.transforms.compiler.schedule.program import Fork, each_statement
+from gradscribe.transforms.compiler.schedule.run import run_program
+from gradscribe.transforms.compiler.schedule.verify import verified
 from gradscribe.transforms.difference import difference
 
 Array = Any
@@ -253,19 +257,24 @@ def test_an_error_in_an_arm_names_the_line() -> None:
 
 
 def test_verify_names_the_statement_of_an_arm(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradscribe.transforms.compiler.python import branches
+    from gradscribe.transforms.compiler.python import emit
 
     compiled = gs.compile(three, verify=True)
-    original = branches.printed
+    original = emit.text_of
+
+    def wrong(program: Any, signature: Any, docstring: Any, paths: Any = None, steps: Any = None) -> str:
+        text = original(program, signature, docstring, paths, steps)
+        return text if paths is None else text.replace("np.cos", "np.sin")
+
     with monkeypatch.context() as patched:
-        patched.setattr(branches, "printed", lambda tree: original(tree).replace("np.cos", "np.sin"))
+        patched.setattr(emit, "text_of", wrong)
         follow(compiled, three, (UP,), (DOWN,), (UP,))
     with pytest.raises(gs.VerifyError, match=r"is the first variable that differs, at line 24 of the generated source"):
         compiled(DOWN)
     assert difference(compiled(DOWN), three(DOWN)) is None
     unchecked = gs.compile(three)
     with monkeypatch.context() as patched:
-        patched.setattr(branches, "printed", lambda tree: original(tree).replace("np.cos", "np.sin"))
+        patched.setattr(emit, "text_of", wrong)
         follow(unchecked, three, (UP,), (DOWN,))
     with pytest.warns(gs.EagerWarning, match="is the first variable that differs"):
         follow(unchecked, three, (UP * 1.5,), (DOWN * 1.5,))
@@ -329,8 +338,27 @@ def test_threads_and_pickles() -> None:
     follow(pickle.loads(pickle.dumps(pickled)), module_level, (UP,), (DOWN,))
 
 
+def test_a_program_has_all_paths_and_runs() -> None:
+    compiled = gs.compile(three)
+    follow(compiled, three, *[(v * k,) for k in (1.0, 1.25, 1.5) for v in (UP, DOWN, FAR)])
+    program = compiled.program(UP)
+    assert sum(isinstance(s, Fork) for s in each_statement(program.body)) == 2
+    assert str(program).count("return ") == 3
+    for x in (UP, DOWN, FAR):
+        assert difference(run_program(program, x), three(x)) is None
+
+
+def test_a_path_that_does_not_return_is_found() -> None:
+    compiled = gs.compile(three)
+    follow(compiled, three, *[(v * k,) for k in (1.0, 1.25, 1.5) for v in (UP, DOWN, FAR)])
+    program = compiled.program(UP)
+    body = [dataclasses.replace(s, body=s.body[:-1]) if isinstance(s, Fork) else s for s in program.body]
+    with pytest.raises(gs.VerifyError, match="it does not end with a return"):
+        verified(program._replace(body=body), "planted")
+
+
 def test_the_cache_has_trees(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradscribe.transforms.compiler.python import branches
+    from gradscribe.transforms.compiler.python import emit
 
     monkeypatch.setenv("GRADSCRIBE_CACHE", str(tmp_path / "kept"))
     calls = [(v * k,) for k in (1.0, 1.25, 1.5) for v in (UP, DOWN, FAR)]
@@ -341,7 +369,7 @@ def test_the_cache_has_trees(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> 
         raise AssertionError("a text was written")
 
     with monkeypatch.context() as patched:
-        patched.setattr(branches, "emit_tree", written)
+        patched.setattr(emit, "text_of", written)
         second = gs.compile(three, verify="first calls")
         follow(second, three, *calls)
         assert second.source(UP) == first.source(UP)

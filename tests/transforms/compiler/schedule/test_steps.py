@@ -100,5 +100,8 @@ def test_many_lists_are_one_list_of_tuples() -> None:
 
 
 def test_the_name_of_a_step_is_checked() -> None:
-    with pytest.raises(ValueError, match=r"no pass is called 'tile'; there are .*tiles, in_place, bundles, frees"):
+    with pytest.raises(
+        ValueError,
+        match=r"no pass is called 'tile'; there are .*tiles, in_place, bundles, frees, nesting, names, deletes",
+    ):
         gs.compile(chain, passes=["tile"])(np.ones(3), np.ones(3))

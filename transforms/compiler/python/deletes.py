@@ -1,0 +1,241 @@
+"""Deletes, the last step: which of the arrays that nobody reads again are worth a `del`, to lower the peak of memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import gast
+
+from ....runtime.ir.graph import Call, Value
+from ....runtime.ir.opcodes import is_region
+from ..analysis.memory import makes_new_memory, shares_with
+from ..passes.scans import Scan
+from ..schedule.program import (
+    Assign,
+    Effect,
+    Fork,
+    Free,
+    Guard,
+    If,
+    Loop,
+    Program,
+    Statement,
+    Store,
+    Tiled,
+    Unpack,
+    calls_of,
+    straight,
+    writes_of,
+)
+from .blocks import Entries, TileLoop
+from .layout import WIDTH
+
+__all__ = ["deletes", "print_deletes"]
+
+WORTH = 1 << 18  # bytes that the peak must come down by
+PART = 64  # what is smaller than this part of the peak is not worth a word
+
+
+def deletes(program: Program) -> Program:
+    """Return the program that frees, before each statement that would raise the peak of its memory, the arrays that are dead.
+
+    The peak is that of the program if each array went at its last use; so what is dead may stay for as long as it is below.
+    """
+    every = list(straight(program.body))
+    if not any(isinstance(s, Free) for s in every):
+        return program
+    made = sum(_nbytes(v) for s in every if not isinstance(s, Unpack) for v in writes_of(s))
+    body = _deleted(program, every, program.body, {}) if made >= WORTH else _without_frees(program.body)
+    return program._replace(body=body)
+
+
+def _deleted(
+    program: Program, every: list[Statement], level: list[Statement], holder: dict[str, Value]
+) -> list[Statement]:
+    """Return the statements of a function or of a path in which alone what is worth it is freed; `holder` has the variables."""
+    memory = _Memory(program, every, every[: every.index(level[-1]) + 1])
+    level = [s for s in level if not isinstance(s, Free)]
+    uses = list(map(memory.uses, level))
+    last = {name: k for k, names in enumerate(uses) for name in names}
+    last |= dict.fromkeys(memory.staying, len(level))
+    made: list[list[str]] = []
+    seen: set[str] = set()
+    for names, statement in zip(uses, level, strict=True):
+        if isinstance(statement, Fork):  # what a path makes goes with it
+            made.append([])
+            continue
+        made.append([name for name in names if name in memory.roots and name not in seen])
+        seen.update(names)
+    best = _peak(memory, made, last)
+    worth = memory.bytes([name for names in made for name in names]) >= best + WORTH
+    made = [[name for name in names if memory.bytes([name]) * PART > best] for names in made]
+    best = _peak(memory, made, last)
+    held: list[str] = []
+    found: list[Statement] = []
+    for k, (new, statement) in enumerate(zip(made, level, strict=True)):
+        dead = [name for name in held if last[name] < k]
+        if memory.bytes(held + new) > best and memory.bytes(held) > memory.bytes([n for n in held if n not in dead]):
+            found += [Free(tuple([holder[name] for name in dead]), statement.note)] * worth
+            held = [name for name in held if name not in dead]
+        held += new
+        inner = [v for s in statement.body for v in writes_of(s)] if isinstance(statement, Tiled) else []
+        holder |= {program.variables[v]: v for v in (*inner, *writes_of(statement)) if v in program.variables}
+        if isinstance(statement, Fork):
+            statement = dataclasses.replace(statement, body=_deleted(program, every, statement.body, dict(holder)))
+        found.append(statement)
+    return found
+
+
+def _without_frees(body: list[Statement]) -> list[Statement]:
+    """Return the statements of a function or of a path in which nothing is freed."""
+    return [
+        dataclasses.replace(s, body=_without_frees(s.body)) if isinstance(s, Fork) else s
+        for s in body
+        if not isinstance(s, Free)
+    ]
+
+
+def _peak(memory: _Memory, made: list[list[str]], last: dict[str, int]) -> int:
+    """The most that is alive at once if each variable goes at its last use."""
+    best, alive = 0, list[str]()
+    for k, new in enumerate(made):
+        alive = [name for name in alive if last[name] >= k] + new
+        best = max(best, memory.bytes(alive))
+    return best
+
+
+class _Memory:
+    """Which memory the variables of a program hold behind some of its statements."""
+
+    def __init__(self, program: Program, every: list[Statement], before: list[Statement]) -> None:
+        self.variables: Mapping[Value, str] = program.variables
+        self.maker = {v: call for call in calls_of(program.body) for v in call.outs}
+        of: dict[Value, frozenset[Value]] = {}  # the values whose memory a value may lie in
+        for statement in _alone(before):
+            for call, v in [(made, v) for made in calls_of([statement]) for v in made.outs]:
+                same = _same_memory(statement, v)
+                if same is not None:
+                    of[v] = of.get(same, frozenset())
+                elif is_region(call):
+                    held = frozenset([v]) if v.type.kind == "array" else frozenset[Value]()
+                    of[v] = held.union(*[of.get(r, ()) for r in call.reads])
+                elif makes_new_memory(call):
+                    of[v] = frozenset([v]) if v.type.kind == "array" else frozenset()
+                else:
+                    of[v] = frozenset().union(*[of.get(r, ()) for r in shares_with(call)])
+        gone = {v for s in every if isinstance(s, Free) for v in s.values}
+        gone |= {s.slots[0].of[0] for s in every if isinstance(s, Assign) and s.is_over()}
+        taken: dict[str, Value] = {}
+        for s in every:
+            for v in writes_of(s):
+                name = self.variables.get(v)
+                if name is not None and not isinstance(s, Unpack):
+                    gone |= {taken[name]} if name in taken else set()
+                    taken[name] = v
+        living = {v for s in every for v in writes_of(s) if v.type.kind == "array"} - gone
+        chosen = {v for s in every if isinstance(s, If) for v in s.outs}  # which not all arms bind
+        self.roots: dict[str, set[Value]] = {}
+        self.staying: set[str] = set()  # the variables that hold what is not freed, or nothing on some ways
+        for v, values in of.items():
+            name = self.variables.get(v)
+            if name is not None and values:
+                self.roots.setdefault(name, set()).update(values)
+                self.staying |= {name} if v in living or v in chosen else set()
+
+    def bytes(self, names: list[str]) -> int:
+        """What these variables keep alive."""
+        return sum(map(_nbytes, set().union(*[self.roots.get(name, ()) for name in names])))
+
+    def uses(self, statement: Statement) -> dict[str, None]:
+        """The variables that a statement reads or makes, those of the calls that are nested in it among them."""
+        found: dict[str, None] = {}
+
+        def read(v: Value) -> None:
+            name = self.variables.get(v)
+            if name is not None:
+                found[name] = None
+            elif v in self.maker:
+                for inner in self.maker[v].reads:
+                    read(inner)
+
+        for call in _calls(statement):
+            for v in (*call.reads, *call.outs):
+                read(v)
+        return found
+
+
+def _nbytes(v: Value) -> int:
+    return math.prod(v.type.shape) * int(v.type.dtype.itemsize) if v.type.kind == "array" else 0
+
+
+def _alone(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Statements without those of paths, and those in loops over tiles one by one."""
+    for statement in body:
+        if isinstance(statement, Tiled):
+            yield from statement.body
+        elif not isinstance(statement, Fork):
+            yield statement
+
+
+def _same_memory(statement: Statement, v: Value) -> Value | None:
+    """The value whose memory a result is: one that it is written over, or that a loop does not change."""
+    if isinstance(statement, Assign) and statement.is_over():
+        return statement.slots[0].of[0]
+    if isinstance(statement, Loop):
+        unchanged = [c.start for c in Scan(statement.call).carry if c.out is v and c.after is c.param]
+        return unchanged[0] if unchanged and isinstance(unchanged[0], Value) else None
+    return None
+
+
+def _calls(statement: Statement) -> list[Call]:
+    """The calls that stand as statements of their own."""
+    if isinstance(statement, (Assign, Effect)):
+        return [] if statement.nested else [statement.call]
+    if isinstance(statement, (Tiled, Fork)):
+        first = [statement.call] if isinstance(statement, Fork) else []
+        return [*first, *[call for inner in statement.body for call in _calls(inner)]]
+    return [statement.call] if isinstance(statement, (Guard, Store, Loop, If)) else []
+
+
+def print_deletes(entries: Entries, body: list[Statement], variables: Mapping[Value, str]) -> None:
+    """Put a `del` for each Free among printed statements, before the one that follows it."""
+    at, freed = 0, list[str]()
+    for statement in body:
+        if isinstance(statement, Free):
+            freed += [variables[v] for v in statement.values]
+            continue
+        calls = _calls(statement)
+        place = next((k for k in range(at, len(entries)) if calls and _prints(entries[k], calls)), None)
+        if place is None:
+            continue
+        if isinstance(statement, Fork):
+            print_deletes(entries[place][0].entries, statement.body, variables)
+        lines = _lines(freed, entries[place][1], entries[place - 1][1] if place else None)
+        entries[place:place] = lines
+        at, freed = place + len(lines), []
+    if freed:
+        beside = entries[-1][1]
+        entries += _lines(freed, beside, beside)
+
+
+def _prints(entry: tuple[Any, Call], calls: list[Call]) -> bool:
+    """Whether an entry is the statement of these calls."""
+    statement, call = entry
+    if isinstance(statement, TileLoop):
+        return any(inner in calls for _, inner in statement.entries)
+    return call is calls[0]
+
+
+def _lines(names: list[str], call: Call, before: Call | None) -> Entries:
+    """`del a, b`, in as many lines as it takes, on the line of the statement before it where that stands in the same block."""
+    beside = call if before is None or (before.quiet, before.backward) != (call.quiet, call.backward) else before
+    about = Call(call.op, (), (), beside.site, call.backward, call.quiet)
+    lines = [
+        [gast.Name(id=name.strip(","), ctx=gast.Del(), annotation=None, type_comment=None) for name in line.split()]
+        for line in textwrap.wrap(", ".join(names), WIDTH - len("        del "))
+    ]
+    return [(gast.Delete(targets=line), about) for line in lines]
