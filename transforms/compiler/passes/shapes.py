@@ -74,7 +74,7 @@ def shapes(graph: Graph) -> Graph:
 
 
 def _like(call: Call, out: Value) -> list[Value]:
-    """The arguments of a call that have the shape of a result for certain: of what is elementwise, also in both arms of a branch."""
+    """Return the arguments of a call that surely have the shape of a result: of what is elementwise, also in both arms of a branch."""
     if is_elementwise(call) or (call.op.kind is Kind.elementwise and call.op.n_out == 1):
         return [a for a in call.reads if a.type.kind == "array" and a.type.shape == out.type.shape]
     if call.op is not COND or out.type.kind != "array":
@@ -86,7 +86,7 @@ def _like(call: Call, out: Value) -> list[Value]:
 
 
 def _inputs_like(arm: Graph, end: Any) -> set[int]:
-    """The places of an arm's inputs that have the shape of an output for certain."""
+    """Return the places of an arm's inputs that surely have the shape of an output."""
     maker = {out: call for call in arm.calls for out in call.outs}
     seen: set[Value] = set()
     left = [end] if isinstance(end, Value) else []
