@@ -74,7 +74,7 @@ def shapes(graph: Graph) -> Graph:
 
 
 def _like(call: Call, out: Value) -> list[Value]:
-    """Return the arguments of a call that surely have the shape of a result: of what is elementwise, also in both arms of a branch."""
+    """Return the arguments of a call that surely have the shape of a result: it is elementwise, or a branch whose arms are."""
     if is_elementwise(call) or (call.op.kind is Kind.elementwise and call.op.n_out == 1):
         return [a for a in call.reads if a.type.kind == "array" and a.type.shape == out.type.shape]
     if call.op is not COND or out.type.kind != "array":
