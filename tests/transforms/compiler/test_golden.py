@@ -45,7 +45,7 @@ def test_a_golden_file_runs_alone_and_gives_the_bits_of_eager(path: Path) -> Non
     example = EXAMPLES[path.stem.removesuffix("_plain")]
     function = example.function if path.stem.endswith("_plain") else example.differentiated()
     text = path.read_text(encoding="utf-8")
-    (definition,) = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+    *_, definition = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
     space: dict[str, object] = {}
     exec(compile(text, str(path), "exec"), space)
     assert difference(space[definition.name](*example.args), function(*example.args)) is None  # type: ignore[operator]

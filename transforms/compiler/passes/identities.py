@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Graph, Value, map_values, type_of, values_in
+from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.ir.infer import fits, infer
 from ....runtime.ir.known_ops import (
     ADD,
@@ -35,7 +35,7 @@ from ....runtime.ir.known_ops import (
 )
 from ....runtime.registry import require
 from ....runtime.rules.elementwise import astype
-from .rewrite import is_elementwise, result, retyped, rewrite, seen_from_outside
+from .rewrite import is_elementwise, result, rewrite, seen_from_outside
 
 __all__ = ["identities"]
 
@@ -49,10 +49,6 @@ def identities(graph: Graph) -> Graph:
     never: set[Value] = set()  # conditions that no element meets
     spread: dict[Value, Call] = {}  # what np.broadcast_to gave -> that call
     maker = {v: call for call in graph.calls for v in call.outs}
-    users: dict[Value, list[Call]] = {}
-    for call in graph.calls:
-        for v in call.reads:
-            users.setdefault(v, []).append(call)
     uses = Counter([v for call in graph.calls for v in call.reads] + list(values_in(graph.outputs)))
 
     def step(call: Call) -> Any:
@@ -88,26 +84,11 @@ def identities(graph: Graph) -> Graph:
             same = call.args[2] if isinstance(call.args[2], Value) else None
         else:
             same = _same_as(call)
-        if same is None or (same.type != out.type and not is_as_weak(out, same)):
+        if same is None or same.type != out.type:
             return None
         return ("is", (same,))
 
-    def is_as_weak(out: Value, same: Value) -> bool:
-        """Whether a Python float may stand for the NumPy scalar: the arrays that are computed with it have the same types."""
-        if (out.type.kind, same.type.kind, same.type.dtype) != ("scalar", "python", out.type.dtype) or out in outside:
-            return False
-        return all(is_same_with(same, out, user) for user in users.get(out, []))
-
-    def is_same_with(new: Value, old: Value, user: Call) -> bool:
-        if not is_elementwise(user) or user.op.base is DIVIDE:  # Python raises where it divides by zero
-            return False
-        inferred = infer(user.op, tuple([map_values(a, lambda v: new if v is old else v) for a in user.args]))
-        if inferred is None or fits(user.outs[0].type, inferred[0]):
-            return inferred is not None
-        plain = inferred[0].kind == "python" and user.op.base in (ADD, SUBTRACT, MULTIPLY)  # a power may raise
-        return plain and is_as_weak(user.outs[0], Value(type_of(0.0)))
-
-    return retyped(rewrite(graph, step), graph)
+    return rewrite(graph, step)
 
 
 def _without_axes(call: Call, maker: dict[Value, Call]) -> Call | None:
