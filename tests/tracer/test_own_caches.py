@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -265,3 +266,21 @@ def test_functions_as_keys(transform: str) -> None:
     run = TRANSFORMS[transform](f)
     for x in POINTS:
         np.testing.assert_allclose(run(x)[1], [5.0, 3.0])
+
+
+def test_a_bare_tensor_is_a_key_by_identity_in_a_compiled_function() -> None:
+    """As PyTorch's parameters are of an optimiser's state, whatever stands in the dict."""
+    p, q = gs.tensor(np.ones(3), requires_grad=True), gs.tensor(np.ones(1), requires_grad=True)
+    state: dict[Any, Any] = {}
+
+    def step(x: Any) -> Any:
+        for one in (p, q):
+            state[one] = state.get(one, 0.0) + x.sum()
+        return (x * p + q).sum()
+
+    compiled = gs.compile(step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.EagerWarning)
+        for k in range(1, 4):
+            assert compiled(np.ones(3)).item() == 6.0
+            assert float(state[p]) == float(state[q]) == 3.0 * k

@@ -182,6 +182,8 @@ def remembered(holder: Any, key: Any, value: Any) -> Any:
 
 def _bare(key: Any) -> Any:
     if isinstance(key, Operand):
+        if np.size(key._value) != 1:  # a key by identity, as a parameter of an optimiser
+            return key
         key = key._value
     if isinstance(key, (tuple, frozenset)):
         return type(key)(map(_bare, key)) if type(key) in (tuple, frozenset) else tuple(map(_bare, key))

@@ -390,9 +390,13 @@ class Tensor(Operators, Exchange):
 
     def __hash__(self) -> int:
         value = leave(self, "hash")
-        if not LOCAL.depth or (isinstance(value, np.ndarray) and not user_asks()):
+        if not LOCAL.depth or (isinstance(value, np.ndarray) and (self._is_from_outside() or not user_asks())):
             return id(self)
         return int(told(self, hash(value)))
+
+    def _is_from_outside(self) -> bool:
+        """Whether this is a leaf that no transform made, as a parameter that an optimiser keeps its state of."""
+        return type(self._node) is AccumulateGrad and all(self is not argument for argument in LOCAL.arguments)
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())

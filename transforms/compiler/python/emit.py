@@ -55,11 +55,10 @@ from .naming import Naming, is_widened, with_named_lists
 from .nesting import Nesting, named_program
 from .order import Order
 from .printer import note, to_source
-from .region import Region, append, changed, is_deferred, is_read_once, variables_for
+from .region import Lists, Region, append, changed, is_deferred, is_read_once, variables_for
 from .sections import in_sections, note_tricks
 from .signs import with_sign
 from .spelling import imports_of_users
-from .stacks import Lists
 from .steps import STEPS
 from .stores import write_store
 from .terms import BINARY, is_real, term

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .emit import Emitter
 
 __all__ = [
+    "Lengths",
+    "Lists",
     "Region",
     "append",
     "changed",
@@ -36,6 +38,18 @@ __all__ = [
 Pairs = list[tuple[Any, str]]  # results, and the variables that they become
 
 SHORT = 40  # columns of an expression that waits for its turn in `a, b = b, a + b`
+
+
+Lengths = dict[Value, Any]  # of lists their length, of ints their value: equal where both are known to be
+
+
+class Lists:
+    """What is known of the lists of a block."""
+
+    def __init__(self) -> None:
+        self.lengths: Lengths = {}
+        self.items: Lengths = {}  # of the lists, and of the ints, that stand on lists
+        self.bundled: dict[Value, Any] = {}  # those whose items stand in the tuples of another
 
 
 class Region:

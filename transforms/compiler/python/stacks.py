@@ -1,4 +1,4 @@
-"""Lists with one item for each trip of a loop: which are known to be of one length."""
+"""Lists with one item for each trip of a loop: the calls that make them, and which are known to be of one length."""
 
 from __future__ import annotations
 
@@ -11,28 +11,17 @@ from ....runtime.ir.graph import Call, Value
 from ....runtime.ir.opcodes import COND
 from ..passes.scans import Scan
 from .inlining import name_tree
+from .region import Lengths
 
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["Lists", "call_tree", "lengths_of_items", "note_lengths", "same_length"]
+__all__ = ["call_tree", "lengths_of_items", "note_lengths", "same_length"]
 
 
 def call_tree(name: str, *args: Any) -> Any:
     """`name(a, b)`."""
     return gast.Call(func=name_tree(name), args=list(args), keywords=[])
-
-
-Lengths = dict[Value, Any]  # of lists their length, of ints their value: equal where both are known to be
-
-
-class Lists:
-    """What is known of the lists of a block."""
-
-    def __init__(self) -> None:
-        self.lengths: Lengths = {}
-        self.items: Lengths = {}  # of the lists, and of the ints, that stand on lists
-        self.bundled: dict[Value, Any] = {}  # those whose items stand in the tuples of another
 
 
 def same_length(emitter: Emitter, n: Any, stack: Any) -> bool:
