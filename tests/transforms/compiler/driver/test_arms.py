@@ -266,10 +266,15 @@ def test_arms_behind_an_outcome_are_checked_in_each_text(monkeypatch: pytest.Mon
     assert count == [before]
     (text,) = {str(compiled.source(x)) for x in calls}
     assert "Knows 2 paths" in text
-    from gradscribe.transforms.compiler.python import branches
+    from gradscribe.transforms.compiler.python import emit
 
-    printed = branches.printed
-    monkeypatch.setattr(branches, "printed", lambda tree: printed(tree).replace("y * 3.0", "y * 4.0"))
+    text_of = emit.text_of
+
+    def wrong_of_paths(program: Any, signature: Any, docstring: Any, paths: Any = None, steps: Any = None) -> str:
+        text = text_of(program, signature, docstring, paths, steps)
+        return text if paths is None else text.replace("y * 3.0", "y * 4.0")
+
+    monkeypatch.setattr(emit, "text_of", wrong_of_paths)
     wrong = gs.compile(outcomes, verify="first calls")
     for x in calls[:-5]:
         wrong(x)
