@@ -101,10 +101,20 @@ def _without_frees(body: list[Statement]) -> list[Statement]:
 
 def _peak(memory: _Memory, made: list[list[str]], last: dict[str, int]) -> int:
     """The most that is alive at once if each variable goes at its last use."""
-    best, alive = 0, list[str]()
+    going: dict[int, list[str]] = {}  # by their last use
+    holders: dict[Value, int] = {}  # how many variables keep each array
+    best = total = 0
     for k, new in enumerate(made):
-        alive = [name for name in alive if last[name] >= k] + new
-        best = max(best, memory.bytes(alive))
+        for name in going.pop(k - 1, ()):
+            for v in memory.roots.get(name, ()):
+                holders[v] -= 1
+                total -= _nbytes(v) if not holders[v] else 0
+        for name in new:
+            going.setdefault(last[name], []).append(name)
+            for v in memory.roots.get(name, ()):
+                total += _nbytes(v) if not holders.get(v) else 0
+                holders[v] = holders.get(v, 0) + 1
+        best = max(best, total)
     return best
 
 
