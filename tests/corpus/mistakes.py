@@ -111,7 +111,7 @@ MISTAKES: dict[str, list[tuple[str, str, str]]] = {
          "TypeError", "an array of objects (dtype object), which has no gradient"),
         ("gs.grad(lambda x: np.array([x, [1.0, 2.0]]).sum())(2.0)", "ValueError", ""),
         ("gs.grad(lambda x: x.item())(X)", "ValueError", "can only convert an array of size 1"),
-        ("gs.grad(lambda x: float(x))(X)", "TypeError", "only 0-dimensional arrays can be converted"),
+        ("gs.grad(lambda x: float(x))(X)", "TypeError", "arrays can be converted to Python scalars"),
         ("gs.grad(lambda x: x if x else 0.0)(X)", "ValueError", "Use a.any() or a.all()"),
         ("gs.grad(lambda x: np.where(x > 0, x, -x))(X)",
          "ShapeError", "Sum it (`.sum()`), pass a cotangent (gs.vjp), or ask for"),

@@ -13,6 +13,7 @@ import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gradscribe as gs
@@ -124,6 +125,8 @@ def installed() -> bool:
 @pytest.mark.parametrize("checker", ["mypy", "basedpyright"])
 def test_checkers_find_the_errors_of_a_users_file_alone(checker: str, tmp_path: Path) -> None:
     pytest.importorskip(checker)
+    if "__all__ = [" not in (Path(np.__file__).parent / "__init__.pyi").read_text(encoding="utf-8"):
+        pytest.skip("NumPy's own declarations of this version give no names to `from numpy import *`")
     if checker == "mypy":
         command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "user_file.py"]
     else:

@@ -370,7 +370,8 @@ def test_compiled_functions_pickle(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (again.verify, again.limit) == (True, 3)
     np.testing.assert_array_equal(again(np.ones(2)), before)
     assert pickle.loads(pickle.dumps(by_name)) is by_name
-    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    for home in ("cloudpickle", "joblib.externals.cloudpickle"):
+        monkeypatch.setitem(sys.modules, home, None)
     with pytest.raises(pickle.PicklingError, match="top level"):
         pickle.dumps(gs.compile(lambda x: x))
 

@@ -369,7 +369,8 @@ def test_pickling(monkeypatch: pytest.MonkeyPatch) -> None:
     again = pickle.loads(pickle.dumps(compiled))
     np.testing.assert_array_equal(again(np.arange(4.0)), compiled(np.arange(4.0)))
     assert again.verify == compiled.verify
-    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    for home in ("cloudpickle", "joblib.externals.cloudpickle"):
+        monkeypatch.setitem(sys.modules, home, None)
     with pytest.raises(pickle.PicklingError, match="top level"):
         pickle.dumps(gs.compile(lambda x: x))
 

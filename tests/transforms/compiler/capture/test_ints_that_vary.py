@@ -177,8 +177,14 @@ def test_one_that_is_needed_leaves_the_others_inputs() -> None:
 
 
 def test_a_decision_is_a_branch() -> None:
-    assert sources(lambda x, n: x * 2 if n > 11 else x * n, [(X, n) for n in NUMBERS]) == 2
-    assert sources(lambda x, n: x * max(n, 3) if n > 0 else x, [(X, n) for n in NUMBERS]) == 2
+    def chosen(x: Any, n: int) -> Any:
+        return x * 2 if n > 11 else x * n
+
+    assert sources(chosen, [(X, n) for n in NUMBERS]) == 2
+    def at_least(x: Any, n: int) -> Any:
+        return x * max(n, 3) if n > 0 else x
+
+    assert sources(at_least, [(X, n) for n in NUMBERS]) == 2
     assert sources(lambda x, n: x * max(n, 3), [(X, n) for n in NUMBERS]) == 3  # no branch in it: it is not converted
     assert sources(lambda x, n: x * 2 if bool(n > 11) else x * n, [(X, n) for n in NUMBERS]) == 3
 
