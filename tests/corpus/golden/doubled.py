@@ -24,7 +24,7 @@ def doubled_value_and_grad(a):
 
     # backward
     with np.errstate(all="ignore"):
-        d_c = np.broadcast_to(1.0, b.shape)  # golden_functions.py:255: return np.sum(c)
+        d_c = np.broadcast_to(1.0, c.shape)  # golden_functions.py:255: return np.sum(c)
         # golden_functions.py:254: c = b if b.sum() > 0 else 100 * b
         d_b = d_c if taken else d_c * 100.0
         # golden_functions.py:252: while np.linalg.norm(b) < 1000:

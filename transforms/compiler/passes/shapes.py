@@ -11,7 +11,7 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.ir.known_ops import MATMUL, MULTIPLY, TRANSPOSE
-from ....runtime.ir.opcodes import COND, SCAN
+from ....runtime.ir.opcodes import COND, SCAN, is_effect
 from ....runtime.ops import Kind
 from ....runtime.registry import ops_of, require
 from ....runtime.rules.control import COUNT, SIZE, SIZES, count_of, size_of
@@ -33,11 +33,12 @@ def shapes(graph: Graph) -> Graph:
     asked = {v for call in graph.calls if call.op not in SIZES for v in call.reads} | set(values_in(graph.outputs))
     named = set(name_values(graph, dict.fromkeys(graph.inputs, "")))
     starts = _starts(graph)
+    needed = _needed(graph)
 
     def root(v: Value) -> Value:
         best = v = starts.get(v, v)
         call = maker.get(v)
-        while call is not None and (like := _like(call, v)):
+        while call is not None and (call.op is not COND or v not in needed) and (like := _like(call, v)):
             v = like[0]
             call = maker.get(v)
             if v in named or best not in named:
@@ -71,6 +72,15 @@ def shapes(graph: Graph) -> Graph:
         return None
 
     return rewrite(graph, step)
+
+
+def _needed(graph: Graph) -> set[Value]:
+    """Return the values that are computed for more than their shapes."""
+    found = set(values_in(graph.outputs))
+    for call in reversed(graph.calls):
+        if call.op not in SIZES and (is_effect(call) or not found.isdisjoint(call.outs)):
+            found.update(call.reads)
+    return found
 
 
 def _like(call: Call, out: Value) -> list[Value]:

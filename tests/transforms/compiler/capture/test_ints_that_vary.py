@@ -181,6 +181,7 @@ def test_a_decision_is_a_branch() -> None:
         return x * 2 if n > 11 else x * n
 
     assert sources(chosen, [(X, n) for n in NUMBERS]) == 2
+
     def at_least(x: Any, n: int) -> Any:
         return x * max(n, 3) if n > 0 else x
 
