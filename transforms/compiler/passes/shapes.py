@@ -25,11 +25,11 @@ _SAME_SHAPE = ops_of(np.cumsum, np.cumprod, np.flip, np.sort, np.roll)  # of vec
 
 def shapes(graph: Graph) -> Graph:
     """`t.shape`, where `t` is elementwise of `x`, becomes `x.shape`; the product of all sizes becomes `x.size`."""
-    maker = {out: call for call in graph.calls if call.op is COND for out in call.outs}
     sizes: dict[Value, tuple[Value, frozenset[int]]] = {}  # a product of sizes -> of which value, which axes
 
     if not any(call.op in SIZES for call in graph.calls):
         return graph
+    maker = {out: call for call in graph.calls if call.op is COND for out in call.outs}
     asked = {v for call in graph.calls if call.op not in SIZES for v in call.reads} | set(values_in(graph.outputs))
     named = set(name_values(graph, dict.fromkeys(graph.inputs, "")))
     starts = _starts(graph)
@@ -83,9 +83,14 @@ def _needed(graph: Graph) -> set[Value]:
     return found
 
 
+def _maps_elements(call: Call) -> bool:
+    """Whether each element of the one result follows from the elements at its place."""
+    return is_elementwise(call) or (call.op.kind is Kind.elementwise and call.op.n_out == 1)
+
+
 def _like(call: Call, out: Value) -> list[Value]:
     """Return the arguments of a call that surely have the shape of a result: it is elementwise, or a branch whose arms are."""
-    if is_elementwise(call) or (call.op.kind is Kind.elementwise and call.op.n_out == 1):
+    if _maps_elements(call):
         return [a for a in call.reads if a.type.kind == "array" and a.type.shape == out.type.shape]
     if call.op is not COND or out.type.kind != "array":
         return []
@@ -126,7 +131,7 @@ def _axis_before(call: Call, k: int) -> tuple[Value, int] | None:
         if not isinstance(x, Value) or not isinstance(y, Value) or not len(x.type.shape) == len(y.type.shape) == 2:
             return None
         return (x, 0) if k == 0 else (y, 1)
-    if is_elementwise(call) or (call.op.kind is Kind.elementwise and call.op.n_out == 1):
+    if _maps_elements(call):
         same = _like(call, call.outs[0])
         return (same[0], k) if same else None
     if not isinstance(x, Value) or x.type.kind != "array":
