@@ -46,7 +46,9 @@ def fault(text: str, kind: str, words: str, area: str, file: pathlib.Path) -> st
     said = "\n".join([str(caught), *getattr(caught, "__notes__", [])])
     frames = traceback.extract_tb(caught.__traceback__)
     last = max(k for k, frame in enumerate(frames) if frame.filename == str(file))
-    ours = [frame for frame in frames[last:] if frame.filename.startswith(ROOT)]
+    behind = [frame for frame in frames[last:] if frame.filename.startswith(ROOT)]
+    # a virtual environment inside the checkout holds other packages too
+    ours = [frame for frame in behind if "site-packages" not in frame.filename.removeprefix(ROOT)]
     if kind not in [cls.__name__ for cls in type(caught).__mro__]:
         return f"{type(caught).__name__} and not {kind}: {said}"
     if words not in said:
