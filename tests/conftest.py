@@ -13,17 +13,13 @@ import pytest
 os.environ["GRADSCRIBE_CACHE"] = "off"  # also for the processes that tests start: the user's own cache is left alone
 
 
-TABLE = 40  # a module with more tests than this goes through a table
-FEW = 5  # so many cases of a test run by default, or one in ten where that is more; the others are slow
+FEW = 4  # at most so many cases of a test run by default, or one in ten where that is more; the others are slow
 SHARE = 14  # of the checks of a sample record one in so many runs by default
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--part 2/3`: of the tests that go through tables every third, beginning with the second; all others.
-
-    No part leaves out a test that bears the mark `audit`.
-    """
-    parser.addoption("--part", default="1/1", help="of modules with many tests, the n-th part of m (n/m)")
+    """`--part 2/3`: of the tests every third, beginning with the second; those that bear the mark `audit` are in each."""
+    parser.addoption("--part", default="1/1", help="of the tests the n-th part of m (n/m), and every audit")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,7 +61,7 @@ def _leave_to_slow(items: list[pytest.Item]) -> None:
             tests.setdefault(_name(item), []).append(item)
     slow: list[pytest.Item] = []
     for name, cases in tests.items():
-        step = min(max(len(cases) // FEW, 1), 10)
+        step = min(-(-len(cases) // FEW), 10)
         slow += [item for k, item in enumerate(cases) if (k + zlib.crc32(name.encode())) % step]
     for checks in samples.values():
         step = min(SHARE, len(checks))
@@ -89,15 +85,8 @@ def _sampled(item: pytest.Item) -> Any:
 def _take_part(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the other parts out: .ci/run gives each of the other Pythons one, and the slow tests in turns."""
     part, parts = map(int, config.getoption("--part").split("/"))
-    by_module: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        if item.get_closest_marker("audit"):
-            continue
-        by_module.setdefault(item.nodeid.partition("::")[0], []).append(item)
-    left_out = {
-        item for found in by_module.values() if len(found) > TABLE
-        for k, item in enumerate(found) if k % parts != part - 1
-    }  # fmt: skip
+    shared = [item for item in items if item.get_closest_marker("audit") is None]
+    left_out = {item for k, item in enumerate(shared) if k % parts != part - 1}
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]

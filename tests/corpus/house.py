@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import functools
 import graphlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,9 +71,7 @@ def config() -> configparser.ConfigParser:
 def names_recorder(source: str) -> list[int]:
     """The lines that name the recorder of the running thread (`LOCAL.recorder`)."""
     return [
-        node.lineno
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Attribute) and node.attr == "recorder"
+        node.lineno for node in ast.walk(parsed(source)) if isinstance(node, ast.Attribute) and node.attr == "recorder"
     ]
 
 
@@ -127,12 +126,8 @@ def imports_of(source: str, module: str, is_package: bool, run_time: bool = Fals
     package = module.split(".") if module else []
     if not is_package:
         package = package[:-1]
-    tree = ast.parse(source)
-    if run_time:
-        tree.body = [n for n in tree.body if not (isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")]
-    within = {id(n) for f in ast.walk(tree) if isinstance(f, _FUNCTIONS) for n in ast.walk(f)}
-    for node in ast.walk(tree):
-        line, top = getattr(node, "lineno", 0), id(node) not in within
+    for node, top in _nodes(parsed(source), run_time):
+        line = getattr(node, "lineno", 0)
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield _absolute(line, alias.name, top)
@@ -154,6 +149,24 @@ def imports_of(source: str, module: str, is_package: bool, run_time: bool = Fals
 
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+@functools.cache
+def parsed(source: str) -> ast.Module:
+    """Return the tree of a module's text, which several checks read and none changes."""
+    return ast.parse(source)
+
+
+def _nodes(tree: ast.Module, run_time: bool) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield each node, and whether it stands outside of functions; with `run_time` not what stands there for types alone."""
+    left: list[tuple[ast.AST, bool]] = [(tree, True)]
+    while left:
+        node, top = left.pop()
+        if run_time and top and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        yield node, top
+        top = top and not isinstance(node, _FUNCTIONS)
+        left += [(child, top) for child in ast.iter_child_nodes(node)]
 
 
 def _called(node: ast.Call) -> str:

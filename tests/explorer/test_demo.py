@@ -147,6 +147,7 @@ def test_a_smaller_last_batch_makes_no_further_specialisation():
     assert len(texts) == 1
 
 
+@pytest.mark.slow  # .ci/run runs each example as well
 @pytest.mark.parametrize("example", sorted(p.name for p in EXAMPLES.glob("*.py")))
 def test_examples_run_tiny(example, tmp_path):
     done = run(str(EXAMPLES / example), "--tiny", cwd=tmp_path)

@@ -92,7 +92,7 @@ def test_the_parts_make_the_whole_and_each_has_every_audit(project: Path) -> Non
     texts = [run(project, "--collect-only", "-m", "", "--part", f"{k}/3") for k in (1, 2, 3)]
     assert [collected(text, "test_of_a_table") for text in texts] == [20, 20, 20]
     assert [collected(text, "test_of_an_audit") for text in texts] == [60, 60, 60]
-    assert all("::test_alone" in text for text in texts)
+    assert [text.count("::test_alone") for text in texts].count(1) == 1
     assert len({line for text in texts for line in text.splitlines() if "::test_of_a_table" in line}) == 60
 
 
