@@ -102,7 +102,9 @@ class _Names:
 
     def __init__(self, tree: Any, lines: list[str]) -> None:
         self.lines = lines
-        self.values: dict[str, Any] = {}  # of the names asked for, once each; `_NotConstantError` of one that is no constant
+        self.values: dict[
+            str, Any
+        ] = {}  # of the names asked for, once each; `_NotConstantError` of one that is no constant
         self.inner: dict[str, Any] = {}  # None: assigned otherwise, or more than once
         for node in ast.walk(tree):
             if isinstance(node, ast.arg):
