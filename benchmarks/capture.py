@@ -2,6 +2,7 @@
 
 The function's own eager run and the check against it are measured beside it and taken off. Then the same where the disk
 cache has the text; and the first compiled call of a fresh process, eager run, check and imports of the compiler included.
+Last the CPU time of a whole first call of long functions: it is in proportion to their operations.
 """
 
 from __future__ import annotations
@@ -92,6 +93,37 @@ def first_call(folder: str, cache: str) -> float:
     return float(done.stdout)
 
 
+_LINES = ("y = np.sin(y) * x", "y = y + x * 0.5", "y = np.tanh(y) - x", "y = np.exp(-y) * y", "y = y * 2.0 + np.cos(x)")
+
+
+def long_function(operations: int, folder: str) -> Callable[..., Any]:
+    """A function of so many operations, one after the other, two on a line."""
+    path = Path(folder) / f"operations_{operations}.py"
+    lines = [f"    {_LINES[k % len(_LINES)]}" for k in range(operations // 2)]
+    path.write_text(
+        "\n".join(["import numpy as np\n\ndef f(x):", "    y = x", *lines, "    return np.sum(y)\n"]), "utf-8"
+    )
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    function: Callable[..., Any] = module.f
+    return function
+
+
+def long_programs(folder: str) -> None:
+    """Print the CPU time of the first call of the gradient of functions that get longer."""
+    os.environ["GRADSCRIBE_CACHE"] = "off"
+    x = np.linspace(0.0, 1.0, 5)
+    for operations in (30, 60) if is_tiny() else (300, 1_000, 3_000, 5_000):
+        compiled = gs.compile(gs.grad(long_function(operations, folder)))
+        start = time.process_time()
+        compiled(x)
+        took = time.process_time() - start
+        print(f"first call of {operations:,} operations: {took:.2f} s of CPU, {1e3 * took / operations:.2f} ms each")
+
+
 if __name__ == "__main__":
     count = 2 if is_tiny() else 30
     rng = np.random.default_rng(0)
@@ -120,3 +152,4 @@ if __name__ == "__main__":
         print(
             f"first call of a fresh process: min {min(fresh):.0f} ms; text from the disk cache: min {min(kept):.0f} ms"
         )
+        long_programs(folder)

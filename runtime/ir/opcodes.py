@@ -185,8 +185,9 @@ def all_calls(graph: Graph) -> Iterator[Call]:
     """The calls of a graph, those of its regions among them."""
     for call in graph.calls:
         yield call
-        for region in regions_of(call):
-            yield from all_calls(region)
+        if is_region(call):
+            for region in regions_of(call):
+                yield from all_calls(region)
 
 
 def has_effects(graph: Graph) -> bool:
@@ -196,7 +197,7 @@ def has_effects(graph: Graph) -> bool:
 
 def is_effect(call: Call) -> bool:
     """Whether a call has an effect, or is a loop or a branch that holds one which does."""
-    return call.op.effect or any(map(has_effects, regions_of(call)))
+    return call.op.effect or (is_region(call) and any(map(has_effects, regions_of(call))))
 
 
 def copied(graph: Graph, value: Callable[[Value], Value]) -> Graph:

@@ -47,6 +47,9 @@ class Site(NamedTuple):
     offset: int
     line: int
 
+    def __hash__(self) -> int:
+        return hash((self.offset, self.line))  # not of the code: from Python 3.12 on that takes all of its instructions
+
     def __str__(self) -> str:
         folder, name = os.path.split(self.code.co_filename)
         if self.code.co_filename in _FOLLOWED:

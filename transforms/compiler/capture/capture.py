@@ -26,7 +26,7 @@ from ...user_code.scope import ABSENT, Path, Scope, all_code, is_put_in, is_user
 from ..analysis.effects import is_behind_effects, sized_by_value
 from ..frontend.attempts import GivenUp, LoopRejected
 from ..frontend.functions import convert_code, has_arithmetic, has_control_flow
-from ..frontend.hooks import catches, needs_of
+from ..frontend.hooks import CodeSet, catches, needs_of
 from ..frontend.operators import CELL, CONTROL
 from ..frontend.user_names import assigned_names
 from .copies import copied
@@ -109,7 +109,7 @@ class Capture:
         self._places: set[tuple[int, int]] = set()  # in the user's code, from which operations come
         self.failed: Failure | None = None
         self.scope = Scope(self)
-        self.codes: set[types.CodeType] = set()
+        self.codes: set[types.CodeType] = CodeSet()
         self.compared: dict[Compared, None] = {}  # where the code decided by a size
         self.reads: dict[Path, Any] = {}  # what was read and must be found again: the guards of the scope
         self.arrays: dict[Path, tuple[Value, Any]] = {}  # arrays read from outside: inputs

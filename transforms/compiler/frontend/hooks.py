@@ -10,10 +10,11 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+import itertools
 import operator
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar, cast
 
 from .operators import CONTROL
@@ -29,6 +30,7 @@ __all__ = [
     "OPERATORS",
     "SIZES",
     "SPECIAL",
+    "CodeSet",
     "all_code",
     "cached_by_code",
     "catches",
@@ -117,6 +119,37 @@ def cached_by_code(size: int) -> Callable[[F], F]:
         return cast(F, of_code)
 
     return decorate
+
+
+class CodeSet(set[types.CodeType]):
+    """A set of code objects, each of which is looked up once.
+
+    From Python 3.12 on, to hash a code object takes all of its instructions, and each operation asks for the code around it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked: dict[
+            int, tuple[types.CodeType, bool]
+        ] = {}  # with the code, so that its identity is not given again
+
+    def __contains__(self, code: object) -> bool:
+        found = self._asked.get(id(code))
+        if found is None:
+            assert isinstance(code, types.CodeType)
+            found = self._asked[id(code)] = code, super().__contains__(code)
+        return found[1]
+
+    def add(self, code: types.CodeType) -> None:
+        """Add one."""
+        if code not in self:
+            super().add(code)
+            self._asked.clear()
+
+    def update(self, *others: Iterable[types.CodeType]) -> None:
+        """Add several."""
+        for code in itertools.chain(*others):
+            self.add(code)
 
 
 def all_code(code: types.CodeType) -> list[types.CodeType]:

@@ -219,7 +219,9 @@ def print_deletes(entries: Entries, body: list[Statement], variables: Mapping[Va
             freed += [variables[v] for v in statement.values]
             continue
         calls = _calls(statement)
-        place = next((k for k in range(at, len(entries)) if calls and _prints(entries[k], calls)), None)
+        if not calls:  # it is nested
+            continue
+        place = next((k for k in range(at, len(entries)) if _prints(entries[k], calls)), None)
         if place is None:
             continue
         if isinstance(statement, Fork):

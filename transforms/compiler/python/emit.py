@@ -21,6 +21,7 @@ from ..schedule.program import (
     Free,
     Guard,
     If,
+    List,
     Loop,
     Program,
     Push,
@@ -36,6 +37,7 @@ from ..schedule.program import (
     straight,
     writes_of,
 )
+from ..schedule.program import each_statement as _everywhere
 from ..schedule.signature import Signature
 from ..schedule.steps import chosen, program_of
 from ..schedule.verify import verified
@@ -271,7 +273,8 @@ class Emitter:
         note_tricks(made for made, _ in each_statement(self.statements))
         body.extend(in_sections(self.statements, quietly=self.section is not None, before=self.section))
         body.append(gast.Return(value=result))
-        body = with_named_lists(body, self.naming.stem, self.naming.names)
+        if any(isinstance(s, List) for s in _everywhere(self.program.body)):
+            body = with_named_lists(body, self.naming.stem, self.naming.names)
         return gast.FunctionDef(
             name=name, args=arguments_of(self.signature), body=body, decorator_list=[], returns=None, type_comment=None,
             **({"type_params": []} if "type_params" in gast.FunctionDef._fields else {}),

@@ -51,7 +51,13 @@ def _plain(tree: ast.AST) -> ast.AST:
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+    """The statements of a tree, which stand in blocks; expressions have none."""
+    if isinstance(tree, ast.stmt):
+        yield tree
+    for block in ("body", "orelse", "handlers", "finalbody", "cases"):
+        inner = getattr(tree, block, ())
+        for node in inner if isinstance(inner, list) else ():
+            yield from _statements(node)
 
 
 @functools.cache

@@ -156,10 +156,13 @@ def _printed(statements: list[tuple[Any, Call]], inside: TileLoop | None) -> set
 def _groups(statements: list[tuple[Any, Call]]) -> list[tuple[Any, list[tuple[Any, Call]]]]:
     """What consecutive statements have in common, and those; what stands between two of one line belongs to it."""
     keys = [_origin(entry) for entry in statements]
+    following = list(keys)  # for each: the next that is of a line or stands alone
+    for k in reversed(range(len(keys) - 1)):
+        following[k] = following[k + 1] if _is_of_none(keys[k + 1]) else keys[k + 1]
     for k in range(1, len(keys) - 1):
-        if keys[k][2] is None and keys[k][3] is None:
-            after = next((key for key in keys[k + 1 :] if key[2] is not None or key[3] is not None), None)
-            if after is not None and keys[k - 1] == after and after[:2] == keys[k][:2]:
+        if _is_of_none(keys[k]):
+            after = following[k]
+            if not _is_of_none(after) and keys[k - 1] == after and after[:2] == keys[k][:2]:
                 keys[k] = after
     found: list[tuple[Any, list[tuple[Any, Call]]]] = []
     for key, entry in zip(keys, statements, strict=True):
@@ -175,6 +178,11 @@ def _origin(entry: tuple[Any, Call]) -> tuple[str, bool, Any, Any]:
     site = _line(call)
     alone = id(statement) if isinstance(statement, (TileLoop, Fork, Block)) else None
     return (section_of(call), call.quiet, site, alone)
+
+
+def _is_of_none(key: tuple[str, bool, Any, Any]) -> bool:
+    """Whether a statement is of no line of the user's, and does not stand alone."""
+    return key[2] is None and key[3] is None
 
 
 def _header(node: Any) -> str:

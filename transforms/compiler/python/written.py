@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import copy
 import inspect
 import linecache
@@ -111,11 +112,12 @@ class _Names:
                 self.inner[node.arg] = None
             elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 self.inner[node.id] = None
-        stored = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+        names = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
+        stored = collections.Counter(n.id for n in names if not isinstance(n.ctx, ast.Load))
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
                 name = node.targets[0].id
-                if stored.count(name) == 1:
+                if stored[name] == 1:
                     self.inner[name] = node.value
 
     def meant(self, name: str) -> Any:

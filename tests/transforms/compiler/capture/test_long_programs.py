@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import cProfile
+import linecache
+import pstats
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,9 @@ def straight(operations: int) -> Any:
     """A function of so many operations, one after the other."""
     lines = ["def f(x):", *["    x = np.sin(x) * 1.01 + 0.1"] * (operations // 3), "    return np.sum(x)"]
     space: dict[str, Any] = {"np": np}
-    exec("\n".join(lines), space)
+    file, text = f"<{operations} operations>", "\n".join(lines) + "\n"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), space)
     return space["f"]
 
 
@@ -25,3 +30,17 @@ def test_ten_thousand_operations_in_a_straight_line_compile() -> None:
     for _ in range(2):
         np.testing.assert_array_equal(compiled(x), gs.grad(f)(x))
     assert compiled.specialisation(x)
+
+
+def counted(operations: int) -> dict[Any, int]:
+    """How often each function was called in a first compiled call of so many operations."""
+    compiled, profile = gs.compile(gs.grad(straight(operations))), cProfile.Profile()
+    profile.runcall(compiled, np.array([0.3, 0.7]))
+    return {key: row[0] for key, row in pstats.Stats(profile).stats.items()}  # type: ignore[attr-defined]
+
+
+def test_a_first_call_calls_no_function_out_of_proportion_to_the_operations() -> None:
+    _, _, few, more, most = map(counted, (6, 12, 45, 90, 135))  # the first two find what is found once
+    assert sum(most.values()) > 100_000
+    bent = {key: (few.get(key, 0), more.get(key, 0), n) for key, n in most.items()}
+    assert not {key: counts for key, counts in bent.items() if counts[0] - 2 * counts[1] + counts[2] > 200}
