@@ -267,6 +267,7 @@ def compositions() -> tuple[Callable[..., Any], ...]:
 def primitive(
     signature: str, kind: Kind, *, consuming: Callable[..., Any] | None = None, title: str | None = None,
     n_out: int = 1, may_raise: bool = False, memory: Fact = NEW, types: TypesFact | None = None, stores: int | None = None,
+    quick: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     """Decorator: register a function of ours, with a NumPy-only body, that NumPy lacks as a function.
 
@@ -274,7 +275,7 @@ def primitive(
     which may write into its first argument (the engine hands over only buffers that it allocated itself).
     Generated source shows the body in place of a call, which makes the memory of its result, unless `memory` says otherwise.
     `stores` names, by its position, the argument that is written there as it is, so that a number does as well as an array
-    full of it.
+    full of it. `quick` gives the same bits as the body, and is what runs on arrays where it takes less time.
     """
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
@@ -283,7 +284,7 @@ def primitive(
         )  # fmt: skip
         made.consuming = consuming
         made.stores = stores
-        on_arrays = consuming or body
+        on_arrays = quick or consuming or body
 
         @functools.wraps(body)
         def call(*args: Any) -> Any:

@@ -20,7 +20,7 @@ _LATE = {  # rules that wait for the first function that is not known yet, by th
     ),
     "numpy.fft": ("fft",),
     "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal",), "scipy.stats": ("distributions",),
-    "scipy.optimize": ("scipy_optimize",),
+    "scipy.optimize": ("scipy_optimize",), "scipy.sparse": ("row_products",),
 }  # fmt: skip
 
 

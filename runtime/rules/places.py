@@ -8,7 +8,7 @@ import numpy as np
 
 from ..batching import BatchedCall, lifted
 
-__all__ = ["Place", "place_of"]
+__all__ = ["Place", "added_to_rows", "place_of"]
 
 
 class Place(NamedTuple):
@@ -111,3 +111,16 @@ def _made(part: Any, rank: Any, left: int) -> int:
 
 def _with_batch(parts: list[Any]) -> Any:
     return (slice(None), *parts)
+
+
+def added_to_rows(call: BatchedCall) -> Any:
+    """Rows as wide as those of all examples; where each has an index of its own, rows of one table after the other."""
+    index, (n, *rest) = call["index"], call["shape"]
+    rank = call.ndim("index")
+    if not call.is_mapped("index"):
+        found = call.run(v=np.moveaxis(call["v"], 0, rank), shape=(n, call.size, *rest))
+        return np.moveaxis(found, 1, 0)
+    table = np.reshape(call.apply(np.arange, call.size * n), (call.size, n))
+    own = np.reshape(call.apply(np.arange, call.size), (-1, *(1,) * rank))
+    found = call.run(v=call.spread("v"), index=table[own, index], shape=(call.size * n, *rest))
+    return np.reshape(found, (call.size, n, *rest))

@@ -161,6 +161,11 @@ INDEX = [
     Sample(indexing.add_place, shapes=((V,),), call=lambda v: indexing.add_place(v, 1, (3, 4), v.dtype)),
     Sample(indexing.place, shapes=((V,),), call=lambda v: indexing.place(v, ROWS, (3,), v.dtype)),
     Sample(indexing.scatter, shapes=((V,),), call=lambda v: indexing.scatter(v, ROWS, (3,), v.dtype)),
+    Sample(
+        indexing.scatter_rows,
+        shapes=(((4, 3),), ((4, 2, 2),)),
+        call=lambda v: indexing.scatter_rows(v, ROWS, (3, *v.shape[1:]), v.dtype),
+    ),
     Sample(indexing.index_add, shapes=((M, V), (M, ())), call=lambda x, v: indexing.index_add(np.copy(x), 1, v)),
     Sample(indexing.index_add_at, shapes=(((3,), V),), call=lambda x, v: indexing.index_add_at(np.copy(x), ROWS, v)),
     Sample(

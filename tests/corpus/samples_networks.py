@@ -34,7 +34,6 @@ SAMPLES_NETWORKS = [
     ),
     Sample(softmaxes.add_picked, (((3, 4), (3,)),), call=lambda x, v: softmaxes.add_picked(1.0 * x, INDEX, v)),
     Sample(tables.rows, (((4, 2),),), call=lambda x: tables.rows(x, INDEX), empty=False),
-    Sample(tables.added_rows, (((3, 2),),), call=lambda g: tables.added_rows(g, INDEX, (4, 2), g.dtype), empty=False),
     *[Sample(windows.windows, ((IMAGE,),), call=lambda x, h=h: windows.windows(x, *h), empty=False) for h in LIES],
     *[
         Sample(windows.folded, (((*SIZE, 2, *places, 3),),), empty=False,

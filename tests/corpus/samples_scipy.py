@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gradscribe.runtime.rules import scipy_linalg, scipy_signal
+from gradscribe.runtime.rules import row_products, scipy_linalg, scipy_signal
 from gradscribe.scipy import linalg, signal
 
 from samples import Sample
-from samples_arrays import S, spd, wide
+from samples_arrays import ROWS, S, spd, wide
 
 BANDS = (4, 5)  # of a matrix with one diagonal below the main one, and two above
 
@@ -47,4 +47,9 @@ CONVOLUTIONS = [
            empty=False),
 ]  # fmt: skip
 
-SAMPLES_SCIPY: list[Sample] = [*SYSTEMS, *FUNCTIONS, *CONVOLUTIONS]
+ROWS_ADDED = [
+    Sample(row_products.multiply_rows, (((4, 3),), ((4, 2, 2),)),
+           call=lambda v: row_products.multiply_rows(v, ROWS, (3, *v.shape[1:]), v.dtype)),
+]  # fmt: skip
+
+SAMPLES_SCIPY: list[Sample] = [*SYSTEMS, *FUNCTIONS, *CONVOLUTIONS, *ROWS_ADDED]

@@ -46,7 +46,7 @@ def capture(
         captured,
     )
 
-    optimised = None if outlined else _without_outlining()
+    optimised = _passes(outlined)
     inputs = Inputs(function, args, kwargs)
     inputs = inputs if inputs.refused is not None else inputs.again()  # which the function may write into
     try:
@@ -101,8 +101,10 @@ def capture(
     )
 
 
-def _without_outlining() -> Any:
+def _passes(outlined: bool) -> Any:
+    """The passes of what imports NumPy alone; without `outlined` no helper becomes a function."""
     from ..compiler.driver.lazy_imports import passes_of
-    from ..compiler.passes import FAST_NAMES, NAMES, OUTLINING
+    from ..compiler.passes import FAST_NAMES, NAMES, OUTLINING, ROW_PRODUCTS
 
-    return passes_of({"passes": [name for name in NAMES if name not in (*FAST_NAMES, OUTLINING)]})
+    but = (*FAST_NAMES, ROW_PRODUCTS, *[OUTLINING] * (not outlined))
+    return passes_of({"passes": [name for name in NAMES if name not in but]})

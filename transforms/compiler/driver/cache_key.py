@@ -54,7 +54,7 @@ def versions() -> str:
     features: dict[str, bool] = getattr(sys.modules.get("numpy._core._multiarray_umath"), "__cpu_features__", {})
     parts = [root.__version__, _state(os.path.dirname(root.__file__ or "")), np.__version__, sys.version, sys.platform]
     parts += sorted(feature for feature, there in features.items() if there)  # the last bit of a folded constant
-    for module in ("gast", "astunparse"):  # not loaded for this
+    for module in ("gast", "astunparse", "scipy"):  # not loaded for this; passes ask whether SciPy is there
         spec = importlib.machinery.PathFinder.find_spec(module)
         parts.append(_stamp(spec.origin) if spec is not None and spec.origin else "")
     return "\n".join(map(str, parts))

@@ -15,6 +15,8 @@ from ....runtime.ir.graph import Call, Graph, Type
 from ....runtime.ir.known_ops import MEAN
 from ....runtime.ir.opcodes import all_calls
 from ....runtime.ops import Op
+from ....runtime.registry import require
+from ....runtime.rules.indexing import PRODUCTS, scatter_rows
 from ..schedule.reuse import LARGE as REUSED
 from ..schedule.reuse import ufunc_of
 from ..schedule.signature import Signature
@@ -22,6 +24,8 @@ from ..schedule.tiles import LARGE as TILED
 from .cache_key import GraphText, UnknownError
 
 __all__ = ["Families", "Outline", "outline_of"]
+
+_SCATTER_ROWS = require(scatter_rows)
 
 MANY = 1024  # outlines that are remembered, and signatures
 
@@ -62,7 +66,8 @@ class _WithoutLengths(GraphText):
     def call(self, call: Call) -> str:
         op = self.ops.setdefault(call.op, len(self.ops))
         left = " ".join(map(self.value, call.outs))
-        return f"{left} = {op} {call.backward}{call.quiet:d} {self.argument(call.args)} {self.site(call.site)}"
+        large = " large" if call.op is _SCATTER_ROWS and math.prod(call.reads[0].type.shape) >= PRODUCTS else ""
+        return f"{left} = {op}{large} {call.backward}{call.quiet:d} {self.argument(call.args)} {self.site(call.site)}"
 
     def type(self, type: Type) -> str:
         """Dtype, lengths as letters, the order in memory, and how large an array is, where passes look at that."""

@@ -13,7 +13,7 @@ from ....runtime.ir.verify import effects_of, verify
 from ....runtime.ops import Op
 from ....runtime.registry import ops_of
 from ....runtime.rules.control import GUARD
-from ....runtime.rules.indexing import place
+from ....runtime.rules.indexing import place, scatter_rows
 from ....runtime.rules.linalg import shared_matmul
 from .chunks import in_chunks
 from .cse import common_subexpressions
@@ -55,8 +55,10 @@ def _name(run: Pass) -> str:
 
 _AFTER = (invariants, common_subexpressions, dead_code, early_guards)  # what the fast passes leave behind
 FAST_NAMES = ("logs", "products", "powers", "factors", "scalars")  # of passes/fast, which fastmath=True loads
+ROW_PRODUCTS = "row_products"  # the last but one, which stands on SciPy
 OUTLINING = "outlining"  # the last of all
-NAMES = tuple(dict.fromkeys((*map(_name, PASSES), *FAST_NAMES, OUTLINING)))
+NAMES = tuple(dict.fromkeys((*map(_name, PASSES), *FAST_NAMES, ROW_PRODUCTS, OUTLINING)))
+_OF_ROWS = ops_of(scatter_rows)
 
 
 def optimise(
@@ -90,7 +92,24 @@ def optimise(
                     raise VerifyError(f"the pass `{_name(run)}` dropped or moved effects:\n{graph}")
             if seen is not None:
                 seen(_name(run), graph)
+    if only is None or ROW_PRODUCTS in only:
+        graph = _with_products(graph, known)
+        if seen is not None:
+            seen(ROW_PRODUCTS, graph)
     return graph if only is not None and OUTLINING not in only else _outlined(graph, known, seen)
+
+
+def _with_products(graph: Graph, known: dict[int, Graph | Call]) -> Graph:
+    """The graph in which large rows are added by a product."""
+    ops = {call.op.base for call in all_calls(graph)}
+    if _OF_ROWS.isdisjoint(ops):
+        return graph
+    from .row_products import row_products  # seldom needed
+
+    within = SCAN in ops or COND in ops
+    graph = (everywhere(row_products, None) if within else row_products)(graph)
+    verify(graph, ROW_PRODUCTS, known)
+    return graph
 
 
 def _outlined(graph: Graph, known: dict[int, Graph | Call], seen: Callable[[str, Graph], object] | None) -> Graph:

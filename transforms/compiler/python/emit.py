@@ -73,7 +73,7 @@ __all__ = ["Emitter", "emit", "emitters_of_functions", "shaped", "text_of"]
 _IMPORTS = {
     "cmath": "import cmath\n", "math": "import math\n", "random": "import random\n",
     "statistics": "import statistics\n", "np": "import numpy as np\n",
-    "scipy.linalg": "import scipy.linalg\n", "scipy.special": "import scipy.special\n",
+    "scipy.linalg": "import scipy.linalg\n", "scipy.sparse": "import scipy.sparse\n", "scipy.special": "import scipy.special\n",
 }  # fmt: skip
 
 
