@@ -1,4 +1,4 @@
-"""Coverage: NumPy and scipy.special functions that have a gradient, read off the registry (`python -m gradscribe coverage`)."""
+"""Coverage: functions of NumPy and SciPy that have a gradient, read off the registry (`python -m gradscribe coverage`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .coverage_reasons import ABOUT, PASSING, REASONS
 
 __all__ = ["KINDS", "MODULES", "Row", "chosen", "coverage", "markdown", "text"]
 
-MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.ndarray", "scipy.special")
+MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.ndarray", "scipy.special", "scipy.fft")
 RULE, NATURE, REFUSED, ASIDE = "rule", "no gradient by nature", "not supported", "not a computation"
 KINDS = (RULE, NATURE, REFUSED, ASIDE)
 PARTS, WRITES = "by its parts", "writes in place"
@@ -242,7 +242,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 _HEAD = """\
-# What of NumPy has a gradient
+# What of NumPy and SciPy has a gradient
 
 Written by `python -m gradscribe coverage --markdown` (NumPy {numpy}, SciPy {scipy}), from the registry of rules and the modules
 themselves; `python -m gradscribe coverage --all` prints it, one function a line.
@@ -255,5 +255,5 @@ themselves; `python -m gradscribe coverage --all` prints it, one function a line
 
 A bare Tensor works in all of them, by NumPy's protocols. Those of the list that are marked *scope* know no protocol: they work
 inside functions under `gs.grad`, `gs.compile` and the other transforms, and everywhere as `gs.numpy.NAME` and
-`gs.scipy.special.NAME`.
+`gs.scipy.special.NAME`, `gs.scipy.fft.NAME` and so on.
 """

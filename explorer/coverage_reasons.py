@@ -1,4 +1,4 @@
-"""Reasons for coverage: why functions of NumPy and scipy.special have no rule, and which calculate nothing."""
+"""Reasons for coverage: why functions of NumPy and SciPy have no rule, and which calculate nothing."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ ABOUT: dict[str, str] = {
     **_each(TEXT, "base_repr binary_repr format_float_positional format_float_scientific"),
     **_each(DTYPES, "can_cast promote_types min_scalar_type result_type issubdtype isdtype mintypecode typename"),
     **_each(DATES, "busday_count busday_offset is_busday datetime_as_string datetime_data isnat"),
+    **_each("settings of SciPy", "get_workers set_workers set_backend skip_backend set_global_backend register_backend"),
     **_each(SETTINGS, "seterr geterr seterrcall geterrcall setbufsize getbufsize"),
     **_each(SELF, "show_config show_runtime get_include info test"),
     **_each("shapes", "broadcast_shapes mask_indices iterable isscalar einsum_path isfortran nested_iters"),
@@ -32,7 +33,7 @@ ABOUT: dict[str, str] = {
         """base may_share_memory shares_memory byteswap ctypes data device getfield setfield setflags
         to_device tobytes tostring""",
     ),
-    **_each(WHOLE, "bernoulli euler factorial factorial2 factorialk perm stirling2"),
+    **_each(WHOLE, "bernoulli euler factorial factorial2 factorialk next_fast_len perm prev_fast_len stirling2"),
     **_each(
         CONSTANT,
         """ai_zeros bei_zeros beip_zeros ber_zeros berp_zeros bi_zeros c_roots cg_roots erf_zeros fresnel_zeros fresnelc_zeros
@@ -53,6 +54,7 @@ CHOOSING = "an object that chooses among ufuncs, and gives its slopes itself whe
 
 # Why what calculates has no rule.
 REASONS: dict[str, str] = {
+    "fhtoffset": "a spacing that is chosen once: compute it outside, or give fht an offset",
     **_each("matrices of the class np.matrix, which Tensors are not; use arrays", "asmatrix bmat"),
     "frompyfunc": "its arrays hold objects of Python; use np.vectorize",
     "from_dlpack": "takes another library's array without its gradient; use gs.from_dlpack",

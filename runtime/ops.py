@@ -297,7 +297,7 @@ def compile_plan(op: Op, key: Any) -> Plan:
     saved: dict[str, Saved] = {}
     calls: list[str] = []
     takes_sum: list[bool] = []
-    space: dict[str, Any] = {"_ndarray": np.ndarray, "shape_of": shape_of, "dtype_of": dtype_of}
+    space: dict[str, Any] = {"_ndarray": np.ndarray, "_type": type, "shape_of": shape_of, "dtype_of": dtype_of}
     for j, (k, i) in enumerate(slots):
         vjp = op.vjps[op.params[k].name]
         assert vjp is not None
@@ -366,4 +366,4 @@ def _save_text(op: Op, saved: Saved) -> str:
     base = op.params[saved.param]
     if base.sequence or base.variadic:
         return f"tuple([{saved.what}_of(a) for a in {base.name}])"
-    return f"{base.name}.{saved.what} if type({base.name}) is _ndarray else {saved.what}_of({base.name})"
+    return f"{base.name}.{saved.what} if _type({base.name}) is _ndarray else {saved.what}_of({base.name})"

@@ -19,6 +19,7 @@ _LATE = {  # rules that wait for the first function that is not known yet, by th
         "special_noncentral",
     ),
     "numpy.fft": ("fft",),
+    "scipy.fft": ("scipy_fft",),
     "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal",), "scipy.stats": ("distributions",),
     "scipy.optimize": ("scipy_optimize",), "scipy.sparse": ("row_products",),
 }  # fmt: skip

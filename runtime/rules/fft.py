@@ -15,7 +15,7 @@ import numpy.fft  # NumPy itself loads it late
 from ..batching import BatchedCall, along_axis, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
-from ..registry import batching, op, primitive, rule, takes_out, undifferentiable
+from ..registry import batching, op, primitive, rule, takes_out
 from .places import place_of
 from .shaping import along, around
 
@@ -26,7 +26,22 @@ _TWO = "x, s=None, axes=(-2, -1), norm=None"
 _MANY = "x, s=None, axes=None, norm=None"
 
 for _frequencies in (np.fft.fftfreq, np.fft.rfftfreq):
-    undifferentiable(_frequencies, "n, d=1.0, device=None", Kind.creation)
+    op(_frequencies, "n, d=1.0, device=None", Kind.creation)
+    rule(_frequencies, n=None, d=lambda g, out, d: spacing_back(g, out, d))
+
+
+def spacing_back(g: Any, out: Any, d: Any) -> Any:
+    """The cotangent of the spacing `d` of points, of whose frequencies each is inversely proportional to it."""
+    return -np.sum(g * out) / d
+
+
+def batched_spacing(call: BatchedCall) -> Any:
+    """The frequencies of unit spacing, over each spacing."""
+    return call.run(d=1.0) / np.expand_dims(call["d"], 1) if call.only("d") else NotImplemented
+
+
+batching(np.fft.fftfreq, np.fft.rfftfreq)(batched_spacing)
+
 
 op(np.fft.fftshift, "x, axes=None", linear, memory=NEW)
 rule(np.fft.fftshift, x=lambda g, axes: np.fft.ifftshift(g, axes))

@@ -47,7 +47,15 @@ _SPECIAL = (
     "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
     "special_noncentral",
 )  # fmt: skip
-for _rules in (*_SPECIAL, "scipy_linalg", "scipy_optimize", "scipy_signal", "distributions", "row_products"):
+for _rules in (
+    *_SPECIAL,
+    "scipy_fft",
+    "scipy_linalg",
+    "scipy_optimize",
+    "scipy_signal",
+    "distributions",
+    "row_products",
+):
     FOREIGN[f"runtime.rules.{_rules}"] = {"numpy", "scipy"}
 
 

@@ -464,8 +464,9 @@ QUANTILES = [
     ],
 ]
 
+FREQUENCIES = [(f, dispatched(f)) for f in (np.fft.fftfreq, np.fft.rfftfreq)]
 FOURIER = [
-    *[Sample(f, ((),), call=lambda f=f: f(5, 0.5), differentiable=False) for f in (np.fft.fftfreq, np.fft.rfftfreq)],
+    *[Sample(f, (((),),), call=lambda d, call=call: call(5, d), domain=(0.3, 2.0)) for f, call in FREQUENCIES],
     *[Sample(f, (((4, 3),), ((5,),)), ({}, {"axes": 0}), complex=True) for f in (np.fft.fftshift, np.fft.ifftshift)],
     *[Sample(f, (((4, 5),), ((6, 3),)), ONE_AXIS, complex=f not in (np.fft.rfft, np.fft.ihfft), empty=False)
       for f in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.ihfft, np.fft.irfft, np.fft.hfft)],

@@ -1,15 +1,16 @@
-"""Samples of scipy.linalg and scipy.signal, by `gradscribe.scipy`: SciPy's own functions take no Tensors."""
+"""Samples of SciPy's modules besides scipy.special, by `gradscribe.scipy` or our op: SciPy's own functions take no Tensors."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy import fft
 
-from gradscribe.runtime.rules import row_products, scipy_linalg, scipy_signal
+from gradscribe.runtime.rules import row_products, scipy_fft, scipy_linalg, scipy_signal
 from gradscribe.scipy import linalg, signal
 
-from samples import Sample
+from samples import ONE_AXIS, SEVERAL_AXES, Options, Sample, dispatched
 from samples_arrays import ROWS, S, spd, wide
 
 BANDS = (4, 5)  # of a matrix with one diagonal below the main one, and two above
@@ -47,9 +48,42 @@ CONVOLUTIONS = [
            empty=False),
 ]  # fmt: skip
 
+REAL = (fft.rfft, fft.ihfft, fft.rfft2, fft.rfftn, fft.ihfft2, fft.ihfftn)
+TYPES: Options = ({}, {"axis": 0, "norm": "forward"}, {"n": 4, "norm": "ortho"}, {"n": 7})
+UNUSUAL: Options = ({"n": 7, "orthogonalize": True}, {"norm": "ortho", "orthogonalize": False})  # ignored of complex x
+HANKEL, FREQUENCIES = [[(f, dispatched(f)) for f in fs] for fs in ((fft.fht, fft.ifht), (fft.fftfreq, fft.rfftfreq))]
+OF_ALL: Options = ({}, {"axes": (0,), "norm": "forward"}, {"s": (5, 3), "axes": (1, 0), "norm": "ortho"})
+
+
+def some(options: Options, type: int) -> Options:
+    """The options of a type of cosine transforms: all of the second, and of the others some."""
+    return tuple([{"type": type, **o} for o in (options if type == 2 else options[type % 2 :: 2])])
+
+
+FOURIER = [
+    *[Sample(f, (((4, 3),), ((5,),)), ({}, {"axes": 0}), call=dispatched(f), complex=True)
+      for f in (fft.fftshift, fft.ifftshift)],
+    *[Sample(f, (((4, 5),), ((6, 3),)), ONE_AXIS, call=dispatched(f), complex=f not in REAL, empty=False)
+      for f in (fft.fft, fft.ifft, fft.rfft, fft.ihfft, fft.irfft, fft.hfft)],
+    *[Sample(f, (((2, 3, 4),), ((4, 3),)), SEVERAL_AXES, call=dispatched(f), complex=f not in REAL, empty=False)
+      for f in (fft.fft2, fft.ifft2, fft.fftn, fft.ifftn, fft.rfft2, fft.rfftn, fft.irfft2, fft.irfftn, fft.hfft2, fft.hfftn,
+                fft.ihfft2, fft.ihfftn)],
+    *[Sample(f, (((4, 5),),), some(TYPES, t), call=dispatched(f), complex=True, empty=False)
+      for f in (fft.dct, fft.idct, fft.dst, fft.idst) for t in (1, 2, 3, 4)],
+    *[Sample(f, (((4, 5),),), ({"type": t, **o},), call=dispatched(f), empty=False)
+      for f in (fft.dct, fft.idct, fft.dst, fft.idst) for t in (1, 2, 3) for o in UNUSUAL],
+    *[Sample(f, (((4, 5),),), some(OF_ALL, t), call=dispatched(f), complex=True, empty=False)
+      for f in (fft.dctn, fft.idctn, fft.dstn, fft.idstn) for t in (1, 2, 3, 4)],
+    Sample(scipy_fft.ends_scaled, (((3, 4),), ((5,),)), ({}, {"step": 0}, {"step": -1}),
+           call=lambda x, step=1: scipy_fft.ends_scaled(x, 0, step, 2), complex=True),
+    *[Sample(f, (((3, 6),), ((5,),)), ({}, {"offset": 0.2, "bias": 0.3}),
+             call=lambda x, call=call, **k: call(x, 0.1, 0.4, **k), empty=False) for f, call in HANKEL],
+    *[Sample(f, (((),),), call=lambda d, call=call: call(5, d), domain=(0.3, 2.0)) for f, call in FREQUENCIES],
+]  # fmt: skip
+
 ROWS_ADDED = [
     Sample(row_products.multiply_rows, (((4, 3),), ((4, 2, 2),)),
            call=lambda v: row_products.multiply_rows(v, ROWS, (3, *v.shape[1:]), v.dtype)),
 ]  # fmt: skip
 
-SAMPLES_SCIPY: list[Sample] = [*SYSTEMS, *FUNCTIONS, *CONVOLUTIONS, *ROWS_ADDED]
+SAMPLES_SCIPY: list[Sample] = [*FOURIER, *SYSTEMS, *FUNCTIONS, *CONVOLUTIONS, *ROWS_ADDED]

@@ -38,6 +38,7 @@ def test_no_reason_is_out_of_date() -> None:
 
 def test_all_of_linear_algebra_and_fourier_transforms_and_most_of_the_rest() -> None:
     assert not named(coverage.REFUSED, "numpy.linalg", "numpy.fft")
+    assert named(coverage.REFUSED, "scipy.fft") == ["scipy.fft.fhtoffset"]
     assert len(named(coverage.RULE, "scipy.special")) > 180
     assert len(named(coverage.REFUSED, "numpy")) < 12  # two more in the oldest NumPy, deprecated
     assert len(named(coverage.RULE)) > 500

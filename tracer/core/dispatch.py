@@ -414,7 +414,7 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
         return _closed
     space: dict[str, Any] = {
         "LOCAL_": LOCAL, "op_": op, "fn_": op.fn, "called_": op.on_arrays and op.on_arrays[0], "plans_": op.plans, "new_": _new,
-        "Tensor_": tensor_class, "Node_": Node,
+        "type_": type, "Tensor_": tensor_class, "Node_": Node,
         "plain_": is_plain, "CONSTANTS_": _CONSTANTS, "NUMBERS_": _PLAIN, "ndarray_": np.ndarray, "float64_": float64,
         "NUMBER_": NUMBER, "meta_": meta_of, "blame_": blame, "finish_": finish, "view_": views.note_view, "next_": next_sequence,
     }  # fmt: skip
@@ -423,7 +423,7 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
     arrays = [name for name in given if op.vjps.get(name) is not None]
     lines: list[str] = []
     for name in given:
-        lines += [f"kind_ = type({name})", "if kind_ is Tensor_:"]
+        lines += [f"kind_ = type_({name})", "if kind_ is Tensor_:"]
         lines += [f"    {value[name]}, {node[name]} = {name}._value, {name}._node"]
         if name not in arrays:
             lines += [f"    if {node[name]} is not None:", "        return NotImplemented"]
@@ -435,7 +435,7 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
             "    return NotImplemented",
         ]
     if shaping:  # of a number, a bare Tensor makes an array first
-        lines += [f"if type({value[given[0]]}) is not ndarray_ and not LOCAL_.depth:", "    return NotImplemented"]
+        lines += [f"if type_({value[given[0]]}) is not ndarray_ and not LOCAL_.depth:", "    return NotImplemented"]
     for k, p in enumerate(params):
         space[f"default{k}_"] = p.default
     bound = ", ".join([p.name if p.name in given else f"default{k}_" for k, p in enumerate(params)])
@@ -445,14 +445,14 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
     call = f"fn_({', '.join(required + [f'{name}={value[name]}' for name in named])})"
     if op.on_arrays is not None and {*named} <= {op.on_arrays[1]}:
         optional = [str(value.get(op.on_arrays[1]))] if op.on_arrays[1] else []
-        call = f"called_({', '.join(required + optional)}) if type({required[0]}) is ndarray_ else {call}"
+        call = f"called_({', '.join(required + optional)}) if type_({required[0]}) is ndarray_ else {call}"
     finished = f"return finish_(op_, ({bound},), ({values},), result_)"
     fresh = (
         "" if shaping else "".join([" and result_.base is None", *[f" and result_ is not {v}" for v in value.values()]])
     )
     lines += ["try:", f"    result_ = {call}", "except Exception as error:", "    raise blame_(error) from None"]
-    lines += ["if type(result_) is float64_:", "    fits_ = NUMBER_"]
-    lines += [f"elif type(result_) is ndarray_ and result_.dtype.kind in 'fc'{fresh}:", "    fits_ = meta_(result_)"]
+    lines += ["if type_(result_) is float64_:", "    fits_ = NUMBER_"]
+    lines += [f"elif type_(result_) is ndarray_ and result_.dtype.kind in 'fc'{fresh}:", "    fits_ = meta_(result_)"]
     lines += ["else:", f"    {finished}", "key_, edges_ = 0, ()"]
     for k, p in enumerate(params):
         if p.name in arrays:
@@ -464,7 +464,7 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
     lines += [f"    node_.saved = plan_.save({values}, result_)", "    node_.meta, node_.seq = fits_, next_()"]
     lines += ["    node_.extra, node_.plural = None, 0"]
     if shaping:
-        lines += ["if type(result_) is ndarray_:", f"    view_(made_, op_, ({bound},))"]
+        lines += ["if type_(result_) is ndarray_:", f"    view_(made_, op_, ({bound},))"]
     body = "".join([f"    {line}\n" for line in [*lines, "return made_"]])
     exec(compile(f"def door({', '.join(given)}):\n{body}", f"<plan of {op.path}>", "exec"), space)
     door: Callable[..., Any] = space["door"]

@@ -15,6 +15,7 @@ import numpy as np
 from ...runtime.errors import CompileError, ShapeError, VerifyError
 from ...tracer.core.site import pruned
 from ..compiler.driver.compiled import Compiled
+from ..compiler.python.spelling import SCIPY
 from ..compiler.source import Source
 from ..derivatives.forward import VECTOR, JvpFunction
 from ..derivatives.gradient import GradFunction
@@ -336,7 +337,7 @@ class _Rendered:
     def head(self, functions: list[str]) -> str:
         """The docstring of the module."""
         name = self.job.label
-        scipy = [f"scipy.{part}" for part in ("linalg", "special") if any(f"scipy.{part}." in f for f in functions)]
+        scipy = [module for module in SCIPY if any(f"{module}." in f for f in functions)]
         needs = " and ".join(["NumPy", *scipy]) if scipy else "NumPy alone"
         version = sys.modules[__name__.partition(".")[0]].__version__
         said = (inspect.getdoc(self.job.function) or "").partition("\n")[0].strip()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...runtime.registry import ops
+from ..compiler.python.spelling import SCIPY
 from .exported import CHECK, CHECKS, PARTS, SECOND
 
 __all__ = ["WIDTH", "Module", "Piece", "Script", "function_text", "helper_texts", "hint"]
@@ -248,9 +249,7 @@ class Module(NamedTuple):
         entries = [entry for _, table in self.tables for entry in table.values()]
         check = CHECK if all(type(e) is str and e.endswith("]") and ">" not in e for e in entries) else CHECKS
         helpers = check if script is None else CHECKS
-        scipy = "".join(
-            f"import scipy.{part}{_UNTYPED}\n" for part in ("linalg", "special") if f"scipy.{part}." in body
-        )
+        scipy = "".join(f"import {module}{_UNTYPED}\n" for module in SCIPY if f"{module}." in body)
         python = [f"import {part}\n" for part in ("cmath", "math", "statistics") if re.search(rf"\b{part}\.", body)]
         end = "\n" if "\n" in self.head else ""
         nested = any(type(entry) is not str for entry in entries)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.ops import Kind, Op
 from ...runtime.registry import composition, lookup, require
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.modes.thread_state import capturing, refuse
@@ -42,6 +43,17 @@ def _where_tensors(fn: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _creation(fn: Any, op: Op) -> Any:
+    """`fn`, which makes an array of numbers: a Tensor under a transform, so that a capture knows where it comes from."""
+
+    @functools.wraps(fn)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        return apply(op, args, kwargs)
+
+    create.__module__ = __name__  # it is ours
+    return create
+
+
 def _parts(value: Any) -> list[str]:
     module = getattr(value, "__module__", None)
     return module.split(".") if isinstance(module, str) else []
@@ -61,11 +73,13 @@ def of_scipy(value: Any) -> Any:
 
 
 def _found(value: Any) -> Any:
-    if lookup(value) is not None:
-        return through_apply(value)
-    formula = composition(value)
+    op, formula = lookup(value), composition(value)
+    if op is not None and op.kind is Kind.creation:
+        return _creation(value, op)
     if formula is not None:
         return _where_tensors(value, formula)
+    if op is not None:
+        return through_apply(value)
     for (module, name), ours in WHOLE_MODULES.items():
         if getattr(value, "__name__", None) == name and getattr(sys.modules.get(module), name, None) is value:
             return _where_tensors(value, ours)

@@ -32,6 +32,18 @@ def scaled(x: Any, k: float = 2.0) -> Any:
 gs.rule(scaled, x=lambda g, x, k: g * k * np.cos(x), k=None)
 
 
+@gs.rule(x=lambda g, x_shape, type: np.broadcast_to(g, x_shape) * type, type=None)
+def of_type(x: Any, type: float = 2.0) -> Any:
+    """One whose parameter bears the name of a built-in function, which what is compiled for an op calls."""
+    return np.sum(x) * type
+
+
+def test_a_parameter_may_bear_the_name_of_a_built_in_function() -> None:
+    f = lambda x: of_type(x, type=3.0) + of_type(x)
+    np.testing.assert_array_equal(gs.grad(f)(np.ones(3)), 5.0)
+    np.testing.assert_array_equal(gs.compile(gs.grad(f))(np.ones(3)), 5.0)
+
+
 def parts(x: Any) -> Any:
     """Two results."""
     return np.sum(x), x * 2

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats
-from scipy import linalg, signal, stats
+from scipy import fft, linalg, signal, stats
 from scipy.integrate import odeint
 from scipy.stats import norm
 
@@ -137,6 +137,23 @@ def test_matrices() -> None:
     check(lambda m: np.sum(np.sin(linalg.block_diag(m, m[:2]))), A)
     with pytest.raises(NotImplementedError, match="3-d arrays"):
         gs.grad(lambda m: np.sum(linalg.solve_triangular(m, P.T)))(np.stack([low, low]))
+
+
+def test_fourier_transforms() -> None:
+    check(lambda x: np.sum(np.abs(fft.rfft(x, 6, -1, None, True, 2, plan=None)) ** 2), IMAGE)
+    check(lambda x: np.sum(np.sin(fft.dctn(x, 3, overwrite_x=True, workers=2))), IMAGE)
+    check(lambda d: np.sum(np.cos(fft.fftfreq(6, d)) + fft.rfftfreq(11, d=d)), 0.3)
+    check(lambda d: np.sum(np.cos(np.fft.fftfreq(6, d)) + np.fft.rfftfreq(11, d=d)), 0.3)
+    gains = gs.compile(lambda x: np.real(fft.ifft(fft.fft(x) * (1 + fft.fftfreq(len(x)) ** 2))))
+    np.testing.assert_array_equal(gains(X), np.real(fft.ifft(fft.fft(X) * (1 + fft.fftfreq(4) ** 2))))
+    assert "scipy.fft.fftfreq(4)" in gains.source(X) or "scipy.fft.fftfreq(x.size)" in gains.source(X)
+    kept = X.copy()
+    gs.grad(lambda x: np.sum(np.abs(fft.fft(x * 1j, overwrite_x=True)) ** 2))(kept)
+    np.testing.assert_array_equal(kept, X)
+    with pytest.raises(gs.NoRuleError, match=r"scipy\.fft\.fht"):
+        gs.grad(lambda d: np.sum(fft.fht(X, d, 0.3)))(0.1)
+    with pytest.raises(NotImplementedError, match="orthogonalize"):
+        gs.grad(lambda x: np.sum(np.abs(fft.dct(x * 1j, orthogonalize=True))))(X)
 
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])

@@ -31,6 +31,11 @@ class UnknownError(Exception):
     """Something that a digest cannot stand for."""
 
 
+def _is_of_scipy(call: Call) -> bool:
+    """Whether a call is one of SciPy, or of a function of ours whose body the source shows and which may call SciPy."""
+    return call.op.path.startswith("scipy.") or ".scipy_" in str(getattr(call.op.fn, "__module__", ""))
+
+
 def cache_key(graph: Graph, signature: Signature, name: str, options: str = "") -> str | None:
     """The digest of a captured graph, as it is before the passes; None where it holds what has no source of its own.
 
@@ -39,7 +44,7 @@ def cache_key(graph: Graph, signature: Signature, name: str, options: str = "") 
     text = GraphText()
     try:
         lines = [versions(), options, *text.lines(name, graph, signature)]
-        if any(call.op.path.startswith("scipy.") for call in all_calls(graph)):
+        if any(map(_is_of_scipy, all_calls(graph))):
             lines.append(str(getattr(sys.modules.get("scipy"), "__version__", None)))
         lines += text.sources()
     except UnknownError:

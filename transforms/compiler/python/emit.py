@@ -60,7 +60,7 @@ from .printer import note, to_source
 from .region import Lists, Region, append, changed, is_deferred, is_read_once, variables_for
 from .sections import in_sections, note_tricks
 from .signs import with_sign
-from .spelling import imports_of_users
+from .spelling import SCIPY, imports_of_users
 from .steps import STEPS
 from .stores import write_store
 from .terms import BINARY, is_real, term
@@ -73,7 +73,7 @@ __all__ = ["Emitter", "emit", "emitters_of_functions", "shaped", "text_of"]
 _IMPORTS = {
     "cmath": "import cmath\n", "math": "import math\n", "random": "import random\n",
     "statistics": "import statistics\n", "np": "import numpy as np\n",
-    "scipy.linalg": "import scipy.linalg\n", "scipy.sparse": "import scipy.sparse\n", "scipy.special": "import scipy.special\n",
+    **{module: f"import {module}\n" for module in SCIPY},
 }  # fmt: skip
 
 

@@ -17,7 +17,12 @@ from ....runtime.user_ops import USERS, home_of, is_users, text_name
 from ..passes.means import SMALL
 from .inlining import name_tree
 
-__all__ = ["imports_of_users", "spelled"]
+__all__ = ["SCIPY", "imports_of_users", "spelled"]
+
+# The modules of SciPy that a text may import, by their names.
+SCIPY = tuple([
+    f"scipy.{part}" for part in ("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse", "spatial", "special", "stats")
+])  # fmt: skip
 
 _OF_FLOATS = ops_of(np.zeros, np.ones, np.empty, np.eye, np.identity)  # by default
 _MADE_NEW = frozenset(["zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like"])
