@@ -514,7 +514,7 @@ class Scope:
             def see(value: Any, name: str) -> Any:
                 if isinstance(value, type) and capturing() and makes_generators(value):
                     refuse(f"uses the class {module.__name__}.{name}; np.random.default_rng(seed) is known")
-                if library and not isinstance(value, types.ModuleType) and not is_put_in(value):
+                if library and not isinstance(value, types.ModuleType) and value is not super and not is_put_in(value):
                     if self.witness is not None:
                         self.witness.of_library(module, name, value)
                     if self.witness is None and type(value) in _FUNCTIONS and (value in HIGHER or value in STORING):
@@ -980,6 +980,9 @@ def _read(obj: Any, name: str) -> Any:
     cls = type(obj)
     if cls is tensor_class:
         return type(obj._value) if name == "__class__" else getattr(obj, name)
+    if cls is super:
+        value = _inherited(obj, name)
+        return value if type(value) in _AS_THEY_ARE else _eager.stand_in(value)
     if name in _MUTATORS and isinstance(obj, _CONTAINERS):
         note(obj)
     found, compute = _COMPUTED.get((cls, name), _UNKNOWN)
@@ -988,6 +991,17 @@ def _read(obj: Any, name: str) -> Any:
         _COMPUTED[cls, name] = cls.__dict__.get(name) if compute is None else member(cls, name), compute
     value = getattr(obj, name) if compute is None else compute(obj)
     return value if type(value) in _AS_THEY_ARE else _eager.stand_in(value)
+
+
+def _inherited(above: Any, name: str) -> Any:
+    """`super().name`; the user's code of a property in scope."""
+    cls, obj = above.__self_class__, above.__self__
+    found = ABSENT if cls is None or cls is obj else member(cls, name, above.__thisclass__)
+    if isinstance(found, property) and is_user_function(found.fget) and not is_left_alone(found.fget.__module__):
+        return _eager.rebuild(found.fget)(obj)
+    if isinstance(found, functools.cached_property) and is_user_function(found.func):
+        return _cached(found, name, obj)
+    return getattr(above, name)
 
 
 def _computed(cls: type, name: str) -> Any:

@@ -18,7 +18,7 @@ from .outside import generated, is_constant, is_plain_data, own_code
 if TYPE_CHECKING:
     from .capture import Capture
 
-__all__ = ["Classes"]
+__all__ = ["Classes", "class_of_mirror"]
 
 _UNSEEN = frozenset(
     ["__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__init_subclass__", "__del__", "__class__", "__new__",
@@ -168,9 +168,26 @@ class Classes:
             return types.MethodType(self.rebuilt(found), obj)
         if isinstance(found, property) and is_user_function(found.fget):
             return types.MethodType(self.rebuilt(found.fget), obj)()
-        if found is not ABSENT and is_user_class(cls) and not callable(found):
-            self.capture.refuse(f"reads `{name}` of super(), which is no method")
-        return getattr(super(after, obj), name)
+        if isinstance(found, functools.cached_property):  # which `_entry_can` has seen to be the user's
+            if name not in vars(obj):
+                vars(obj)[name] = types.MethodType(self.rebuilt(found.func), obj)()
+            return vars(obj)[name]
+        if found is ABSENT or (hasattr(type(found), "__get__") and not isinstance(found, (classmethod, staticmethod))):
+            return getattr(super(after, obj), name)
+        return self.inherited_by(type(obj), after, name)
+
+    def inherited_by(self, mirror: Any, after: type, name: str) -> Any:
+        """Return the attribute `super().name` in a class method, or of another kind than an object's alone."""
+        cls = class_of_mirror(mirror)
+        found = member(cls, name, after)
+        if isinstance(found, (classmethod, staticmethod)) and is_user_function(found.__func__):
+            function = self.rebuilt(found.__func__)
+            return types.MethodType(function, mirror) if isinstance(found, classmethod) else function
+        if type(found) is types.FunctionType and not generated(found) and is_user_function(found):
+            return self.rebuilt(found)
+        if found is not ABSENT and not hasattr(type(found), "__get__"):
+            return self.capture.see(found, Path(("member", (cls, after), name), words=f"super().{name}"))
+        return getattr(super(after, cls), name)
 
     def is_below(self, kind: type, cls: type) -> bool:
         """Whether a class is a subclass of another, mirrors aside."""
@@ -188,6 +205,12 @@ class Classes:
         for mirror in filter(None, self._mirrors.values()):
             with contextlib.suppress(TypeError):  # of another layout: it goes with the garbage
                 type.__setattr__(mirror, "__bases__", (_Gone,))  # the user's class has no such subclass any more
+
+
+def class_of_mirror(value: Any) -> Any:
+    """Return the class of the user's that a mirror stands for; other values as they are."""
+    (cls,) = vars(value).get("__gradscribe_mirror__", (value,)) if isinstance(value, type) else (value,)
+    return cls
 
 
 class _Late:

@@ -20,7 +20,7 @@ from ....tracer.core.tensor_base import Operand
 from ....tracer.memory.survivors import as_stored, note, note_held, put_back
 from ...user_code.namespaces import type_of
 from ...user_code.scope import ABSENT, Path, is_partial, is_user_class, is_user_function, member, watched
-from .classes import Classes
+from .classes import Classes, class_of_mirror
 from .definitions import Definitions
 from .handles import OURS, handle_of
 from .numbers import is_float
@@ -190,6 +190,8 @@ class Instances:
         if "__gradscribe_mirror__" in vars(type(value)):
             self.classes.leaves(value)
             return value
+        if isinstance(value, type):
+            return class_of_mirror(value)
         if type(value) is list:
             value[:] = map(self.plain, value)
         elif type(value) is dict:
@@ -309,7 +311,7 @@ class Instances:
         self._seen.add(path)
         own = getattr(obj, "__dict__", {})
         if isinstance(found, property):
-            return self._computed(obj, found, Path(("attribute", cls, name), words=words), name)
+            return self._computed(obj, found, Path(("attribute", cls, name), words=words), name, obj)
         if name in own and not hasattr(type(found), "__set__"):
             return self.capture.see(own[name], path)
         if found is ABSENT or (isinstance(found, types.MemberDescriptorType) and not hasattr(obj, name)):
@@ -327,28 +329,38 @@ class Instances:
 
     def inherited(self, obj: Any, after: type, name: str) -> Any:
         """Return the attribute `super().name` in a method that `after` defines."""
-        found = member(type(obj), name, after)
+        found, above = member(type(obj), name, after), builtins.super(after, obj)
         path = Path(("member", (type(obj), after), name), words=f"super().{name}")
         if isinstance(found, property):
-            return self._computed(obj, found, path, name)
+            return self._computed(above, found, path, name, obj)
         if type(found) is types.FunctionType:
             return self._bound(obj, found, path)
-        self.capture.refuse(f"reads `{name}` of super(), which is no method")
-        return getattr(builtins.super(after, obj), name)
+        if found is not ABSENT and not hasattr(type(found), "__get__"):
+            return self.capture.see(found, path)
+        mirror = self.classes.mirror(type(obj))
+        if mirror is not None and isinstance(found, (classmethod, staticmethod)):
+            return self.classes.inherited_by(mirror, after, name)
+        return self._unfollowed(above, name, f"reads `{name}` of super(), which is no method")
 
     def super(self, *args: Any) -> Any:
-        """`super()` as methods in the capture see it."""
+        """`super()` as methods in the capture see it, or `super(after, first)`."""
+        if len(args) == 1:
+            self.capture.refuse("calls super() with one argument")
+            return builtins.super(self.plain(args[0]))
         frame = sys._getframe(1)
-        if args:
-            self.capture.refuse("calls super() with arguments")
-            return builtins.super(*map(self.plain, args))
-        first, cls = frame.f_locals[frame.f_code.co_varnames[0]], frame.f_locals["__class__"]
-        obj = watched(first)
-        if "__gradscribe_mirror__" in vars(type(first)) and not self.over:
-            return _Super(functools.partial(self.classes.inherited, first, cls))
-        if obj is ABSENT or self.over:
-            return builtins.super(cls, first)
-        return _Super(functools.partial(self.inherited, obj, cls))
+        after, first = args or (frame.f_locals["__class__"], frame.f_locals[frame.f_code.co_varnames[0]])
+        after, obj = class_of_mirror(after), watched(first)
+        cls = class_of_mirror(first if isinstance(first, type) else type(first)) if obj is ABSENT else type(obj)
+        if self.over or not isinstance(after, type) or not issubclass(cls, after):
+            return builtins.super(after, first)  # which raises, where it is no instance
+        if obj is not ABSENT:
+            return _Super(functools.partial(self.inherited, obj, after))
+        if self.classes.mirror(cls) is type(first):
+            return _Super(functools.partial(self.classes.inherited, first, after))
+        if self.classes.mirror(cls) is first:
+            return _Super(functools.partial(self.classes.inherited_by, first, after))
+        reason = f"calls super() of a {cls.__name__}, whose class it could not notice"
+        return _Super(lambda name: self._unfollowed(builtins.super(after, first), name, reason))
 
     def _bound(self, obj: Any, function: Any, path: Path) -> Any:
         self._followed(function, path)
@@ -362,11 +374,12 @@ class Instances:
         if reason is not None:
             self.capture.refuse(reason)
 
-    def _computed(self, obj: Any, found: property, path: Path, name: str) -> Any:
+    def _computed(self, holder: Any, found: property, path: Path, name: str, obj: Any) -> Any:
+        """The value of a property of `obj`, which is read as `holder.name`."""
         self.capture.reads[path] = found
         if is_user_function(found.fget):
             return self._bound(obj, found.fget, Path(("attribute", found, "fget"), words=path.words))()
-        return self._unfollowed(obj, name, f"reads `{name}`, a property that it cannot follow")
+        return self._unfollowed(holder, name, f"reads `{name}`, a property that it cannot follow")
 
     def _cached(self, obj: Any, found: Any, name: str) -> Any:
         """A cached property that is read for the first time: stored as Python does, it is an attribute from then on."""

@@ -1,23 +1,21 @@
 """Residuals of loops: a value is not stacked for the reverse where the reverse can have it in another way.
 
 An invariant is given to both loops; the place of a trip, views, rows `x[t]`, signs, and a sum or product of what the reverse
-has anyway are computed again; of what only the shape is asked another value of that shape will do; and where a carried value
-is wanted before and after a trip, one is stacked and the other carried backwards. The bits stay.
+has anyway are computed again; of what only the shape is asked another value of that shape will do, and else the shape is stacked;
+and where a carried value is wanted before and after a trip, one is stacked and the other carried backwards. The bits stay.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Value, map_values, values_in
 from ....runtime.ir.known_ops import ADD, MULTIPLY, NEGATIVE, SUBTRACT
-from ....runtime.ir.opcodes import COND, SCAN, is_region, regions_of
-from ....runtime.rules.control import COUNT, SHAPE, SIZES
+from ....runtime.ir.opcodes import COND, SCAN, is_region, regions_of, stack_value
+from ....runtime.rules.control import SIZES
 from ..analysis.memory import is_view
 from .rewrite import is_elementwise, key_of, seen_from_outside
-from .scans import Carry, Item, Scan, like
+from .scans import Carry, Item, Scan, Stacked, like
 
 __all__ = ["residuals"]
 
@@ -27,23 +25,30 @@ MOST = 3  # calls in place of one stack
 
 def residuals(graph: Graph) -> Graph:
     """The graph whose loops stack only what the loops that walk their stacks cannot have otherwise."""
-    made = _relieved(graph.calls, graph.calls, lambda v: v, _read(graph.calls) | set(values_in(graph.outputs)))
-    return Graph(graph.inputs, made, graph.outputs)
+    scans = _scans(graph.calls)
+    _relieve(scans, scans, None, _read(graph.calls) | set(values_in(graph.outputs)))
+    return Graph(graph.inputs, _made(graph.calls, scans), graph.outputs)
 
 
-def _relieved(forward: list[Call], reverse: list[Call], outer: Callable[[Value], Any], kept: set[Value]) -> list[Call]:
-    """`reverse` with its loops over stacks of loops in `forward` relieved."""
-    scans = [(call, Scan(call)) for call in forward if call.op is SCAN]
-    made: list[Call] = []
-    for call in reverse:
-        if call.op is SCAN and call.args[2]:
-            walking = Scan(call)
-            for known, scan in scans:
-                if known is not call and any(_is(outer(y.out), x.given) for y in scan.ys for x in walking.xs):
-                    _Pair(scan, walking, outer, kept).relieve()
-            call = walking.made()
-        made.append(call)
-    return made
+Scans = dict[Call, Scan]
+
+
+def _scans(calls: list[Call]) -> Scans:
+    return {call: Scan(call) for call in calls if call.op is SCAN}
+
+
+def _made(calls: list[Call], scans: Scans) -> list[Call]:
+    return [scans[call].made() if call in scans else call for call in calls]
+
+
+def _relieve(forward: Scans, reverse: Scans, around: _Pair | None, kept: set[Value]) -> None:
+    """Relieve the loops of `reverse` that walk stacks of loops of `forward`; `around` are the loops that these stand in."""
+    for call, walking in reverse.items():
+        if call.args[2]:
+            for known, scan in forward.items():
+                pair = _Pair(scan, walking, around, kept)
+                if known is not call and any(_is(pair.outer(y.out), x.given) for y in scan.ys for x in walking.xs):
+                    pair.relieve()
 
 
 def _is(v: Any, w: Any) -> bool:
@@ -59,23 +64,33 @@ def _read(calls: list[Call]) -> set[Value]:
 
 
 class _Pair:
-    """A loop and one that walks its stacks; `outer` says what a value beside the one is called beside the other."""
+    """A loop and one that walks its stacks, in two such loops (`around`) or in none."""
 
-    def __init__(self, forward: Scan, reverse: Scan, outer: Callable[[Value], Any], kept: set[Value]) -> None:
-        self.forward, self.reverse, self.outer = forward, reverse, outer
+    def __init__(self, forward: Scan, reverse: Scan, around: _Pair | None, kept: set[Value]) -> None:
+        self.forward, self.reverse, self.around = forward, reverse, around
         self.kept = kept  # the stacks that others read, too
         self.maker = {v: call for call in forward.calls for v in call.outs}
         self.known: dict[Value, Any] = {forward.place: reverse.place}
         self.first: list[Call] = []  # what the reverse computes again
         self.shown = seen_from_outside(reverse.body)  # what may be seen as memory, which stays the same memory
 
+    def outer(self, v: Value) -> Any:
+        """Return what a value beside the one loop is called beside the other."""
+        return v if self.around is None else self.around.there(v)
+
+    def beside(self, stack: Value) -> Value:
+        """The same, of a new stack of the one loop."""
+        return stack if self.around is None else self.around.stacks(stack)
+
     def relieve(self) -> None:
         """Let the reverse loop do without the stacks that it can do without."""
         places = {v: k for k, v in enumerate(self.maker)}
         for y in sorted(self.forward.ys, key=lambda y: places.get(y.value, -1)):
             for item in [x for x in self.reverse.xs if y.out not in self.kept and _is(self.outer(y.out), x.given)]:
-                measured = _is_measured(self.reverse.body, item.param) and self.may_drop(item)
-                found = self.alike(y.value, item) if measured else _NOT
+                measured = _is_measured(self.reverse.body, item.param)
+                found = self.alike(y.value, item) if measured and self.may_drop(item) else _NOT
+                if found is _NOT and measured and self.stacks_sizes(y.value, item):
+                    continue
                 if found is _NOT and self.may_drop(item):
                     found = self.there(y.value, but=item)
                 found = self.backwards(y.value) if found is _NOT else found
@@ -83,8 +98,10 @@ class _Pair:
                     self.reverse.xs.remove(item)
                     self.reverse.replace({item.param: found})
         kept = _read(self.forward.calls) | set(values_in([c.after for c in self.forward.carry]))
-        calls = _relieved(self.forward.calls, self.reverse.calls, self.there, kept)
-        self.reverse.calls = [*self.first, *calls]
+        forward, reverse = _scans(self.forward.calls), _scans(self.reverse.calls)
+        _relieve(forward, reverse, self, kept)
+        self.forward.calls = _made(self.forward.calls, forward)
+        self.reverse.calls = [*self.first, *_made(self.reverse.calls, reverse)]
 
     def may_drop(self, item: Item) -> bool:
         """Whether the reverse loop knows how often it runs without a stack."""
@@ -145,7 +162,7 @@ class _Pair:
         return _NOT
 
     def alike(self, v: Value, item: Item) -> Any:
-        """Return a value of the same shape, where the shape is all that is asked; else its lengths as numbers."""
+        """Return a value of the same shape that the reverse has, where the shape is all that is asked."""
         form = v.type[:3]
         while True:
             again: dict[Value, Call] = {}
@@ -160,12 +177,40 @@ class _Pair:
             if not same:
                 break
             v = same[0]
-        sizes = [call for call in self.reverse.calls if item.param in call.reads]
-        if any(call.op not in SIZES for call in sizes):
-            return _NOT
-        self.reverse.calls = [call for call in self.reverse.calls if call not in sizes]
-        self.reverse.replace({call.outs[0]: _size(call, form[2]) for call in sizes})
-        return None
+        return _NOT
+
+    def stacks_sizes(self, v: Value, item: Item) -> bool:
+        """Let a trip leave the sizes that the reverse asks for, in place of the array; whether it can."""
+        asking = [call for call in self.reverse.calls if item.param in call.reads]
+        if any(call.op not in SIZES for call in asking):  # it is given on, to a region
+            return False
+        known: dict[Any, Value] = {}
+        for call in asking:
+            key = (call.op, *call.args[1:])
+            if key not in known:
+                known[key] = self.stacked_size(call, v)
+        self.reverse.calls = [call for call in self.reverse.calls if call not in asking]
+        self.reverse.replace({call.outs[0]: known[(call.op, *call.args[1:])] for call in asking})
+        self.reverse.xs.remove(item)
+        return True
+
+    def stacked_size(self, asking: Call, v: Value) -> Value:
+        """Return what the reverse reads of a new stack: a size of a value of the forward body."""
+        out = like(asking.outs[0])
+        maker = self.maker.get(v)
+        site, quiet = (asking.site, asking.quiet) if maker is None else (maker.site, maker.quiet)
+        made = Call(asking.op, (v, *asking.args[1:]), (out,), site, self.forward.call.backward, quiet)
+        at = 0 if maker is None else self.forward.calls.index(maker) + 1
+        self.forward.calls = [*self.forward.calls[:at], made, *self.forward.calls[at:]]
+        self.maker[out] = made
+        return self.stacks(out)
+
+    def stacks(self, v: Value) -> Value:
+        """Let the forward stack one more value: what the reverse reads of it."""
+        out = stack_value(v)
+        self.forward.ys.append(Stacked(v, out))
+        self.reverse.xs.append(Item(self.beside(out), like(v)))
+        return self.reverse.xs[-1].param
 
 
 def _is_measured(graph: Graph, v: Value) -> bool:
@@ -185,13 +230,6 @@ def _is_measured(graph: Graph, v: Value) -> bool:
             if not all(_is_measured(region, p) for p, given in zip(own, given_on, strict=True) if given is v):
                 return False
     return True
-
-
-def _size(call: Call, shape: tuple[int, ...]) -> Any:
-    """Return the result of a call that asks for a size."""
-    if call.op is SHAPE:
-        return shape
-    return math.prod(shape) if call.op is COUNT else shape[call.args[1]]
 
 
 def _is_cheap(call: Call) -> bool:

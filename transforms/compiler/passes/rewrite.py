@@ -157,5 +157,7 @@ def seen_from_outside(graph: Graph, outputs: Any = None) -> set[Value]:
 
 
 def is_number(v: Value | None) -> bool:
-    """Whether a value is a number, which has no memory that another could be a view of."""
-    return v is not None and v.type.kind in ("python", "scalar") and v.type.dtype != object
+    """Whether a value is a number, or a shape, which has no memory that another could be a view of."""
+    if v is None or v.type.kind not in ("python", "scalar"):
+        return False
+    return v.type.dtype != object or (v.type.kind == "python" and len(v.type.shape) == 1)  # the type of a tuple of ints

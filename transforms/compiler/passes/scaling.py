@@ -52,6 +52,7 @@ class _Magnitude(NamedTuple):
     high: float
 
 
+_DEEPEST = 64  # calls that one magnitude is followed back through
 _OF_A_SIZE = _Magnitude(0, 63)
 _OF_A_ROOT = _Magnitude(-537, 512)
 _NORMAL = {np.dtype(np.float32): _Magnitude(-126, 127), np.dtype(np.float64): _Magnitude(-1022, 1023)}
@@ -64,7 +65,8 @@ def scaling(graph: Graph) -> Graph:
         uses[v] = uses.get(v, 0) + 1
     for v in values_in(graph.outputs):
         uses[v] = uses.get(v, 0) + 1
-    maker: dict[Value, Call] = {}
+    magnitudes = _Magnitudes()
+    maker = magnitudes.maker
 
     def once(v: Any, op: Op) -> Call | None:
         """The call that made `v`, if it is of that op and nothing else reads `v`."""
@@ -72,7 +74,7 @@ def scaling(graph: Graph) -> Graph:
         return call if call is not None and call.op.base is op else None
 
     def step(call: Call) -> Any:
-        found = _taken_in(call, maker, once) or _rewritten(call, once)
+        found = _taken_in(call, magnitudes, once) or _rewritten(call, once)
         if isinstance(found, list) and not all(map(_lies_as_before, found)):
             found = None  # without its own memory a sign of what is one number everywhere leaves the order to other operands
         for made in found if isinstance(found, list) else [call]:
@@ -90,7 +92,7 @@ def _lies_as_before(call: Call) -> bool:
     return inferred is None or all(map(fits, [v.type for v in call.outs], inferred))
 
 
-def _taken_in(call: Call, maker: dict[Value, Call], once: Callable[[Any, Op], Call | None]) -> Any:
+def _taken_in(call: Call, magnitudes: _Magnitudes, once: Callable[[Any, Op], Call | None]) -> Any:
     """A power of two times `c * x` or `c / x`, as one product or quotient."""
     if call.op.base is not MULTIPLY or call.outs[0].type.dtype not in _NORMAL:
         return None
@@ -98,7 +100,7 @@ def _taken_in(call: Call, maker: dict[Value, Call], once: Callable[[Any, Op], Ca
         power, inner = call.args[k], once(call.args[1 - k], MULTIPLY) or once(call.args[1 - k], DIVIDE)
         if inner is None or not _is_power_of_two(power) or inner.outs[0].type.dtype != call.outs[0].type.dtype:
             continue
-        made = _times(power, inner, maker)
+        made = _times(power, inner, magnitudes)
         left = _without_one(made)
         if left is not None and left.type == call.outs[0].type:
             return ("is", (left,))
@@ -117,9 +119,9 @@ def _without_one(call: Call | None) -> Value | None:
     )
 
 
-def _times(power: float, call: Call, maker: dict[Value, Call]) -> Call | None:
+def _times(power: float, call: Call, magnitudes: _Magnitudes) -> Call | None:
     """A product or quotient with its constant a power of two as large, where that is exact."""
-    here, factor = _magnitude(call.outs[0], maker), math.log2(abs(power))
+    here, factor = magnitudes.of(call.outs[0]), math.log2(abs(power))
     normal = _NORMAL[call.outs[0].type.dtype]
     if here is None or not (normal.low <= here.low + min(factor, 0) and here.high + max(factor, 0) <= normal.high):
         return None
@@ -132,35 +134,48 @@ def _times(power: float, call: Call, maker: dict[Value, Call]) -> Call | None:
     return None
 
 
-def _magnitude(v: Any, maker: dict[Value, Call]) -> _Magnitude | None:
-    """How great and how small a value may be, where that follows from constants, sizes and roots."""
-    if not isinstance(v, Value):
-        return _Magnitude(*[math.log2(abs(float(v)))] * 2) if _is_number(v) else None
-    call = maker.get(v)
-    if call is None:
-        return None
-    if call.op in (SIZE, COUNT):
-        return _OF_A_SIZE
-    if call.op.base in (BROADCAST_TO, EXPAND_DIMS):
-        return _magnitude(call.args[0], maker)
-    if call.op.base is WHERE:
-        sides = [_magnitude(a, maker) for a in call.args[1:] if isinstance(a, Value) or a != 0]
-        known = [side for side in sides if side is not None]
-        return (
-            _Magnitude(min(m.low for m in known), max(m.high for m in known))
-            if sides and len(known) == len(sides)
-            else None
-        )
-    if call.op.base is SQRT and v.type.dtype in _NORMAL:
-        return _OF_A_ROOT
-    if call.op.base not in (MULTIPLY, DIVIDE) or len(call.args) != 2:
-        return None
-    left, right = (_magnitude(a, maker) for a in call.args)
-    if left is None or right is None:
-        return None
-    if call.op.base is MULTIPLY:
-        return _Magnitude(left.low + right.low - 1, left.high + right.high + 1)
-    return _Magnitude(left.low - right.high - 1, left.high - right.low + 1)
+class _Magnitudes:
+    """How great and how small values may be, where that follows from constants, sizes and roots."""
+
+    def __init__(self) -> None:
+        self.maker: dict[Value, Call] = {}  # the call behind each value, which the pass tells
+        self._known: dict[Value, _Magnitude | None] = {}
+
+    def of(self, v: Any, depth: int = 0) -> _Magnitude | None:
+        """Return the magnitude of a value; None where nothing is known of it, or where it stems from too far away."""
+        if not isinstance(v, Value):
+            return _Magnitude(*[math.log2(abs(float(v)))] * 2) if _is_number(v) else None
+        if v not in self._known:  # each once: of `y * y` of `y * y` there are many ways down
+            self._known[v] = self._found(v, depth + 1) if depth < _DEEPEST else None
+        return self._known[v]
+
+    def _found(self, v: Value, depth: int) -> _Magnitude | None:
+        call = self.maker.get(v)
+        if call is None:
+            return None
+        if call.op in (SIZE, COUNT):
+            return _OF_A_SIZE
+        if call.op.base in (BROADCAST_TO, EXPAND_DIMS):
+            return self.of(call.args[0], depth)
+        if call.op.base is WHERE:
+            sides = [self.of(a, depth) for a in call.args[1:] if isinstance(a, Value) or a != 0]
+            known = [side for side in sides if side is not None]
+            return (
+                _Magnitude(min(m.low for m in known), max(m.high for m in known))
+                if sides and len(known) == len(sides)
+                else None
+            )
+        if call.op.base is SQRT and v.type.dtype in _NORMAL:
+            return _OF_A_ROOT
+        if call.op.base not in (MULTIPLY, DIVIDE) or len(call.args) != 2:
+            return None
+        left = self.of(call.args[0], depth)
+        right = None if left is None else self.of(call.args[1], depth)
+        if left is None or right is None:
+            return None
+        if call.op.base is MULTIPLY:
+            return _Magnitude(left.low + right.low - 1, left.high + right.high + 1)
+        return _Magnitude(left.low - right.high - 1, left.high - right.low + 1)
 
 
 def _is_power_of_two(c: Any) -> bool:

@@ -25,6 +25,7 @@ from .signs import negated
 __all__ = ["as_written"]
 
 _LONG = 6  # digits of a number that nobody writes down unless it is meant
+_MOST = 16  # names whose expressions an expression is put together from, at most; more is not what the user wrote
 _OF_RULES = (0.5, 1.0, 2.0, 3.0, 4.0)  # which come up in derivatives by themselves
 _HOMES: dict[str, Any] = {"np": np, "numpy": np, "math": math}
 _NUMBERS = frozenset(["pi", "e", "tau", "euler_gamma"])
@@ -101,6 +102,9 @@ class _Names:
 
     def __init__(self, tree: Any, lines: list[str]) -> None:
         self.lines = lines
+        self.values: dict[
+            str, Any
+        ] = {}  # of the names asked for, once each; `_NotConstantError` of one that is no constant
         self.inner: dict[str, Any] = {}  # None: assigned otherwise, or more than once
         for node in ast.walk(tree):
             if isinstance(node, ast.arg):
@@ -126,7 +130,12 @@ class _Names:
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             return node.value
         if isinstance(node, ast.Name):
-            return self.value(self.meant(node.id))
+            if node.id not in self.values:
+                self.values[node.id] = _NotConstantError  # of a name that stands in its own expression, too
+                self.values[node.id] = self.value(self.meant(node.id))
+            if self.values[node.id] is _NotConstantError:
+                raise _NotConstantError
+            return self.values[node.id]
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             left, right = self.value(node.left), self.value(node.right)
             if isinstance(node.op, ast.Pow) and abs(right) > 64:
@@ -156,9 +165,14 @@ class _Names:
         names = self
 
         class Spelling(ast.NodeTransformer):
+            replaced = 0
+
             def visit_Name(self, name: ast.Name) -> Any:
                 if name.id in _HOMES and name.id not in names.inner:
                     return ast.Name("np" if _HOMES[name.id] is np else name.id, ast.Load())
+                self.replaced += 1
+                if self.replaced > _MOST:
+                    raise _NotConstantError
                 return self.visit(copy.deepcopy(names.meant(name.id)))
 
         return Spelling().visit(copy.deepcopy(node))

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....runtime.ir.graph import Graph, Value, prefix_of, primal_of, values_in
 from ....runtime.ir.opcodes import COND, SCAN, STACK, regions_of
+from ....runtime.rules.control import SHAPE, SIZES
 from ..frontend.user_names import Names, name_values
 from ..passes.scans import Scan
 from .signature import Signature, children, has_attributes
@@ -138,6 +139,10 @@ def name_regions(graph: Graph, wishes: dict[Value, str], stem: str, origins: dic
                 counted = any(inner.op is SCAN and inner.outs[-1] is y.value for inner in scan.calls)
                 if (asked or counted) and name(y.value) is None and y.out not in wishes:
                     wishes[y.out] = TAKEN if asked else STEPS
+                measured = next((inner for inner in scan.calls if inner.op in SIZES and y.value in inner.outs), None)
+                if measured is not None and y.out not in wishes:
+                    of, word = name(measured.args[0]), "shape" if measured.op is SHAPE else "size"
+                    wishes[y.out] = word if of is None else f"{of}_{word}"
                 wish(y.out, y.value)
             wishes.setdefault(scan.trips, STEPS)
         else:

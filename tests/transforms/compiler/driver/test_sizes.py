@@ -332,6 +332,97 @@ def test_effects_happen_once_at_each_size(function: Any, capsys: pytest.CaptureF
         assert seen[1][2:] == seen[0][2:]
 
 
+# Sizes in loops -------------------------------------------------------------------------------------------------------
+
+
+def of_a_join(x: Any) -> Any:
+    s: Any = 0.0
+    for k in range(5):
+        s = s + np.mean(np.sort(np.concatenate([x * k, np.sin(x)])))
+    return s
+
+
+def of_a_repetition(x: Any) -> Any:
+    s: Any = 0.0
+    for k in range(5):
+        s = s + np.mean(np.repeat(x * k, 2))
+    return s
+
+
+def of_rows(x: Any) -> Any:
+    s: Any = 0.0
+    a = x.reshape(-1, 1) * np.ones((1, 3))
+    for k in range(5):
+        s = s + np.mean((a * k)[1:], axis=0).sum()
+    return s
+
+
+def of_an_invariant(x: Any) -> Any:
+    s: Any = 0.0
+    for k in range(5):
+        s = s + np.sum(np.outer(x, x[1:])) * k
+    return s
+
+
+def of_a_part(x: Any) -> Any:
+    """Its arrays have another length in each trip."""
+    s: Any = 0.0
+    for i in range(x.shape[0] - 2):
+        s = s + np.sum(np.repeat(x[i:] * 2.0, 2)) * i
+    return s
+
+
+def of_a_while(x: Any) -> Any:
+    s: Any = 0.0
+    while s < 3.0:
+        s = s + np.mean(np.pad(x * x, 2)) + 0.1
+    return s
+
+
+def of_a_loop_in_a_loop(x: Any) -> Any:
+    s: Any = 0.0
+    for k in range(5):
+        t = np.diff(np.sin(x))
+        for j in range(4):
+            s = s + np.mean(np.diff(t * j)) * k
+    return s
+
+
+def of_zeros(x: Any) -> Any:
+    """Its inner loop carries `t`, of whose start it reads nothing."""
+    s: Any = 0.0
+    for i in range(5):
+        t = np.sin(x)
+        for _ in range(5):
+            t = np.cos(x * i)
+        s = s + np.sum(t)
+    return s
+
+
+LOOPS = [
+    of_a_join, of_a_repetition, of_rows, of_an_invariant, of_a_part, of_a_while, of_a_loop_in_a_loop, of_zeros,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", LOOPS)
+def test_a_loop_whose_reverse_asks_for_shapes_alone_is_one_text(function: Any) -> None:
+    compiled = same_at(function, [12, 13, 16, 21, 30], vector)
+    assert len(gs.explain(compiled).specialisations) == 1
+    source = str(compiled.source(*vector(12)))
+    assert len(source.splitlines()) < 50, "a loop stays a loop"
+
+
+@pytest.mark.parametrize("function", [of_a_join, of_a_part, of_a_loop_in_a_loop])
+def test_sizes_in_loops_of_the_second_order_and_of_exports(function: Any) -> None:
+    product = lambda x: gs.jvp(gs.grad(function), (x,), (np.ones_like(x),))[1]
+    assert difference(gs.compile(product)(*vector(12)), product(*vector(12))) is None
+    space: dict[str, Any] = {"__name__": "exported"}
+    exec(gs.export(function, *vector(12)), space)
+    for n in (9, 24):
+        found = space[f"{function.__name__}_value_and_grad"](*vector(n))
+        assert difference(found, gs.value_and_grad(function)(*vector(n))) is None
+
+
 # By chance -----------------------------------------------------------------------------------------------------------
 
 TRACED = (
@@ -383,3 +474,38 @@ def test_programs_that_decide_by_sizes(part: int, full_is_no_error: None) -> Non
     for seed in range(10 * part, 10 * part + 10):
         statements = TRACED[:9] + DECIDING
         same_at(program(seed, statements), [8, 10, 9, 3, 20, 21, 1, 0, 2, 30], vector)
+
+
+IN_LOOPS = (
+    "t = np.concatenate([t, x])", "t = np.sort(t)", "t = np.diff(t)", "t = np.repeat(t, 2)", "t = np.pad(t, 1)", "t = t[i:]",
+    "t = np.outer(t, w).ravel()", "t = t[::2]", "t = t - np.mean(t)", "t = t[t.shape[0] // 2 :]", "t = np.exp(-t * t)",
+    "t = np.stack([t, t * {c}]).mean(axis=0)", "t = t if np.sum(t) > {c} else -t", "t = np.convolve(t, w)", "t = t * h",
+)  # fmt: skip
+SUMS = (
+    "s = s + np.mean(t)", "s = s + np.sum(t * t)", "h = np.tanh(np.mean(t) * h); s = s + h", "x = x + np.mean(t) * {c}",
+    "s = s + np.mean(t.reshape(-1, 1), axis=0)[0]",
+)  # fmt: skip
+
+
+def loop(seed: int) -> Any:
+    """A function with a loop, made of statements drawn by chance."""
+    rng = np.random.default_rng(seed)
+    drawn = [lines[k].format(c=round(float(rng.normal()), 2)) for lines, n in ((IN_LOOPS, 3), (SUMS, 2))
+             for k in rng.integers(len(lines), size=n)]  # fmt: skip
+    body = "".join(f"        {line}\n" for line in ["t = np.sin(x)", *drawn])
+    head = ("range(5)", "range(x.shape[0] - 8)")[seed % 2]
+    text = f"def f(x, w):\n    s, h = 0.0, 0.5\n    for i in {head}:\n{body}    return s + h\n"
+    name = f"/by/chance_{seed}_in_a_loop.py"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    space = {"np": np, "__name__": "by_chance"}
+    exec(compile(text, name, "exec"), space)
+    return space["f"]
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_loops_at_several_sizes(part: int) -> None:
+    several = 0
+    for seed in range(4 * part, 4 * part + 4):
+        compiled = same_at(loop(seed), [13, 15, 22], lambda n: (vector(n)[0] ** 2, np.array([0.5, -0.25, 1.5])))
+        several += len(gs.explain(compiled).specialisations) > 1
+    assert several <= 1

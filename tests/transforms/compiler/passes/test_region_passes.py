@@ -302,7 +302,40 @@ def test_what_is_asked_for_its_shape_alone_is_not_stacked() -> None:
     graph = b.gives(end, d_h)
     found = optimise(graph)
     same(graph, found, b.concrete)
-    assert [call.args[2] for call in loops_of(found)] == [(), ()]
+    first, last = loops_of(found)
+    assert not first.args[2]
+    assert [xs.element.type.kind for xs in last.args[2]] == ["python", "python"], "sizes, and no arrays"
+    asked = {call.op.base.fn for region in last.args[0][:1] for call in region.calls}
+    assert asked.isdisjoint([shape_of, count_of])
+
+
+def test_sizes_are_stacked_by_loops_in_loops() -> None:
+    b = Regions(A, M)
+
+    def inner(f: Regions, t: Value, carry: Any, xs: Any, inv: Any) -> Any:
+        sorted_ = f.add(np.sort, f.add(np.concatenate, (carry[0], inv[0])))
+        return [f.add(operator.add, carry[0], f.add(np.sum, sorted_))], [sorted_]
+
+    def outer(f: Regions, t: Value, carry: Any, xs: Any, inv: Any) -> Any:
+        end, stack, trips = f.scan(inner, [carry[0]], (), [f.add(operator.getitem, inv[0], t)], 3)
+        return [end], [stack, trips]
+
+    end, stack, trips, _ = b.scan(outer, [b.inputs[0]], (), [b.inputs[1]], 2)
+
+    def inner_back(f: Regions, t: Value, carry: Any, xs: Any, inv: Any) -> Any:
+        ones = f.add(np.broadcast_to, 1.5, f.add(shape_of, xs[0], quiet=True), quiet=True)
+        return [f.add(operator.add, carry[0], f.add(np.sum, ones, quiet=True), quiet=True)], []
+
+    def backward(f: Regions, t: Value, carry: Any, xs: Any, inv: Any) -> Any:
+        d_h, _ = f.scan(inner_back, [carry[0]], [xs[0]], (), xs[1], reverse=True, quiet=True)
+        return [d_h], []
+
+    d_h, _ = b.scan(backward, [end], [stack, trips], (), 2, reverse=True, quiet=True)
+    graph = b.gives(end, d_h)
+    found = optimise(graph)
+    same(graph, found, b.concrete)
+    lists = [xs.element.element for xs in loops_of(found)[-1].args[2] if xs.element.element is not None]
+    assert [v.type.kind for v in lists] == ["python"], "a list of lists of shapes"
 
 
 def test_nested_loops_are_relieved_from_within() -> None:

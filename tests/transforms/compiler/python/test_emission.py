@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
+from pathlib import Path
 from typing import Any
 
 import gast
@@ -436,3 +438,27 @@ def test_many_parts_of_an_argument_are_taken_on_few_lines() -> None:
     taken = [line for line in text.splitlines() if '= p["' in line]
     assert 1 < len(taken) < 6
     assert all(len(line) <= 88 for line in taken)
+
+
+# Long functions ------------------------------------------------------------------------------------------------------
+
+
+def function_in(path: Path, text: str) -> Any:
+    """The function `f` of a module with this text, which lies in a file as a user's does."""
+    path.write_text(f"import numpy as np\ndef f(x):\n{text}")
+    return runpy.run_path(str(path))["f"]
+
+
+@pytest.mark.slow
+def test_a_long_chain_of_lines_is_compiled_whatever_constants_stand_in_it(tmp_path: Path) -> None:
+    lines = "".join(f"    x = np.sin(x) * {k + 1.0}\n" for k in range(600))
+    f = function_in(tmp_path / "long.py", f"{lines}    return np.sum(x)\n")
+    with np.errstate(all="ignore"):
+        # once a RecursionError: `2.0 * d` looked back through every product before it
+        assert np.array_equal(gs.compile(gs.grad(f), verify=True)(V), gs.grad(f)(V), equal_nan=True)
+
+
+def test_a_number_made_of_names_that_are_made_of_names_is_found_out_once(tmp_path: Path) -> None:
+    lines = "".join(f"    a{k + 1} = a{k} + a{k}\n" for k in range(60))
+    f = function_in(tmp_path / "doubled.py", f"    a0 = 0.1\n{lines}    return np.sum(x * a60 + 0.123456789)\n")
+    assert "0.123456789" in gs.source(f, V)  # once 2 ** 60 additions

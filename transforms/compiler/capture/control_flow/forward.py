@@ -12,7 +12,7 @@ from .....tracer.modes.thread_state import LOCAL
 from ...frontend.attempts import LoopRejected
 from .examples import covered, hidden_by, joined, over
 from .residuals import keep, recall
-from .reverse import active_values, differentiable, moved, needed_calls, outside_of
+from .reverse import active_values, differentiable, moved, needed_calls, outside_of, zeros_for
 from .starts import Either, as_kind, begun_anew, differs, of_numpy, zeros
 from .state import plain_sample
 
@@ -35,7 +35,9 @@ def loop_forward(node: Any, tangents: dict[int, Any]) -> dict[int, Any]:
         with regions.frame() as frame:
             params = {k: regions.cotangent(samples[k], body.inputs[1 + k], frame, hides[k]) for k in samples}
             found = moved(regions, body, inputs, {1 + k: t for k, t in params.items()})
-            after = {k: found[k] if k in found else zeros(of_numpy(inputs[1 + k])) for k in carried}
+            after = {
+                k: found[k] if k in found else zeros_for(body.inputs[1 + k], of_numpy(inputs[1 + k])) for k in carried
+            }
             wider = {k: joined(hides[k], hidden_by(after[k])) for k in carried}
             after = {k: over(t, wider[k]) for k, t in after.items()}
         more = [k for k in found if k < nc and k not in carried and differentiable(body.inputs[1 + k])]

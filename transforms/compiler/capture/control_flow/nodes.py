@@ -20,7 +20,7 @@ from .examples import copied, covered, hidden_by, joined, over, whole
 from .forward import branch_forward, loop_forward
 from .partial import Ends, Partial, Presence
 from .residuals import keep, recall
-from .reverse import active_values, differentiable, needed_calls, outside_of, tensor_for, transposed
+from .reverse import active_values, differentiable, needed_calls, outside_of, tensor_for, transposed, zeros_for
 from .stacks import META, stacked
 from .starts import (
     apart,
@@ -186,7 +186,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
                 {1 + k: params[k] for k in summed},
             )  # fmt: skip
             results = {k: regions.filled(found.get(1 + k)) for k in (*carried, *summed, *listed)}
-            results = {k: zeros(inputs[1 + k]) if t is None else t for k, t in results.items()}
+            results = {k: zeros_for(body.inputs[1 + k], inputs[1 + k]) if t is None else t for k, t in results.items()}
             wider = {k: joined(hides[k], hidden_by(results[k])) for k in hides}
             results |= {k: over(results[k], levels) for k, levels in wider.items()}
         values = {k: plain_sample(t) for k, t in results.items()}

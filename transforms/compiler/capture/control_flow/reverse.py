@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .....runtime.ir.graph import Call, Graph, Value, map_values, values_in
 from .....runtime.ir.opcodes import COND, ITEMS, ROWS, SCAN, STACK, is_region
 from .....tracer.core import dispatch
@@ -15,8 +17,9 @@ from .....tracer.core.tensor_base import wrap
 from .....tracer.modes.thread_state import grad_mode
 from ...frontend.attempts import LoopRejected
 from .stacks import META, stacked
+from .starts import zeros
 
-__all__ = ["active_values", "differentiable", "moved", "needed_calls", "outside_of", "transposed"]
+__all__ = ["active_values", "differentiable", "moved", "needed_calls", "outside_of", "transposed", "zeros_for"]
 
 
 def differentiable(v: Value) -> bool:
@@ -97,6 +100,11 @@ def tensor_for(ir: Value, sample: Any) -> Any:
     made = wrap(sample)
     made._ir = ir
     return made
+
+
+def zeros_for(ir: Value, sample: Any) -> Any:
+    """A cotangent or a tangent of zeros, of the shape that a value of a region has."""
+    return zeros(sample, shape=tensor_for(ir, sample).shape if type(sample) is np.ndarray else None)
 
 
 def _stack_leaf(tensor: Any) -> Any:

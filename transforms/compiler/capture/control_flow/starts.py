@@ -33,10 +33,11 @@ def of_numpy(sample: Any) -> Any:
     return np.result_type(sample).type(sample) if isinstance(sample, (float, complex)) else sample
 
 
-def zeros(sample: Any, like: Any = None, hides: tuple[Any, ...] = ()) -> Any:
+def zeros(sample: Any, like: Any = None, hides: tuple[Any, ...] = (), shape: Any = None) -> Any:
     """A cotangent of zeros, in the dtype of what it belongs to: of `like`, a Tensor of that shape, where there is one.
 
-    `sample` is of all examples of the vmaps whose axes it hides, `like` of what all of them share.
+    `sample` is of all examples of the vmaps whose axes it hides, `like` of what all of them share. Where nothing is like it
+    `shape` says, in traced sizes, what its shape is.
     """
     if type(sample) is list:
         raise LoopRejected("a list in it has no cotangent in its second derivative")
@@ -45,7 +46,7 @@ def zeros(sample: Any, like: Any = None, hides: tuple[Any, ...] = ()) -> Any:
     if hides:
         return covered(apply(require(np.zeros), (_of_all(like, hides), sample.dtype), {}), hides)
     if like is None:
-        return apply(require(np.zeros), (sample.shape, sample.dtype), {})
+        return apply(require(np.zeros), (sample.shape if shape is None else shape, sample.dtype), {})
     return apply(require(np.zeros_like), (like,), _order(sample, like))
 
 
