@@ -8,6 +8,7 @@ Where to begin:
     gs.vmap(f)              f for each example at once
     gs.compare(f, *args)    eager, compiled and finite differences side by side
     gs.export(f, *args, path="f.py")    a module with f and its gradient that needs NumPy alone
+    gs.report(f, *args)     a page to look at: your source beside the gradient's, the graph, the values, whether all agree
     gs.tensor(x, requires_grad=True)    PyTorch's way: compute with it, .backward(), .grad
 
 `help(gs.grad)` and the like show each with an example; README.md and docs/ tell the rest. On the command line:
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from . import compat as compat
     from .compat import utils as utils
     from .compat.frameworks import to_jax, to_torch
+    from .explorer.report import report
     from .learn import functional as functional
     from .learn import nn as nn
     from .learn import optim as optim
@@ -121,7 +123,7 @@ __all__ = [
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "jacfwd",
     "jacobian", "jacrev", "jit", "jvp", "linearize", "linspace", "load_exported", "logspace", "manual_seed",
     "multinomial", "no_grad", "normal", "ones", "ones_like", "op", "rand", "rand_like", "randint", "randn",
-    "randn_like", "randperm", "rule", "set_checkpoint_early_stop", "set_grad_enabled", "singular", "source",
+    "randn_like", "randperm", "report", "rule", "set_checkpoint_early_stop", "set_grad_enabled", "singular", "source",
     "stop_gradient", "tensor", "testing", "to_jax", "to_torch", "tree", "value_and_grad", "vjp", "vmap", "why",
     "zeros", "zeros_like",
 ]  # fmt: skip
@@ -144,6 +146,7 @@ sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "s
 # Loaded on first use, so that importing gradscribe stays quick.
 _PLACES_OF = {
     "compat.frameworks": "to_jax to_torch",
+    "explorer.report": "report",
     "runtime.user_ops": "op rule",
     "tracer.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "tracer.autograd.legacy.stochastic": "bernoulli multinomial",

@@ -210,6 +210,13 @@ def _parser(version: str) -> argparse.ArgumentParser:
     for name in ("hessian", "hvp", "jvp"):
         one.add_argument(f"--{name}", action="store_true", help=f"with loss_{name}, too")
     one = command(
+        "report", "a page to look at: source beside generated source, the graph, the values, whether all agree",
+        'report model.py:loss --args "np.ones(3), 2.0"', 'report model.py:loss --args "w0, data" -o loss.html --argnums w',
+    )  # fmt: skip
+    on_a_function(one)
+    of_what(one)
+    one.add_argument("-o", "--output", default="report.html", help="the file to write (report.html)")
+    one = command(
         "why",
         "why a gradient is None, zero, NaN or infinite: the operation and your line",
         'why model.py:loss --args "np.zeros(3)"',

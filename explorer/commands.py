@@ -16,12 +16,13 @@ from ..transforms.checks.compare import Row, compare
 from ..transforms.compiler.compile import compile
 from ..transforms.compiler.driver.compiled import Compiled
 from ..transforms.compiler.explain import explain
-from ..transforms.compiler.source import source
+from ..transforms.compiler.source import Source, source
 from ..transforms.derivatives.gradient import grad
 from ..transforms.exports.export import export
 from ..transforms.transform import Transform
 from ..transforms.trees import flatten
 from ..transforms.why import why
+from .report import page, report_data
 from .targets import Call, call_of, load, of, places
 
 __all__ = ["COMMANDS", "Answer"]
@@ -90,6 +91,20 @@ def export_command(chosen: argparse.Namespace) -> Answer:
     )
     shown = str(text) if chosen.output is None else f"{target.name} and its gradient are written to {chosen.output}"
     return Answer(shown, {"function": target.name, "path": chosen.output, "source": str(text)})
+
+
+def report_command(chosen: argparse.Namespace) -> Answer:
+    """The page of gs.report, to a file."""
+    target = load(chosen.target)
+    call = call_of(target, chosen.args)
+    function = (
+        target.function if chosen.of is None and chosen.argnums is None else of(target, chosen.of, chosen.argnums)
+    )
+    data = report_data(function, call.args, call.kwargs)
+    path = Source(page(data)).save(chosen.output)
+    agree = None if data["comparison"] is None else data["comparison"]["ok"]
+    answer = {"function": target.name, "path": str(path), "agree": agree, "eager": data["generated"]["eager"] or None}
+    return Answer(f"the report on {target.name} is written to {path}", answer, agree is not False)
 
 
 def why_command(chosen: argparse.Namespace) -> Answer:
@@ -207,5 +222,5 @@ _EXAMPLES = (
 
 COMMANDS = {
     "source": source_command, "compare": compare_command, "explain": explain_command, "export": export_command,
-    "why": why_command, "bench": bench_command,
+    "report": report_command, "why": why_command, "bench": bench_command,
 }  # fmt: skip

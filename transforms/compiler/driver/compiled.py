@@ -143,11 +143,12 @@ class Compiled(Transform):
             return scope().rebuild(self.function)(*args, **kwargs)
         return self.function(*args, **kwargs)
 
-    def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
+    def inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
+        """Return the arguments of a call as specialisations look at them."""
         return _compiler().Inputs(self.function, args, kwargs, self._varying.places, self._static)  # type: ignore[no-any-return]
 
     def _specialised(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        inputs = self._inputs(args, kwargs)
+        inputs = self.inputs(args, kwargs)
         if (arrays := inputs.unmapped()) is not None:
             return self._specialised(*arrays)
         if inputs.refused is not None:
@@ -206,7 +207,7 @@ class Compiled(Transform):
             self._say_full()
             return self._run_eagerly(args, kwargs)
         if self._note_miss(inputs):
-            inputs = self._inputs(args, kwargs)
+            inputs = self.inputs(args, kwargs)
         return self._capture(inputs, args, kwargs, inputs.key)
 
     def _say_full(self) -> None:
@@ -245,7 +246,7 @@ class Compiled(Transform):
             return self._run_eagerly(args, kwargs)
         if isinstance(made, _compiler().NeededError):
             again = self._specialised_alone
-            return self._varying.known(made.places, lambda: again(self._inputs(args, kwargs), args, kwargs))
+            return self._varying.known(made.places, lambda: again(self.inputs(args, kwargs), args, kwargs))
         if made is None:
             return result
         if self._varying.places and (
@@ -422,11 +423,15 @@ class Compiled(Transform):
 
     def specialisation(self, *args: Any, **kwargs: Any) -> Specialisation:
         """The specialisation that serves a call with these arguments, captured now if need be."""
+        return self.entry(*args, **kwargs).specialisation
+
+    def entry(self, *args: Any, **kwargs: Any) -> Entry:
+        """Return the signature and the specialisation that serve a call with these arguments, captured now if need be."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EagerWarning)
-            inputs = self._inputs(args, kwargs)
+            inputs = self.inputs(args, kwargs)
             if (arrays := inputs.unmapped()) is not None:
-                return self.specialisation(*arrays[0], **arrays[1])
+                return self.entry(*arrays[0], **arrays[1])
             if inputs.refused is None:
                 found = self._serving(args, kwargs)
                 if found is not None:
@@ -440,13 +445,13 @@ class Compiled(Transform):
         reason = self._eager or inputs.refused or Failure("has too many specialisations", None)
         raise CompileError(f"`{self._label()}` has no generated source, because it runs eagerly: {reason}.")
 
-    def _serving(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialisation | None:
-        inputs = self._inputs(args, kwargs)
+    def _serving(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry | None:
+        inputs = self.inputs(args, kwargs)
         for entry in self._entries.get(inputs.key, ()):
             if entry.fits(args, kwargs):
                 found = entry.tried(inputs.copied())
                 if isinstance(found, Exception):
                     raise found
                 if found is not NotImplemented:
-                    return entry.specialisation
+                    return entry
         return None

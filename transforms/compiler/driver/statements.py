@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..python.emit import Emitter
     from .specialise import Entry, Specialisation
 
-__all__ = ["Statement", "failing_guard", "first_difference", "quoted", "statements"]
+__all__ = ["Statement", "failing_guard", "first_difference", "graph_inputs", "quoted", "statements"]
 
 
 class Statement(NamedTuple):
@@ -97,7 +97,7 @@ def _places(body: list[Any]) -> Iterator[tuple[list[Any], int]]:
         yield from _places(getattr(node, "orelse", []))
 
 
-def _graph_inputs(entry: Entry, inputs: Inputs) -> list[Any]:
+def graph_inputs(entry: Entry, inputs: Inputs) -> list[Any]:
     """The inputs of the graph for a call: copies of the arguments that are not static, and arrays from outside."""
     free = entry.plan.free
     own = [
@@ -115,7 +115,7 @@ def failing_guard(entry: Entry, inputs: Inputs) -> tuple[Call, Any] | None:
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                interpret(privately(graph), _graph_inputs(entry, inputs), lambda call, _, done=done: done.append(call))  # type: ignore[misc]
+                interpret(privately(graph), graph_inputs(entry, inputs), lambda call, _, done=done: done.append(call))  # type: ignore[misc]
         except GuardMissError as miss:
             if furthest is None or len(done) > furthest[0]:
                 furthest = len(done), (graph.calls[len(done)], miss.args[0])
@@ -141,7 +141,7 @@ def _first_difference(entry: Entry, inputs: Inputs) -> str:
         with contextlib.suppress(GuardMissError):
             interpret(
                 privately(graph),
-                _graph_inputs(entry, inputs),
+                graph_inputs(entry, inputs),
                 lambda c, r: expected.update(zip(c.outs, r, strict=True)),
             )
     known = statements(specialisation)

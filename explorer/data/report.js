@@ -1,0 +1,299 @@
+"use strict";
+// Draws the page from the data. Every text is set as text, never as markup.
+(() => {
+  const { dagre, zoom, zoomIdentity, select } = vendor;
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const SVG = "http://www.w3.org/2000/svg";
+  const at = (id) => document.getElementById(id);
+
+  const make = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  };
+  const draw = (tag, attributes = {}, ...children) => {
+    const element = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  };
+
+  // --- lines: who lights up whom -----------------------------------------------------------------
+  const textOf = new Map(); // key -> the user's line
+  for (const source of data.sources) source.rows.forEach((text, k) => textOf.set(`${source.file}:${source.first + k}`, text));
+  const nodesOf = new Map();
+  data.nodes.forEach((node, k) => {
+    node.id = k;
+    const key = node.key ?? `argument ${k}`;
+    if (!nodesOf.has(key)) nodesOf.set(key, []);
+    nodesOf.get(key).push(node);
+  });
+  const flagged = new Set(data.flags.map((flag) => flag.key));
+  for (const node of data.nodes) if ((node.values ?? []).some((v) => v.nan || v.inf)) flagged.add(node.key);
+
+  const clear = () => {
+    for (const element of document.querySelectorAll(".lit-forward, .lit-backward, .lit-both, .box.lit"))
+      element.classList.remove("lit-forward", "lit-backward", "lit-both", "lit");
+  };
+  let lit = null;
+  const light = (key) => {
+    if (key === lit) return;
+    clear();
+    lit = key;
+    if (key === null) return;
+    const phases = new Set();
+    for (const row of document.querySelectorAll("#generated .row")) {
+      if (row.dataset.key !== key) continue;
+      row.classList.add(row.dataset.phase === "backward" ? "lit-backward" : "lit-forward");
+      phases.add(row.dataset.phase);
+    }
+    const hue = phases.size > 1 ? "lit-both" : phases.has("backward") ? "lit-backward" : "lit-forward";
+    for (const row of document.querySelectorAll("#source .row")) if (row.dataset.key === key) row.classList.add(hue);
+    for (const box of document.querySelectorAll(".box")) if (box.dataset.keys.split(" ").includes(key)) box.classList.add("lit");
+    showDetail(key);
+  };
+  const intoView = (pane, key) => {
+    const row = [...document.querySelectorAll(`#${pane} .row`)].find((element) => element.dataset.key === key);
+    if (!row) return;
+    const box = row.closest(".code");
+    const [top, bottom] = [row.offsetTop - box.offsetTop, row.offsetTop - box.offsetTop + row.offsetHeight];
+    if (top < box.scrollTop || bottom > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 3;
+  };
+
+  // --- the panes ----------------------------------------------------------------------------------
+  let panes = 0;
+  const pane = (parent, label, rows, other) => {
+    const id = `pane${panes++}`;
+    const box = make("div", { class: "code", tabindex: "0", role: "listbox", "aria-label": label, id });
+    rows.forEach((row, k) => {
+      const line = make("div", { class: "row", role: "option", id: `${id}-${k}`, "aria-selected": "false", "data-key": row.key, "data-phase": row.phase ?? null });
+      line.append(make("span", { class: "number" }, String(row.number)), row.text || " ");
+      if (flagged.has(row.key) && row.key !== null && parent.id === "source") line.append(make("span", { class: "flag" }, "  ◀ look here"));
+      box.append(line);
+    });
+    let active = -1;
+    const move = (k) => {
+      const lines = box.children;
+      if (active >= 0) { lines[active].classList.remove("active"); lines[active].setAttribute("aria-selected", "false"); }
+      active = Math.max(0, Math.min(lines.length - 1, k));
+      lines[active].classList.add("active");
+      lines[active].setAttribute("aria-selected", "true");
+      box.setAttribute("aria-activedescendant", lines[active].id);
+      lines[active].scrollIntoView({ block: "nearest", inline: "nearest" });
+      light(lines[active].dataset.key ?? null);
+      if (lines[active].dataset.key) intoView(other, lines[active].dataset.key);
+    };
+    box.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e9, End: 1e9 }[event.key];
+      if (step === undefined) return;
+      event.preventDefault();
+      move(active + step);
+    });
+    box.addEventListener("pointerover", (event) => {
+      const row = event.target.closest(".row");
+      if (row) light(row.dataset.key ?? null);
+    });
+    box.addEventListener("click", (event) => {
+      const row = event.target.closest(".row");
+      if (row) move([...box.children].indexOf(row));
+    });
+    parent.append(box);
+  };
+  for (const source of data.sources) {
+    at("source").append(make("h3", {}, source.path));
+    pane(at("source"), `Your source, ${source.path}`, source.rows.map((text, k) => {
+      const key = `${source.file}:${source.first + k}`;
+      return { number: source.first + k, text, key: nodesOf.has(key) || data.generated.links.includes(key) || flagged.has(key) ? key : null };
+    }), "generated");
+  }
+  if (data.generated.eager) at("generated").append(make("p", {}, data.generated.eager));
+  else {
+    at("generated").append(make("h3", {}, data.generated.path.split("/").pop()));
+    pane(at("generated"), "Generated source", data.generated.rows.map((text, k) => (
+      { number: k + 1, text, key: data.generated.links[k], phase: data.generated.phases[k] })), "source");
+  }
+
+  // --- figures ------------------------------------------------------------------------------------
+  const short = (x) => (x === undefined ? "" : x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? String(Number(x.toPrecision(4))) : x.toExponential(2));
+  const seconds = (t) => (t === undefined ? "" : t >= 1 ? `${t.toPrecision(3)} s` : t >= 1e-3 ? `${(t * 1e3).toPrecision(3)} ms` : `${(t * 1e6).toPrecision(3)} µs`);
+  const bytes = (n) => (n === undefined ? "" : n >= 1e6 ? `${(n / 1e6).toPrecision(3)} MB` : n >= 1e3 ? `${(n / 1e3).toPrecision(3)} kB` : `${n} B`);
+  const histogram = (bars) => {
+    if (!bars) return "";
+    const most = Math.max(...bars);
+    const picture = draw("svg", { class: "bars", viewBox: `0 0 ${bars.length} 20`, preserveAspectRatio: "none", "aria-hidden": "true" });
+    bars.forEach((n, k) => picture.append(draw("rect", { x: k, width: 0.9, y: 20 - (20 * n) / most, height: (20 * n) / most })));
+    return picture;
+  };
+  const saying = (text) => make("p", { class: "hint" }, text);
+  const table = (caption, head, rows, figures) => {
+    const cell = (tag, value, k) => make(tag, { class: figures.includes(k) ? "figure" : null, scope: tag === "th" ? "col" : null }, value);
+    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, make("table", {},
+      make("caption", {}, caption), make("thead", {}, make("tr", {}, ...head.map((text, k) => cell("th", text, k)))),
+      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((value, k) => cell("td", value, k)))))));
+  };
+  const oddities = (value) => {
+    const said = [];
+    if (value.nan) said.push(`${value.nan} NaN`);
+    if (value.inf) said.push(`${value.inf} infinite`);
+    if (value.size && value.zeros === value.size) said.push("all zero");
+    else if (value.zeros) said.push(`${value.zeros} zero`);
+    return make("span", { class: value.nan || value.inf ? "flag" : null }, said.join(", "));
+  };
+  const showDetail = (key) => {
+    const nodes = nodesOf.get(key) ?? [];
+    const place = at("detail");
+    place.replaceChildren(make("p", {}, make("code", {}, (textOf.get(key) ?? nodes[0]?.name ?? "").trim() || "no line of yours")));
+    for (const phase of ["input", "forward", "backward"]) {
+      const rows = nodes.filter((node) => node.phase === phase).flatMap((node) => (node.values ?? [{ type: node.type }]).map((value) => [
+        node.name ?? "", node.op + (node.inner?.length ? ` of ${node.inner.length} operations` : ""), value.type, short(value.low), short(value.high),
+        histogram(value.bars), oddities(value), seconds(node.seconds)]));
+      if (rows.length) place.append(table({ input: "Argument", forward: "Forward", backward: "Backward: cotangents" }[phase],
+        ["name", "operation", "type", "least", "largest", "spread", "notes", "time"], rows, [3, 4, 7]));
+    }
+  };
+  at("detail").append(saying("Point at a line or at a box of the graph."));
+
+  // --- the graph: a box for each line, opened into its operations on request ------------------------
+  // A group holds keys of lines; where there are more lines than one view shows, neighbours share a group.
+  const forwardOf = (key) => (nodesOf.get(key) ?? []).filter((node) => node.phase !== "backward");
+  const keys = [...nodesOf.keys()].filter((key) => forwardOf(key).length);
+  const HALF = Math.floor(data.most / 2);
+  const grouped = (list) => {
+    const size = Math.ceil(list.length / HALF);
+    if (size <= 1) return list.map((key) => [key]);
+    return Array.from({ length: Math.ceil(list.length / size) }, (_, k) => list.slice(k * size, (k + 1) * size));
+  };
+  let opened = new Set();
+  const nameOf = (group) => group.join(" ");
+  const openGroup = (name) => {
+    if (opened.has(name)) opened.delete(name);
+    else {
+      opened.add(name);
+      if (boxes().length > data.most) opened = new Set([...opened].filter((other) => name === other || name.startsWith(other) || other.includes(name)));
+      if (boxes().length > data.most) { opened = new Set(); at("graph").dataset.refused = name; }
+    }
+    render(name);
+  };
+  const boxes = () => {
+    const found = [];
+    const add = (group) => {
+      const name = nameOf(group);
+      if (!opened.has(name)) return found.push({ name, keys: group, nodes: group.flatMap((key) => nodesOf.get(key)) });
+      if (group.length > 1) return grouped(group).forEach(add);
+      const all = nodesOf.get(group[0]);
+      const forward = all.filter((node) => node.phase !== "backward");
+      forward.forEach((node) => {
+        const its = all.filter((other) => other.phase === "backward" && (other.of === node.id || (other.of === null && other.place === node.place)));
+        found.push({ name: `${name}#${node.id}`, parent: name, keys: group, nodes: [node, ...its], one: node });
+      });
+    };
+    grouped(keys).forEach(add);
+    return found;
+  };
+  const clip = (text, n) => (text.length > n ? `${text.slice(0, n - 1)}…` : text);
+  const words = (box) => {
+    const backward = box.nodes.filter((node) => node.phase === "backward");
+    const sizes = backward.flatMap((node) => node.values ?? []).filter((v) => v.low !== undefined).map((v) => Math.max(Math.abs(v.low), Math.abs(v.high)));
+    const right = backward.length ? `${backward.length} ◂ ${sizes.length ? `|d| ≤ ${short(Math.max(...sizes))}` : ""}` : "";
+    if (box.one) return [`${box.one.name ? `${box.one.name} = ` : ""}${box.one.op}`, box.one.type, right];
+    if (box.keys.length > 1) return [`lines ${box.keys[0].split(":").pop()} to ${box.keys.at(-1).split(":").pop()}`, `${box.keys.length} lines, ${box.nodes.length} operations`, right];
+    const [first] = box.nodes;
+    if (first.phase === "input") return [first.name, first.type, right];
+    const forward = box.nodes.filter((node) => node.phase === "forward").length;
+    return [`${box.keys[0].split(":").pop()}: ${(textOf.get(box.keys[0]) ?? "").trim()}`, `${forward} operation${forward === 1 ? "" : "s"}`, right];
+  };
+  const picture = draw("svg");
+  const stage = draw("g");
+  picture.append(stage);
+  at("graph").append(data.nodes.length ? picture : saying("There is none: the function runs eagerly."));
+  const zooming = zoom().scaleExtent([0.05, 4]).on("zoom", (event) => stage.setAttribute("transform", event.transform));
+  select(picture).call(zooming).on("dblclick.zoom", null);
+  let extent = { width: 1, height: 1 };
+  const fit = () => {
+    if (!(extent.width > 0)) return; // no box
+    const { width, height } = at("graph").getBoundingClientRect();
+    const k = Math.min(1.2, width / (extent.width + 40), height / (extent.height + 40));
+    zooming.transform(select(picture), zoomIdentity.translate((width - k * extent.width) / 2, Math.max(10, (height - k * extent.height) / 2)).scale(k));
+  };
+  const render = (focus) => {
+    const shown = boxes();
+    const of = new Map();
+    for (const box of shown) for (const node of box.nodes) of.set(node.id, box);
+    const g = new dagre.graphlib.Graph().setGraph({ rankdir: "TB", nodesep: 24, ranksep: 34 }).setDefaultEdgeLabel(() => ({}));
+    for (const box of shown) {
+      box.words = words(box).map((text, k) => clip(text, k ? 34 : 44));
+      box.left = Math.max(90, 7.4 * Math.max(box.words[0].length, box.words[1].length) + 18);
+      box.right = box.words[2] ? 7.4 * box.words[2].length + 18 : 0;
+      g.setNode(box.name, { width: box.left + box.right, height: 42 });
+    }
+    for (const node of data.nodes) {
+      if (node.phase === "backward" || !of.has(node.id)) continue;
+      for (const read of node.reads) if (of.has(read) && of.get(read) !== of.get(node.id)) g.setEdge(of.get(read).name, of.get(node.id).name);
+    }
+    dagre.layout(g);
+    extent = g.graph();
+    stage.replaceChildren();
+    for (const edge of g.edges()) {
+      const points = g.edge(edge).points.map((p) => `${p.x.toFixed(1)},${p.y.toFixed(1)}`);
+      stage.append(draw("path", { class: "edge", d: `M${points.join("L")}` }));
+    }
+    let focused = null;
+    for (const box of shown) {
+      const { x, y, width, height } = g.node(box.name);
+      const bad = box.keys.some((key) => flagged.has(key));
+      const element = draw("g", { class: `box${bad ? " flagged" : ""}`, transform: `translate(${x - width / 2},${y - height / 2})`, tabindex: "0", role: "button", "data-keys": box.keys.join(" "),
+        "aria-expanded": String(Boolean(box.parent)) });
+      const text = (left, top, words) => { const made = draw("text", { x: left, y: top }); made.textContent = words; return made; };
+      element.append(draw("rect", { class: "half-forward", width: box.left, height, rx: 4 }));
+      if (box.right) element.append(draw("rect", { class: "half-backward", x: box.left, width: box.right, height, rx: 4 }), text(box.left + 8, 25, box.words[2]));
+      element.append(text(8, 17, box.words[0]), text(8, 33, box.words[1]));
+      const act = () => openGroup(box.parent ?? box.name);
+      element.addEventListener("click", act);
+      element.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        act();
+      });
+      const own = () => { light(box.keys[0]); intoView("source", box.keys[0]); intoView("generated", box.keys[0]); };
+      element.addEventListener("pointerover", () => light(box.keys[0]));
+      element.addEventListener("focus", own);
+      if (focused === null && focus !== undefined && (box.name === focus || box.parent === focus)) focused = element;
+      stage.append(element);
+    }
+    fit();
+    if (focused) focused.focus({ preventScroll: true });
+  };
+  at("bigger").addEventListener("click", () => zooming.scaleBy(select(picture), 1.3));
+  at("closer").addEventListener("click", () => zooming.scaleBy(select(picture), 1 / 1.3));
+  at("whole").addEventListener("click", fit);
+  at("fold").addEventListener("click", () => { opened = new Set(); render(); });
+  render();
+
+  // --- tables ---------------------------------------------------------------------------------------
+  const comparison = data.comparison;
+  at("verdict").textContent = comparison === null ? "Not compared." : comparison.ok ? "Eager, compiled and finite differences agree." : "They disagree: see the table.";
+  if (comparison && !comparison.ok) at("verdict").className = "flag";
+  if (comparison) {
+    at("compare").append(table("Gradients by argument", ["argument", "type", "compiled − eager", "relative", "bits", "eager − finite differences", "relative", "agree"], comparison.rows, [2, 3, 5, 6]));
+    for (const line of comparison.footer) at("compare").append(make("p", {}, line));
+  }
+  for (const note of data.notes) at("compare").append(make("p", {}, note));
+  if (!data.flags.length && ![...flagged].some(Boolean)) at("flags").append(make("p", {}, "Nothing: every gradient is finite and none is zero throughout."));
+  for (const flag of data.flags) at("flags").append(make("p", {}, make("span", { class: "flag" }, flag.text), flag.key ? ` (line ${flag.key.split(":").pop()})` : "", flag.advice ? ` ${flag.advice}` : ""));
+  for (const key of flagged) if (key && !data.flags.some((flag) => flag.key === key))
+    at("flags").append(make("p", {}, make("span", { class: "flag" }, "NaN or infinite values"), ` at line ${key.split(":").pop()}: `, make("code", {}, (textOf.get(key) ?? "").trim())));
+  const lines = [...nodesOf].filter(([key]) => textOf.has(key)).map(([key, nodes]) => {
+    const sum = (phase, what) => nodes.filter((node) => node.phase === phase && node[what] !== undefined).reduce((total, node) => total + node[what], 0);
+    return { key, times: [sum("forward", "seconds"), sum("backward", "seconds")], bytes: [sum("forward", "bytes"), sum("backward", "bytes")] };
+  }).sort((a, b) => b.times[0] + b.times[1] - a.times[0] - a.times[1]);
+  if (lines.length) at("lines").append(table("Operation by operation, unfused: the least of a few runs, and the bytes of all results", ["line", "source", "time forward", "time backward", "bytes forward", "bytes backward"],
+    lines.map((one) => [one.key.split(":").pop(), make("code", {}, clip(textOf.get(one.key).trim(), 70)), ...one.times.map(seconds), ...one.bytes.map(bytes)]), [0, 2, 3, 4, 5]));
+  else at("lines").append(make("p", {}, "Not known: the function runs eagerly."));
+  at("assumed").textContent = data.assumed || "It is not compiled.";
+
+  at("theme").addEventListener("click", () => {
+    const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    document.documentElement.dataset.theme = dark ? "light" : "dark";
+  });
+})();

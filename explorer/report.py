@@ -1,0 +1,314 @@
+"""gs.report: one HTML page with a function's source beside its gradient's, the graph, the values, and whether all agree."""
+
+from __future__ import annotations
+
+import html
+import inspect
+import json
+import linecache
+import math
+import os
+import re
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..runtime.errors import CompileError
+from ..runtime.ir.graph import Call, Graph, Value, interpret, values_in
+from ..runtime.ir.opcodes import has_effects, regions_of
+from ..tracer.core.site import Site, definition, pruned
+from ..transforms.checks.compare import compare
+from ..transforms.compiler.capture.generators import privately
+from ..transforms.compiler.compile import compile
+from ..transforms.compiler.driver.compiled import Compiled
+from ..transforms.compiler.driver.specialise import Entry
+from ..transforms.compiler.driver.statements import graph_inputs, statements
+from ..transforms.compiler.explain import explain
+from ..transforms.compiler.source import Source, source_of
+from ..transforms.derivatives.gradient import value_and_grad
+from ..transforms.transform import Transform
+from ..transforms.trees import flatten
+from ..transforms.why import why
+
+__all__ = ["Found", "page", "report", "report_data"]
+
+MOST = 150  # nodes that one view of the graph shows; what is more is folded
+BARS = 20  # of a histogram
+SAMPLED = 1_000_000  # values that a histogram looks at
+RUNS = 5  # of the graph, for times of which the least counts
+_DATA = Path(__file__).parent / "data"
+Key = str  # of a user line: "3:17" is line 17 of the file with number 3
+
+
+@pruned
+def report(function: Any, /, *args: Any, path: str | os.PathLike[str] = "report.html", **kwargs: Any) -> Path:
+    """Write one self-contained HTML page about a gradient, and return its path.
+
+    `function` is a plain function with a scalar result, of which every floating point argument is differentiated, or a transform:
+    `gs.grad(f, argnums=0)`, `gs.hessian(f)`, a compiled one. The page shows the user's source beside the generated source,
+    line lit with line; the graph, folded by line; the values and cotangents along the way with their shapes, ranges and
+    histograms, NaN and zeros flagged; the times of lines; eager, compiled and finite differences side by side; and what the
+    compiled function assumes. It loads nothing from elsewhere and works from disk.
+
+    `args` and `kwargs` are those of one call, which runs a few times on copies. Raises what the function raises, and OSError
+    where `path` cannot be written.
+
+    >>> import numpy as np, gradscribe as gs, pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = gs.report(lambda x: np.sum(x * x), np.arange(3.0), path=pathlib.Path(folder.name) / "report.html")
+    >>> path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    True
+    >>> folder.cleanup()
+    """
+    return Source(page(report_data(function, args, kwargs))).save(path)
+
+
+def page(data: dict[str, Any]) -> str:
+    """Return the page that shows what `report_data` found."""
+    parts = {
+        "title": html.escape(data["title"]),
+        "style": _part("report.css"),
+        "vendor": _part("vendor.js"),
+        "script": _part("report.js"),
+        # as data, of which nothing is markup: "<" cannot end the element that it stands in
+        "data": json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _part("report.html"))
+
+
+def _part(name: str) -> str:
+    return (_DATA / name).read_text(encoding="utf-8")
+
+
+def report_data(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return all that the page shows, as data for JSON."""
+    given = function
+    if not isinstance(function, (Transform, Compiled)):
+        function = value_and_grad(function, _inexact(args, kwargs))
+    compiled = function if isinstance(function, Compiled) else compile(function)
+    label = getattr(given, "__name__", None) or type(given).__name__
+    found = Found(label)
+    definition_line = definition(given)
+    if definition_line is not None:
+        found.key(definition_line)
+    try:
+        entry = compiled.entry(*args, **kwargs)
+    except CompileError as error:
+        found.eager = str(error)
+    else:
+        found.look(entry, compiled.inputs(args, kwargs))
+        found.assumed = str(explain(compiled))
+    found.compare(given, args, kwargs)
+    found.why(given, args, kwargs)
+    return found.data()
+
+
+def _inexact(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the places of all arguments of floating point or complex numbers, as `gs.compare` takes them."""
+
+    def inexact(value: Any) -> bool:
+        leaves = flatten(value)[0]
+        return bool(leaves) and all(np.asarray(leaf).dtype.kind in "fc" for leaf in leaves)
+
+    return tuple(place for place, value in [*enumerate(args), *kwargs.items()] if inexact(value)) or 0
+
+
+class Found:
+    """What is known of a gradient, while it is being gathered."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.files: list[str] = []  # of the user's lines
+        self.blocks: dict[tuple[int, int], int] = {}  # of the user's source: (file, first line) -> last line
+        self.generated: list[str] = []
+        self.links: list[Key | None] = []  # of each generated line: the user's
+        self.phases: list[str] = []  # of each generated line: "", "forward" or "backward"
+        self.nodes: list[dict[str, Any]] = []
+        self.flags: list[dict[str, Any]] = []
+        self.assumed = self.eager = self.path = ""
+        self.comparison: dict[str, Any] | None = None
+        self.notes: list[str] = []
+
+    def key(self, site: Site) -> Key:
+        """Return the key of a user line, whose function is shown from now on."""
+        path = site.code.co_filename
+        if path not in self.files:
+            self.files.append(path)
+        number, first = self.files.index(path), site.code.co_firstlineno
+        rows = linecache.getlines(path)
+        if site.code.co_name == "<module>" or not rows:
+            block = (site.line, site.line)
+        else:
+            block = first, max(site.line, first + len(inspect.getblock(rows[first - 1 :])) - 1)
+        self.blocks[number, block[0]] = max(block[1], self.blocks.get((number, block[0]), 0))
+        return f"{number}:{site.line}"
+
+    def look(self, entry: Entry, inputs: Any) -> None:
+        """Read the source, the graph and the values of a specialisation."""
+        specialisation = entry.specialisation
+        text = source_of(specialisation)
+        self.path = text.path or ""
+        self.generated = text.splitlines()
+        self.phases = [""] * len(self.generated)
+        self.links = [None] * len(self.generated)
+        names: dict[Value, tuple[str, int]] = {}
+        for statement in statements(specialisation):
+            key = None if statement.call.site is None else self.key(statement.call.site)
+            for row in range(statement.first - 1, statement.last):
+                self.phases[row] = "backward" if statement.call.backward else "forward"
+                self.links[row] = key
+            names |= {v: (name, statement.first) for v, name in statement.names.items()}
+        for row in reversed(range(len(self.generated) - 1)):  # a comment belongs to what it stands above
+            if self.generated[row].lstrip().startswith("#") and self.links[row] is None:
+                self.links[row], self.phases[row] = self.links[row + 1], self.phases[row + 1]
+        self._graph(entry, inputs, names)
+
+    def _graph(self, entry: Entry, inputs: Any, names: dict[Value, tuple[str, int]]) -> None:
+        """Note each call of the graph, what it reads, and what its results are for these arguments."""
+        graph = entry.specialisation.graph
+        made: dict[Value, int] = {}
+        for v in graph.inputs:
+            made[v] = len(self.nodes)
+            self.nodes.append({
+                "op": "argument", "name": entry.specialisation.signature.name_of(v), "type": str(v.type), "phase": "input",
+                "reads": [], "key": None,
+            })  # fmt: skip
+        at: dict[int, int] = {}
+        for call in graph.calls:
+            at[id(call)] = len(self.nodes)
+            named = next((names[v] for v in call.outs if v in names), (None, 0))
+            inner = [c for region in regions_of(call) for c in region.calls]
+            self.nodes.append({
+                "op": call.op.path, "name": named[0], "row": named[1], "phase": "backward" if call.backward else "forward",
+                "type": ", ".join(str(v.type) for v in call.outs), "reads": sorted({made[v] for v in call.reads if v in made}),
+                "key": None if call.site is None else self.key(call.site), "place": _place(call.site),
+                "inner": [c.op.path for c in inner],
+                "of": next((made[p] for v in call.outs if (p := v.cotangent_of) is not None and p in made), None),
+            })  # fmt: skip
+            made |= dict.fromkeys(call.outs, at[id(call)])
+        for v in values_in(tuple(graph.outputs)):
+            self.nodes[made[v]]["result"] = True
+        order = list(at.values())
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._values(graph, graph_inputs(entry, inputs), order)
+                if not has_effects(graph):
+                    self._times(graph, graph_inputs(entry, inputs), order)
+        except Exception as error:  # the page is to show what is known, above all of a function that fails
+            self.notes.append(f"The values could not be looked at: {type(error).__name__}: {error}")
+
+    def _values(self, graph: Graph, inputs: list[Any], order: list[int]) -> None:
+        places = iter(order)
+        for node, value in zip(self.nodes, inputs, strict=False):  # the inputs are the first nodes
+            node["values"] = [figures(value)]
+
+        def seen(call: Call, results: tuple[Any, ...]) -> None:
+            node = self.nodes[next(places)]
+            node["values"] = [figures(result) for result in results]
+            node["bytes"] = sum(result.nbytes for result in results if isinstance(result, np.ndarray))
+
+        interpret(privately(graph), inputs, seen)
+
+    def _times(self, graph: Graph, inputs: list[Any], order: list[int]) -> None:
+        least = [math.inf] * len(order)
+        for _ in range(RUNS):
+            ends: list[float] = []
+            start = time.perf_counter()
+            interpret(graph, inputs, lambda call, results, ends=ends: ends.append(time.perf_counter()))  # type: ignore[misc]
+            took = np.diff([start, *ends])
+            least = [min(a, float(b)) for a, b in zip(least, took, strict=True)]
+        for place, seconds in zip(order, least, strict=True):
+            self.nodes[place]["seconds"] = seconds
+
+    def compare(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Compare eager, compiled and finite-difference gradients."""
+        try:
+            found = compare(function, *args, **kwargs)
+        except Exception as error:  # a Jacobian, say, which is no gradient of a scalar
+            self.notes.append(f"Not compared with finite differences: {type(error).__name__}: {error}")
+            return
+        self.comparison = {"ok": found.ok, "rows": found.table(), "footer": found.footer()}
+
+    def why(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Ask for gradients that are None, zero, NaN or infinite, and for the lines that made them so."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = why(function, *args, **kwargs)
+        except Exception:  # which `compare` has told
+            return
+        for answer in found.answers:
+            causes = [cause for cause in answer.causes if cause.lineno]
+            for cause in causes:
+                if cause.filename not in self.files:
+                    self.files.append(cause.filename)
+                key = f"{self.files.index(cause.filename)}:{cause.lineno}"
+                text = f"The gradient of {answer.argument} is {answer.state}: {cause.op} {cause.reason}"
+                self.flags.append({"key": key, "text": text, "advice": cause.advice})
+            if not causes and not answer.healthy:
+                self.flags.append(
+                    {"key": None, "text": f"The gradient of {answer.argument}: {answer.state}", "advice": ""}
+                )
+
+    def data(self) -> dict[str, Any]:
+        """Return it all, as data for JSON."""
+        return {
+            "title": f"The gradient of {self.label}",
+            "sources": list(self._sources()),
+            "generated": {
+                "path": self.path, "rows": self.generated, "links": self.links, "phases": self.phases, "eager": self.eager,
+            },
+            "nodes": self.nodes, "flags": self.flags, "most": MOST, "comparison": self.comparison, "assumed": self.assumed,
+            "notes": self.notes,
+        }  # fmt: skip
+
+    def _sources(self) -> Iterator[dict[str, Any]]:
+        """Each piece of the user's source: a function, without those that stand in another that is shown."""
+        ends: dict[int, int] = {}
+        for (number, first), last in sorted(self.blocks.items()):
+            if last <= ends.get(number, 0):
+                continue
+            first, ends[number] = max(first, ends.get(number, 0) + 1), last
+            rows = linecache.getlines(self.files[number])[first - 1 : last]
+            path = self.files[number]
+            yield {
+                "file": number, "path": os.path.basename(path), "first": first, "rows": [row.rstrip("\n") for row in rows],
+            }  # fmt: skip
+
+
+def _place(site: Site | None) -> str | None:
+    """Return what tells two operations of one line apart."""
+    return None if site is None else f"{site.code.co_filename}:{site.code.co_firstlineno}:{site.offset}"
+
+
+def figures(value: Any) -> dict[str, Any]:
+    """Return what there is to say of a value: dtype, shape, range, how many are zero, NaN or infinite, and a histogram."""
+    if isinstance(value, (list, tuple)):
+        return {"type": f"{type(value).__name__} of {len(value)}"}
+    try:
+        array = np.asarray(value)
+    except Exception:
+        return {"type": type(value).__name__}
+    said: dict[str, Any] = {
+        "type": f"{array.dtype}[{', '.join(map(str, array.shape))}]" if array.ndim else str(array.dtype)
+    }
+    if array.dtype.kind not in "fciub" or not array.size:
+        return said
+    sizes = (np.abs(array) if array.dtype.kind == "c" else array).astype(np.float64, copy=False).ravel()
+    finite = sizes[np.isfinite(sizes)]
+    said |= {
+        "size": int(array.size), "zeros": int(array.size - np.count_nonzero(array)),
+        "nan": int(np.count_nonzero(np.isnan(sizes))), "inf": int(np.count_nonzero(np.isinf(sizes))),
+    }  # fmt: skip
+    if finite.size:
+        low, high = float(finite.min()), float(finite.max())
+        said |= {"low": low, "high": high}
+        if array.size > 1 and high > low and math.isfinite(high - low):
+            sample = finite[:: max(1, finite.size // SAMPLED)]
+            said["bars"] = np.histogram(sample, BARS, (low, high))[0].tolist()
+    return said

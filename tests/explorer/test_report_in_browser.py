@@ -1,0 +1,205 @@
+"""The page of gs.report in a real browser: lines that light up, the graph, keyboard, themes, widths, accessibility.
+
+Needs the extra `browser` (playwright) and Debian's chromium; `.ci/run` has a stage for it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradscribe as gs
+from gradscribe.explorer.report import page, report_data
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="needs the extra `browser`: pip install gradscribe[browser]"
+)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs chromium: apt-get install chromium"),
+]
+AXE = Path(__file__).parent / "data" / "axe.min.js"
+ARGS = np.ones(3), 0.5, np.arange(12.0).reshape(4, 3) / 10
+WIDTHS, THEMES = (375, 1440), ("light", "dark")
+
+
+def loss(w: Any, b: Any, x: Any) -> Any:
+    z = x @ w + b
+    p = 1.0 / (1.0 + np.exp(-z))
+    return np.mean(p**2)
+
+
+def many_lines(folder: Path) -> Any:
+    """A function of 200 lines."""
+    lines = "".join(f"    x = np.sin(x) * 1.0{k:03}\n" for k in range(200))
+    path = folder / "many.py"
+    path.write_text(f"import numpy as np\ndef many(x):\n{lines}    return np.sum(x)\n")
+    space: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    return space["many"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    arguments = ["--disable-background-networking"] + ["--no-sandbox"] * (hasattr(os, "geteuid") and os.geteuid() == 0)
+    with playwright.sync_playwright() as player:
+        opened = player.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def report_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    return gs.report(loss, *ARGS, path=path)
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Any]:
+    """Open a page of the disk, at a width and in a theme; what the console said or asked the network for fails the test."""
+    with_problems: list[tuple[Any, list[str]]] = []
+
+    def visit(path: Path, width: int = 1440, theme: str = "light") -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+        page, problems = context.new_page(), []
+        page.on(
+            "console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None
+        )
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("dialog", lambda dialog: (problems.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
+        page.on(
+            "request", lambda request: problems.append(request.url) if not request.url.startswith("file:") else None
+        )
+        page.goto(path.as_uri())
+        with_problems.append((context, problems))
+        return page
+
+    yield visit
+    for context, problems in with_problems:
+        context.close()
+        assert problems == []
+
+
+def lit(shown: Any, pane: str, how: str = "") -> list[str]:
+    """The lines of a pane that are lit."""
+    lines = shown.locator(f"#{pane} .row[class*=lit-{how}]").all_inner_texts()
+    return [line.split(maxsplit=1)[1] for line in lines if len(line.split(maxsplit=1)) > 1]
+
+
+def test_pointing_at_a_line_lights_what_came_of_it_in_both_directions(opened: Any, report_file: Path) -> None:
+    shown = opened(report_file)
+    shown.locator("#source .row", has_text="z = x @ w + b").hover()
+    assert "z = x @ w + b" in lit(shown, "generated", "forward")
+    assert any(line.startswith("d_b = ") for line in lit(shown, "generated", "backward"))
+    assert shown.locator(".box.lit").count() == 1
+    shown.locator("#generated .row", has_text="d_b = ").hover()
+    assert lit(shown, "source") == ["z = x @ w + b"]
+    assert "np.matmul" in shown.locator("#detail").inner_text()
+
+
+def test_the_panes_are_walked_by_the_keyboard(opened: Any, report_file: Path) -> None:
+    shown = opened(report_file)
+    shown.locator("#source .code").focus()
+    for _ in range(2):
+        shown.keyboard.press("ArrowDown")
+    assert lit(shown, "source") == ["z = x @ w + b"]
+    assert shown.locator("#source .row[aria-selected=true]").count() == 1
+    shown.keyboard.press("End")
+    assert lit(shown, "source") == ["return np.mean(p**2)"]
+
+
+def test_a_box_opens_into_its_operations_and_closes_by_the_keyboard(opened: Any, report_file: Path) -> None:
+    shown = opened(report_file)
+    folded = shown.locator(".box").count()
+    shown.locator(".box", has_text="p = 1.0").focus()
+    shown.keyboard.press("Enter")
+    assert shown.locator(".box").count() > folded
+    assert shown.locator(".box", has_text="np.exp").count() == 1
+    shown.locator(".box", has_text="np.exp").focus()
+    shown.keyboard.press("Enter")
+    assert shown.locator(".box").count() == folded
+
+
+def test_the_graph_zooms_and_comes_back(opened: Any, report_file: Path) -> None:
+    shown = opened(report_file)
+    at_first = shown.locator("#graph svg > g").get_attribute("transform")
+    shown.locator("#bigger").click()
+    assert shown.locator("#graph svg > g").get_attribute("transform") != at_first
+    shown.locator("#whole").click()
+    assert shown.locator("#graph svg > g").get_attribute("transform") == at_first
+
+
+def test_the_theme_is_the_systems_until_the_button_is_pressed(opened: Any, report_file: Path) -> None:
+    colours = {}
+    for theme in THEMES:
+        shown = opened(report_file, theme=theme)
+        colours[theme] = shown.evaluate("getComputedStyle(document.body).backgroundColor")
+        shown.locator("#theme").click()
+        colours[theme, "pressed"] = shown.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert colours["light"] != colours["dark"]
+    assert colours["light", "pressed"] == colours["dark"]
+    assert colours["dark", "pressed"] == colours["light"]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_fits_its_width_and_has_no_accessibility_violation(
+    opened: Any, report_file: Path, width: int, theme: str
+) -> None:
+    shown = opened(report_file, width, theme)
+    shown.locator("#source .row", has_text="z = x @ w + b").hover()
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    shown.evaluate(AXE.read_text(encoding="utf-8"))
+    found = shown.evaluate("axe.run()")["violations"]
+    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+
+
+def test_a_function_of_many_lines_opens_folded_and_no_view_is_too_large(opened: Any, tmp_path: Path) -> None:
+    shown = opened(gs.report(many_lines(tmp_path), np.ones(3), path=tmp_path / "many.html"))
+    assert 2 < shown.locator(".box").count() <= 150
+    for _ in range(6):
+        shown.locator(".box[aria-expanded=false]").first.focus()
+        shown.keyboard.press("Enter")
+        assert shown.locator(".box").count() <= 150
+
+
+PAYLOADS = [
+    "<script>alert(1)</script>", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>",
+    "\"><script>alert(1)</script>", "' onmouseover='alert(1)", "\" autofocus onfocus=\"alert(1)", "<!--<script>alert(1)//-->",
+    "javascript:alert(1)", "{{data}}", "{{script}}", "${alert(1)}", "`;alert(1)//", "\\\"};alert(1);//", "\u2028alert(1)//",
+    "&lt;script&gt;alert(1)&lt;/script&gt;", "<iframe srcdoc='<script>parent.alert(1)</script>'>",
+    "<a href=javascript:alert(1)>x</a>",
+    "<style>@import 'http://example.com/x.css'</style>", "<meta http-equiv=refresh content='0;url=http://example.com'>",
+]  # fmt: skip
+
+
+def everywhere(data: Any, payload: str) -> Any:
+    """The data of a page with a text at the place of every text that the user's code may bring."""
+    if isinstance(data, dict):
+        ours = ("phase", "phases", "key", "links", "of", "place")
+        return {name: value if name in ours else everywhere(value, payload) for name, value in data.items()}
+    if isinstance(data, list):
+        return [everywhere(value, payload) for value in data]
+    return payload if isinstance(data, str) and data else data
+
+
+def test_no_name_or_text_of_the_users_becomes_markup(opened: Any, tmp_path: Path) -> None:
+    data = report_data(loss, ARGS, {})
+    for k, payload in enumerate(PAYLOADS):
+        path = tmp_path / f"{k}.html"
+        path.write_text(page(everywhere(data, payload)), encoding="utf-8")
+        shown = opened(path)
+        shown.locator("#source .row[data-key]").first.hover()
+        shown.locator(".box").first.focus()
+        shown.keyboard.press("Enter")
+        assert shown.locator("img, iframe, a, meta[http-equiv], style").count() == 1  # the style is ours
+        assert shown.locator("script").count() == 3
+        assert payload.split()[0] in shown.title()
