@@ -21,7 +21,9 @@ __all__ = ["SCIPY", "imports_of_users", "spelled"]
 
 # The modules of SciPy that a text may import, by their names.
 SCIPY = tuple([
-    f"scipy.{part}" for part in ("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse", "spatial", "special", "stats")
+    f"scipy.{part}" for part in (
+        "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse", "spatial", "special", "stats",
+    )
 ])  # fmt: skip
 
 _OF_FLOATS = ops_of(np.zeros, np.ones, np.empty, np.eye, np.identity)  # by default
