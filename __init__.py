@@ -47,7 +47,7 @@ from .tracer.protocols.exchange import from_dlpack
 from .tracer.tensors.legacy import bind_stochastic
 from .tracer.tensors.torch_methods import FUNCTIONS, OTHER_FUNCTIONS
 from .transforms.transform import bind
-from .transforms.user_code import WHOLE_MODULES
+from .transforms.user_code import CALLBACKS, WHOLE_MODULES
 from .transforms.user_code.finder import DropIn
 
 if TYPE_CHECKING:
@@ -191,10 +191,28 @@ def _late(place: str, name: str) -> Callable[..., Any]:
     return late
 
 
+def _loader(place: str, name: str) -> Callable[[], Any]:
+    """Return a function that loads something and gives it."""
+    return lambda: getattr(importlib.import_module(f".{place}", __name__), name)
+
+
 bind(compile=_late("transforms.compiler.compile", "compile"), compare=_late("transforms.checks.compare", "compare"))
 bind(**{name: _late("transforms.compiler.source", name) for name in ("source", "graph", "program")})
 bind_stochastic(lambda name: getattr(importlib.import_module(".tracer.autograd.legacy.stochastic", __name__), name))
 WHOLE_MODULES["scipy.integrate", "odeint"] = _late("transforms.derivatives.odeint", "odeint")
+for _name in [
+    "bisect",
+    "brenth",
+    "brentq",
+    "fixed_point",
+    "fsolve",
+    "newton",
+    "ridder",
+    "root",
+    "root_scalar",
+    "toms748",
+]:
+    CALLBACKS["scipy.optimize", _name] = _loader("transforms.derivatives.scipy_roots", _name)
 _FUNCTIONS = tuple((FUNCTIONS + OTHER_FUNCTIONS).split())  # not in __all__, since some are named as Python's own
 _LATER |= dict.fromkeys(_FUNCTIONS, "tracer.tensors.torch_functions")
 _MODULES = frozenset(["compat", "numpy", "scipy", "testing", *_PLACES])

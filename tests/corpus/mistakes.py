@@ -68,7 +68,7 @@ MISTAKES: dict[str, list[tuple[str, str, str]]] = {
          "NoRuleError", "Take np.vectorize, which is differentiated, or call"),
         ("gs.grad(lambda x: scipy.special.jv(x, 1.0))(0.5)",
          "NoRuleError", "Pass it as a constant (x.detach()), or add one:"),
-        ("gs.grad(lambda x: scipy.optimize.brentq(lambda t: t - x, -5, 5))(2.0)",
+        ("gs.grad(lambda x: scipy.optimize.fminbound(lambda t: (t - x) ** 2, -5, 5))(2.0)",
          "GradientLossError", "gradscribe has no rule for this function of SciPy:"),
         ("gs.grad(lambda x: scipy.integrate.quad(lambda t: t * x, 0, 1)[0])(2.0)",
          "GradientLossError", "gradscribe has no rule for this function of SciPy:"),

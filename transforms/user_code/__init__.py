@@ -7,3 +7,6 @@ from typing import Any
 
 # SciPy's functions whose derivative takes a module of its own: it stands above this folder, and the face puts it in here.
 WHOLE_MODULES: dict[tuple[str, str], Callable[..., Any]] = {}
+
+# Those that call the user's function, which may close over Tensors: under a transform another is loaded for each.
+CALLBACKS: dict[tuple[str, str], Callable[[], Any]] = {}

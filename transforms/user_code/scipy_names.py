@@ -14,7 +14,7 @@ from ...runtime.ops import Kind, Op
 from ...runtime.registry import composition, lookup, require
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.modes.thread_state import capturing, refuse
-from . import WHOLE_MODULES
+from . import CALLBACKS, WHOLE_MODULES
 
 __all__ = ["Distribution", "is_known", "of_scipy", "through_apply"]
 
@@ -54,6 +54,17 @@ def _creation(fn: Any, op: Op) -> Any:
     return create
 
 
+def _instead(fn: Any, load: Callable[[], Any]) -> Callable[..., Any]:
+    """What `load` gives in the place of `fn`, whose name and signature it has."""
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return load()(*args, **kwargs)
+
+    call.__module__ = __name__  # it is ours
+    return call
+
+
 def _parts(value: Any) -> list[str]:
     module = getattr(value, "__module__", None)
     return module.split(".") if isinstance(module, str) else []
@@ -83,6 +94,9 @@ def _found(value: Any) -> Any:
     for (module, name), ours in WHOLE_MODULES.items():
         if getattr(value, "__name__", None) == name and getattr(sys.modules.get(module), name, None) is value:
             return _where_tensors(value, ours)
+    for (module, name), load in CALLBACKS.items():
+        if getattr(value, "__name__", None) == name and getattr(sys.modules.get(module), name, None) is value:
+            return _instead(value, load)
     return Distribution(value) if _is_distribution(value) else None
 
 

@@ -79,7 +79,9 @@ __all__ = [
     "is_user_class",
     "is_user_function",
     "member",
+    "original_code",
     "scope",
+    "stores_outside",
     "watched",
 ]
 
@@ -747,7 +749,7 @@ class Scope:
         own.__doc__ = function.__doc__
         own.__dict__ = function.__dict__  # shared, so that attributes of the function stay one
         stand_in_for(function, own)
-        stored = [cells[n] for n in _stores_outside(function.__code__) if n in cells]
+        stored = [cells[n] for n in stores_outside(function.__code__) if n in cells]
         held = [value for value in held if value is not ABSENT]
         self._note(stored, held)
         if not fresh or self.witness is not None:  # what stands in a cell may change from call to call
@@ -779,6 +781,29 @@ class Scope:
             return later
         new = self.see(value, Path(("cell", cell, name)))
         return cell if new is value else types.CellType(new)
+
+
+def original_code(over: Scope, code: types.CodeType) -> types.CodeType | None:
+    """Return the code that the user wrote of a function within one that runs over a scope; None where that is not certain."""
+    for function, (_, own, *_) in list(over._functions.items()):
+        if any(c is code for c in all_code(own.__code__)):
+            arguments = code.co_argcount + code.co_kwonlyargcount
+            found = [
+                c for c in all_code(function.__code__)
+                if (c.co_name, c.co_firstlineno) == (code.co_name, code.co_firstlineno)
+                and c.co_varnames[: c.co_argcount + c.co_kwonlyargcount] == code.co_varnames[:arguments]
+                and set(c.co_freevars) <= set(code.co_freevars)
+            ]  # fmt: skip
+            if len(found) > 1:
+                found = [c for c in found if _begins(c) == _begins(code)]
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _begins(code: types.CodeType) -> tuple[int, int]:
+    """The line and column of the first thing that code computes."""
+    places = [(line, column) for line, _, column, end in code.co_positions() if line and column and end]
+    return min(places, default=(0, 0))
 
 
 def stand_in_for(function: Any, made: Any) -> None:
@@ -818,7 +843,7 @@ def _special_opcodes(code: types.CodeType) -> frozenset[str]:
 
 
 @cached_by_code(4096)
-def _stores_outside(code: types.CodeType) -> tuple[str, ...]:
+def stores_outside(code: types.CodeType) -> tuple[str, ...]:
     """The variables of enclosing functions that code assigns to."""
     stored = {i.argval for c in all_code(code) for i in dis.get_instructions(c) if i.opname == "STORE_DEREF"}
     return tuple([n for n in code.co_freevars if n in stored])
