@@ -58,6 +58,7 @@ SUBCOMMANDS = (
     "compare",
     "explain",
     "export",
+    "report",
     "why",
     "coverage",
     "methods",
