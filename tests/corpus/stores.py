@@ -82,6 +82,154 @@ log = []
 log.insert(0, v)
 ===
 log
+## rolling list
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+log.pop(0)
+===
+log
+## rolling list, two a call
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+log.append(2.0)
+if len(log) > 3:
+    log.pop(0)
+    log.pop(0)
+===
+log
+## rolling list of parts
+log = [{}, {}]
+>>>
+log.append({"v": v})
+log.pop(0)
+===
+log
+## rolling list, del
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+del log[0]
+===
+log
+## rolling list, del of a slice
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+log.append(v)
+del log[:-3]
+===
+log
+## rolling list, operator.delitem
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+operator.delitem(log, 0)
+===
+log
+## rolling list, remove
+log = [1.0, 2.0, 3.0]
+>>>
+log.insert(0, 5.0)
+log.append(v)
+log.remove(5.0)
+===
+log
+## rolling list, pop by the class
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+list.pop(log, 0)
+===
+log
+## rolling list, pop bound before
+log = [1.0, 2.0, 3.0]
+drop = log.pop
+>>>
+log.append(v)
+drop(0)
+===
+log
+## rolling list, a slice of itself
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+log[:] = log[-3:]
+===
+log
+## rolling list of an object
+class C:
+    def __init__(self):
+        self.log = [1.0, 2.0]
+    def keep(self, v):
+        self.log.append(v)
+        self.log.pop(0)
+c = C()
+>>>
+c.keep(v)
+===
+c
+## rolling list of a subclass
+class Log(list):
+    def keep(self, v):
+        self.append(v)
+        self.pop(0)
+log = Log([1.0, 2.0])
+>>>
+log.keep(v)
+===
+list(log)
+## rolling list, reversed
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+log.reverse()
+===
+log
+## rolling list, sorted
+log = [(1.0, 0), (2.0, 0)]
+>>>
+log.append((-1.0, v))
+log.sort(key=lambda pair: pair[0])
+===
+log
+## sorted by value
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(float(t))
+log.sort()
+===
+log
+## best few, a heap
+log = [(0.0, 0), (9.0, 1)]
+>>>
+log.append((-float(len(log)), v))
+heapq.heapify(log)
+===
+log
+## item moved
+log = [1.0, 2.0, 3.0]
+>>>
+log[2] = v
+log.pop(0)
+log.append(1.0)
+===
+log
+## deque, full
+log = collections.deque([1.0, 2.0, 3.0], maxlen=3)
+>>>
+log.append(v)
+===
+log
+## deque, full on the left
+log = collections.deque([1.0, 2.0], maxlen=2)
+>>>
+log.append(v)
+log.appendleft(v)
+log.rotate(1)
+===
+log
 ## item of a list
 log = [None, None]
 >>>

@@ -34,6 +34,7 @@ __all__ = [
     "note",
     "note_appended",
     "note_held",
+    "note_moved",
     "put_back",
     "remembered",
 ]
@@ -85,6 +86,14 @@ def note_appended(holder: Any, start: int) -> None:
     elif type(entry[1]) is int:
         entry[1] = min(entry[1], start)
     else:
+        entry[1] = _ALL
+
+
+def note_moved(holder: Any) -> None:
+    """Remember that elements of a list have moved: those that were stored in this run may be anywhere."""
+    era = running()
+    entry = None if era is None else era.stored.get(id(holder))
+    if entry is not None and entry[1] is not _UNSEEN:
         entry[1] = _ALL
 
 

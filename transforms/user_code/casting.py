@@ -124,7 +124,9 @@ HIGHER: dict[Any, Callable[[Any, Callable[[Any], Any]], Any]] = {
 STORING = frozenset(  # functions that store into their first argument
     [setattr, operator.setitem, operator.iadd, operator.iconcat, heapq.heappush, heapq.heappushpop, heapq.heapreplace,
      bisect.insort, bisect.insort_left, bisect.insort_right, object.__setattr__, list.append, list.extend, list.insert,
-     list.__setitem__, list.__iadd__, dict.__setitem__, dict.update, dict.setdefault, set.add, set.update]
+     list.__setitem__, list.__iadd__, dict.__setitem__, dict.update, dict.setdefault, set.add, set.update,
+     operator.delitem, operator.imul, heapq.heapify, heapq.heappop, list.pop, list.remove, list.reverse, list.sort, list.clear,
+     list.__delitem__, list.__imul__]
 )  # fmt: skip
 
 

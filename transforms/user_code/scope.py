@@ -43,6 +43,7 @@ from ...tracer.memory.survivors import (
     note,
     note_appended,
     note_held,
+    note_moved,
     remembered,
 )
 from ...tracer.modes.listening import captured_scope
@@ -484,7 +485,7 @@ class Scope:
             if _hashable(value) and value in STORING:
                 return storing(value)
             holder = getattr(value, "__self__", None)
-            if isinstance(holder, _CONTAINERS) and value.__name__ in _MUTATORS:
+            if _changes(holder, value.__name__):
                 note(holder)
                 return value
         if kind.__module__.startswith("numpy") and polynomials().follows(kind):
@@ -968,11 +969,17 @@ _MUTATORS = frozenset(
     ["append", "extend", "insert", "appendleft", "extendleft", "add", "update", "setdefault", "__setitem__", "push", "put",
      "put_nowait"]
 )  # fmt: skip
+_MOVING = frozenset(["pop", "remove", "reverse", "sort", "clear", "__delitem__", "__imul__"])  # methods of lists
 _STOOD_FOR = frozenset(
     [types.FunctionType, types.MethodType]
 )  # while a transform runs, a function that is read is another one
 _LOOKING_UP = frozenset(["get", "pop", "setdefault"])  # methods of dicts
 _CONTAINERS = (list, dict, set, deque)
+
+
+def _changes(holder: Any, name: str) -> bool:
+    """Whether a method of a container stores into it, or moves what was stored."""
+    return (name in _MUTATORS and isinstance(holder, _CONTAINERS)) or (name in _MOVING and isinstance(holder, list))
 
 
 def _read(obj: Any, name: str) -> Any:
@@ -983,7 +990,7 @@ def _read(obj: Any, name: str) -> Any:
     if cls is super:
         value = _inherited(obj, name)
         return value if type(value) in _AS_THEY_ARE else _eager.stand_in(value)
-    if name in _MUTATORS and isinstance(obj, _CONTAINERS):
+    if _changes(obj, name):
         note(obj)
     found, compute = _COMPUTED.get((cls, name), _UNKNOWN)
     if (cls.__dict__.get(name) if compute is None else member(cls, name)) is not found:
@@ -1054,8 +1061,12 @@ def _method(obj: Any, name: str) -> Any:
         if name == "setdefault":
             note(obj)
         return functools.partial(_looked_up, obj, name)
-    if name == "sort" and isinstance(obj, list):
-        return HIGHER[sorted](obj.sort, _eager.callee)
+    if name in _MOVING and isinstance(obj, list):
+        note_moved(obj)
+        if name == "sort":
+            return HIGHER[sorted](obj.sort, _eager.callee)
+        if not is_user_class(cls):
+            return getattr(obj, name)
     if name in _MUTATORS:
         if isinstance(obj, type) and issubclass(obj, _CONTAINERS):
             return functools.partial(_stored_by_class, _call(getattr(obj, name)))
@@ -1135,7 +1146,7 @@ def _stores_by_code(cls: type, key: Any) -> bool:
     found = member(cls, key) if type(key) is str else ABSENT
     if isinstance(found, property):
         return is_user_function(found.fset)
-    return any(_is_special(cls, name) for name in ("__setattr__", "__setitem__")) or (
+    return any(_is_special(cls, name) for name in ("__setattr__", "__setitem__", "__delitem__")) or (
         found is not ABSENT and is_user_function(member(type(found), "__set__"))
     )
 
@@ -1174,6 +1185,14 @@ class _Storing:
             holder[key] = value
         else:
             method(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        holder = object.__getattribute__(self, "_holder")
+        method = _special(holder, "__delitem__")
+        if method is None:
+            del holder[key]
+        else:
+            method(key)
 
 
 def _call(value: Any) -> Any:
