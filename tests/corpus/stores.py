@@ -750,6 +750,77 @@ log = []
 log.append(zip([v], [1]))
 ===
 [next(g, None) for g in log[-1:]]
+## tuple iterator left open
+log = []
+>>>
+it = iter((v, v, v))
+next(it)
+log.append(it)
+===
+[next(g, None) for g in log[-1:]]
+## enumerate left open
+log = []
+>>>
+log.append(enumerate([v, v]))
+===
+[next(g, None) for g in log[-1:]]
+## reversed left open
+log = []
+>>>
+log.append(reversed([v, v]))
+===
+[next(g, None) for g in log[-1:]]
+## map left open
+log = []
+>>>
+log.append(map(lambda a: [a], (v, v)))
+===
+[next(g, None) for g in log[-1:]]
+## chain left open
+log = []
+>>>
+log.append(itertools.chain([v], [v]))
+===
+[next(g, None) for g in log[-1:]]
+## zip begun
+log = []
+>>>
+pairs = zip((v, v), iter([v, v]))
+next(pairs)
+log.append(pairs)
+===
+[next(g, None) for g in log[-1:]]
+## context variable, bound before
+var = contextvars.ContextVar("var")
+put = var.set
+>>>
+put([v])
+===
+var.get(None)
+## cache, a result
+box = []
+@functools.cache
+def cached(k):
+    return box[0]
+>>>
+box[:] = [v]
+cached.cache_clear()
+cached(1)
+===
+cached(1)
+## cache, a result in a tuple
+box = []
+class C: pass
+c = C()
+@functools.cache
+def cached(k):
+    return (k, box[0]), {"v": box[0]}
+>>>
+box[:] = [v]
+cached.cache_clear()
+c.last = cached(1)
+===
+(cached(1), c)
 ## logging record
 class Keep(logging.Handler):
     def __init__(self):
@@ -1043,11 +1114,7 @@ def _tensors(module: types.ModuleType) -> list[str]:
     return found
 
 
-_OUT_OF_REACH = (
-    "generator left open",
-    "iterator left open",
-    "zip left open",
-)  # what they hold may act as its number instead
+_OUT_OF_REACH = ("generator left open",)  # what they hold may act as its number instead
 
 
 def fault(store: Store, value: str, mode: str, folder: pathlib.Path, calls: int = 3) -> str | None:

@@ -150,7 +150,10 @@ def past_cache(cache: Any, function: Any) -> Any:
         if has_tensor(args) or (kwargs and has_tensor(tuple(kwargs.values()))):
             refuse(f"calls `{getattr(cache, '__name__', 'a function')}`, which has a cache")
             return function(*args, **kwargs)
-        return cache(*args, **kwargs)
+        found = cache(*args, **kwargs)
+        if has_tensor(found) or type(found).__module__ not in ("builtins", "numpy"):
+            note(cache)  # of what it read outside: a plain number, once the transform has ended
+        return found
 
     for name in ("cache_info", "cache_clear", "cache_parameters"):
         setattr(call, name, getattr(cache, name))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import contextvars
 import dis
 import functools
 import operator
@@ -979,7 +980,9 @@ _CONTAINERS = (list, dict, set, deque)
 
 def _changes(holder: Any, name: str) -> bool:
     """Whether a method of a container stores into it, or moves what was stored."""
-    return (name in _MUTATORS and isinstance(holder, _CONTAINERS)) or (name in _MOVING and isinstance(holder, list))
+    if name in _MUTATORS:
+        return isinstance(holder, _CONTAINERS)
+    return (name in _MOVING and isinstance(holder, list)) or (name == "set" and type(holder) is contextvars.ContextVar)
 
 
 def _read(obj: Any, name: str) -> Any:
