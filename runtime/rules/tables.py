@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..batching import BatchedCall
 from ..memory import MAY
 from ..ops import Kind
 from ..registry import batching, primitive, rule
+from ..unpatched import np
 
 __all__ = ["added_rows", "rows"]
 

@@ -17,9 +17,8 @@ from collections import deque
 from opcode import opmap
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import GradientLossError
+from ...runtime.unpatched import np
 from ..core.exits import is_ended
 from ..core.graph import AccumulateGrad, reached_from
 from ..core.libraries import NUMERIC, OURS, PYTHON
@@ -490,11 +489,10 @@ def _settle_iterator(value: Any, seen: _Walk) -> Any:
 
 def _settle_frame(frame: types.FrameType | None, seen: _Walk) -> None:
     """Settle the variables of a generator that was left open, where Python lets them be written."""
-    if frame is None or sys.version_info < (3, 13):
-        return
-    for name, value in list(frame.f_locals.items()):
-        if (new := plain(value, seen)) is not value:
-            frame.f_locals[name] = new
+    if sys.version_info >= (3, 13):
+        for name, value in [] if frame is None else list(frame.f_locals.items()):
+            if (new := plain(value, seen)) is not value:
+                frame.f_locals[name] = new
 
 
 def as_stored(value: Any) -> Any:
