@@ -723,10 +723,6 @@ class Scope:
         if space is None:
             space = self._globals[id(real)] = _Globals(real, self)
         fresh = "LOAD_BUILD_CLASS" in special
-        if fresh:  # a dict of what the code can name, for this call
-            space = _Globals(real, self)
-            space.update({n: space[n] for n in {n for c in all_code(code) for n in c.co_names} if n in real})
-            space["__name__"] = real.get("__name__")
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         cells |= operators
         given = function.__defaults__ or ()
@@ -734,6 +730,11 @@ class Scope:
         being_built = _being_built.of
         waiting = being_built[function] = []
         try:
+            if fresh:  # a dict of what the code can name, for this call; itself it finds where it is called
+                space = _Globals(real, self)
+                named = {n for c in all_code(code) for n in c.co_names if n in real and not _is_being_built(real[n])}
+                space.update({n: space[n] for n in named})
+                space["__name__"] = real.get("__name__")
             seen = [operators.get(name) or self._cell(cells[name], name) for name in code.co_freevars]
         finally:
             del being_built[function]
@@ -775,7 +776,7 @@ class Scope:
             value = cell.cell_contents
         except ValueError:  # not bound yet
             return cell
-        if type(value) is types.FunctionType and value in _being_built.of:
+        if _is_being_built(value):
             later = types.CellType(value)
             _being_built.of[value].append(later)
             return later
@@ -809,6 +810,10 @@ class _BeingBuilt(threading.local):
 
 
 _being_built = _BeingBuilt()
+
+
+def _is_being_built(value: Any) -> bool:
+    return type(value) is types.FunctionType and value in _being_built.of
 
 
 @cached_by_code(4096)
