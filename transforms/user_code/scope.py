@@ -553,6 +553,8 @@ class Scope:
             higher = HIGHER.get(value)
             if higher is not None:
                 return higher(value, self.callee)
+            if issubclass(getattr(value, "__objclass__", type), _NUMBERS):
+                return functools.partial(_of_tensor, value)
         if takes_numbers(value):
             return taking_numbers(value)
         if self.witness is not None:
@@ -615,7 +617,7 @@ class Scope:
             inner, args, keywords = function.func, function.args, function.keywords
             if self.witness is not None:
                 inner, args, keywords = self.witness.partial(function)
-            return functools.partial(self.rebuild(inner), *args, **keywords)
+            return functools.partial(self.callee(self.rebuild(inner)), *args, **keywords)
         if type(function) is not types.FunctionType:
             if self.witness is not None and watched(handle := self.witness.instance(function)) is not ABSENT:
                 return handle  # its call is one of its special methods
@@ -861,8 +863,9 @@ def _contents_of(closure: tuple[types.CellType, ...] | None) -> Iterator[Any]:
             yield cell.cell_contents
 
 
-def _is_container(value: Any) -> bool:
-    return isinstance(value, type) and value in _CONTAINERS
+def _has_methods(value: Any) -> bool:
+    """Whether a value is a type of containers, which store, or of arrays and numbers, for which a Tensor may stand."""
+    return isinstance(value, type) and (value in _CONTAINERS or issubclass(value, _NUMBERS))
 
 
 def _prefix_has_code(chain: tuple[str, ...], real: dict[str, Any]) -> bool:
@@ -870,7 +873,7 @@ def _prefix_has_code(chain: tuple[str, ...], real: dict[str, Any]) -> bool:
     for k in range(1, len(chain)):
         value = _value_of(chain[:k], real)
         if not isinstance(value, types.ModuleType):
-            return value is not ABSENT and (_has_code(value) or isinstance(value, np.ufunc) or _is_container(value))
+            return value is not ABSENT and (_has_code(value) or isinstance(value, np.ufunc) or _has_methods(value))
     return False
 
 
@@ -951,6 +954,16 @@ def _is_special(cls: type, name: str) -> bool:
     """Whether a class has a special method that the user wrote (and not a dataclass)."""
     found = member(cls, name)
     return is_user_function(found) and not is_generated(found.__code__)
+
+
+_NUMBERS = (np.ndarray, np.generic, float, complex)
+
+
+def _of_tensor(method: Any, *args: Any, **kwargs: Any) -> Any:
+    """A method that is called by its class, `np.ndarray.sum(x)`: of a Tensor its own."""
+    if args and isinstance(args[0], tensor_class):
+        return _method(args[0], method.__name__)(*args[1:], **kwargs)
+    return method(*args, **kwargs)
 
 
 _CASTING = {float: "__float__", complex: "__complex__"}
@@ -1062,7 +1075,7 @@ def _method(obj: Any, name: str) -> Any:
     """Return the function that a call of `obj.name` runs."""
     cls = type(obj)
     if cls is tensor_class:
-        return getattr(obj, name)
+        return functools.partial(CASTS[float], obj) if name == "__float__" else getattr(obj, name)
     if cls is np.ufunc:
         return stacking(getattr(obj, name))
     if name in _LOOKING_UP and isinstance(obj, dict) and not is_user_class(cls):
