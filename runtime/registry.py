@@ -8,12 +8,11 @@ from _thread import get_ident
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .errors import FROM_PYTHON, NoRuleError
 from .memory import NEW, Fact
 from .ops import Kind, Op, Vjp
 from .result_types import TypesFact
+from .unpatched import np
 
 __all__ = [
     "also", "batching", "bounded", "composed", "composition", "compositions", "forms", "infix", "lookup", "on_arrays", "op",

@@ -9,10 +9,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from ..runtime.registry import require
+from ..runtime.unpatched import np
 from ..tracer.core.custom import CustomNode
 from ..tracer.core.dispatch import apply, of_its_own
 from ..tracer.core.foreign import conversion, is_masked

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..runtime.rules.support import NUMPY
+from ..runtime.unpatched import np
 from .trees import flatten_row
 
 __all__ = ["LOOSE_COMPLEX", "NO_SIGNS", "difference", "is_near"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from ..runtime.unpatched import np
 from ..tracer.core.tensor_base import Operand
 from ..tracer.modes.thread_state import refuse
 from .user_code.scope import ABSENT, watched

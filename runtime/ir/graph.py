@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..ops import Op, Param
+from ..unpatched import np
 
 __all__ = [
     "Call",

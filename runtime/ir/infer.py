@@ -12,10 +12,9 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..ops import Op
 from ..result_types import BY_VALUE, LENGTHS, RUN, UNKNOWN, How
+from ..unpatched import np
 from .graph import Type, Value, type_of
 
 __all__ = ["Inferred", "fits", "infer"]

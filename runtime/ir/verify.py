@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..errors import VerifyError
 from ..ops import MISSING
 from ..rules.control import GUARD
+from ..unpatched import np
 from .graph import Call, Graph, Type, Value, type_of, values_in
 from .infer import Inferred, fits, infer
 from .opcodes import SCAN, STACK, Branch, Loop, all_calls, is_effect, is_region, regions_of

@@ -6,10 +6,9 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..ops import Kind
 from ..registry import composed, primitive, rule
+from ..unpatched import np
 from .elementwise import astype
 from .support import happens, literal
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ..unpatched import np
 from .support import place_diagonal
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..batching import of_matrices
 from ..hermitian import takes_hermitian
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, rule, singular_at
 from ..result_types import LENGTHS
+from ..unpatched import np
 from .contraction import adjoint, conj
 
 opaque = Kind.opaque

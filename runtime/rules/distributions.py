@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from scipy import special, stats
 
 from ..registry import composed
+from ..unpatched import np
 
 HALF_LOG_TAU = math.log(2 * math.pi) / 2
 INF = math.inf

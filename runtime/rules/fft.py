@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.fft  # NumPy itself loads it late
-
 from ..batching import BatchedCall, along_axis, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, op, primitive, rule, takes_out
+from ..unpatched import np
 from .places import place_of
 from .shaping import along, around
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ..registry import composed
+from ..unpatched import np
 from .counting import histogram_bin_edges
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import numpy as np
-
 from ..batching import BatchedCall, lifted, of_matrices
 from ..hermitian import hermitian_part, takes_hermitian
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, forms, infix, op, primitive, rule, singular_at, takes_out
 from ..result_types import LENGTHS, RUN
+from ..unpatched import np
 from .contraction import (
     adjoint,
     conj,

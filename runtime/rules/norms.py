@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..batching import BatchedCall, lifted, of_matrices
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, rule, singular_at
 from ..result_types import LENGTHS
+from ..unpatched import np
 from .contraction import conj
 from .support import keep_axes, normal_axes
 

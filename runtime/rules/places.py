@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..batching import BatchedCall, lifted
+from ..unpatched import np
 
 __all__ = ["Place", "added_to_rows", "place_of"]
 

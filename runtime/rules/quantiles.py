@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..batching import BatchedCall, batched_reduction
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, forms, op, rule, singular_at
+from ..unpatched import np
 from .indexing import scatter
 from .support import is_given, is_kept, normal_axes
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import scipy.sparse
 
 from ..ops import Kind
 from ..registry import batching, primitive, rule
+from ..unpatched import np
 from .places import added_to_rows
 
 __all__ = ["multiply_rows"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from scipy import optimize
 
 from ..registry import composed
+from ..unpatched import np
 
 
 def _array(x: Any) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from scipy import signal
 
 from ..ops import Kind
 from ..registry import composed, primitive, rule
 from ..result_types import RUN
+from ..unpatched import np
 
 __all__ = ["convolve"]
 

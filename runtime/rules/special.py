@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import scipy.special
 from scipy import special
 
@@ -13,6 +12,7 @@ from ..batching import batched_reduction
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, bounded, op, primitive, rule, singular_at
+from ..unpatched import np
 from .softmaxes import batched_along_axes
 from .support import keep_axes
 

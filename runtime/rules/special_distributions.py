@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import scipy.special
 from scipy import special
 
 from ..ops import Kind
 from ..registry import composed, op, primitive, rule
+from ..unpatched import np
 from .special_integrals import beta_density, boxcox_slope, gamma_density
 from .support import widened
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import scipy.special
 from scipy import special
 
 from ..ops import Kind
 from ..registry import composed, op, rule
+from ..unpatched import np
 from .special import zeta
 from .special_integrals import DEGREE, both, of_degree
 from .support import not_zero

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from scipy import special
 
 from ..ops import Kind
 from ..registry import op, rule
+from ..unpatched import np
 from .special_integrals import beta_density, gamma_density
 from .support import not_zero, widened
 

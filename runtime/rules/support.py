@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ..batching import BatchedCall, shifted
 from ..ops import Kind
 from ..registry import batching, primitive, require, rule
+from ..unpatched import np
 
 NUMPY = tuple(map(int, np.__version__.split(".")[:2]))  # np.lib.NumpyVersion compiles expressions, which takes 0.5 ms
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..batching import BatchedCall, alone
 from ..ops import Kind
 from ..registry import batching, primitive, rule, singular_at
+from ..unpatched import np
 
 __all__ = ["Lie", "first_hits", "folded", "lie", "max_windows", "windows"]
 

@@ -43,6 +43,7 @@ LISTENED = {"tracer.modes", "tracer.core", "tracer.memory"}
 # free: that is how what is optional, or slow to import, is imported.
 FOREIGN: dict[str, set[str]] = {layer: {"numpy"} for layer in LAYERS}
 FOREIGN["transforms"] = {"numpy", "gast", "astunparse", "optree"}
+FOREIGN |= {"runtime": set(), "tracer": set(), "runtime.unpatched": {"numpy"}}  # from there rules and engine have NumPy
 _SPECIAL = (
     "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
     "special_noncentral",
@@ -56,7 +57,7 @@ for _rules in (
     "distributions",
     "row_products",
 ):
-    FOREIGN[f"runtime.rules.{_rules}"] = {"numpy", "scipy"}
+    FOREIGN[f"runtime.rules.{_rules}"] = {"scipy"}
 
 
 class Import(NamedTuple):

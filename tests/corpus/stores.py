@@ -82,6 +82,154 @@ log = []
 log.insert(0, v)
 ===
 log
+## rolling list
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+log.pop(0)
+===
+log
+## rolling list, two a call
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+log.append(2.0)
+if len(log) > 3:
+    log.pop(0)
+    log.pop(0)
+===
+log
+## rolling list of parts
+log = [{}, {}]
+>>>
+log.append({"v": v})
+log.pop(0)
+===
+log
+## rolling list, del
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+del log[0]
+===
+log
+## rolling list, del of a slice
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+log.append(v)
+del log[:-3]
+===
+log
+## rolling list, operator.delitem
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+operator.delitem(log, 0)
+===
+log
+## rolling list, remove
+log = [1.0, 2.0, 3.0]
+>>>
+log.insert(0, 5.0)
+log.append(v)
+log.remove(5.0)
+===
+log
+## rolling list, pop by the class
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+list.pop(log, 0)
+===
+log
+## rolling list, pop bound before
+log = [1.0, 2.0, 3.0]
+drop = log.pop
+>>>
+log.append(v)
+drop(0)
+===
+log
+## rolling list, a slice of itself
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+log[:] = log[-3:]
+===
+log
+## rolling list of an object
+class C:
+    def __init__(self):
+        self.log = [1.0, 2.0]
+    def keep(self, v):
+        self.log.append(v)
+        self.log.pop(0)
+c = C()
+>>>
+c.keep(v)
+===
+c
+## rolling list of a subclass
+class Log(list):
+    def keep(self, v):
+        self.append(v)
+        self.pop(0)
+log = Log([1.0, 2.0])
+>>>
+log.keep(v)
+===
+list(log)
+## rolling list, reversed
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(v)
+log.reverse()
+===
+log
+## rolling list, sorted
+log = [(1.0, 0), (2.0, 0)]
+>>>
+log.append((-1.0, v))
+log.sort(key=lambda pair: pair[0])
+===
+log
+## sorted by value
+log = [1.0, 2.0, 3.0]
+>>>
+log.append(float(t))
+log.sort()
+===
+log
+## best few, a heap
+log = [(0.0, 0), (9.0, 1)]
+>>>
+log.append((-float(len(log)), v))
+heapq.heapify(log)
+===
+log
+## item moved
+log = [1.0, 2.0, 3.0]
+>>>
+log[2] = v
+log.pop(0)
+log.append(1.0)
+===
+log
+## deque, full
+log = collections.deque([1.0, 2.0, 3.0], maxlen=3)
+>>>
+log.append(v)
+===
+log
+## deque, full on the left
+log = collections.deque([1.0, 2.0], maxlen=2)
+>>>
+log.append(v)
+log.appendleft(v)
+log.rotate(1)
+===
+log
 ## item of a list
 log = [None, None]
 >>>
@@ -602,6 +750,77 @@ log = []
 log.append(zip([v], [1]))
 ===
 [next(g, None) for g in log[-1:]]
+## tuple iterator left open
+log = []
+>>>
+it = iter((v, v, v))
+next(it)
+log.append(it)
+===
+[next(g, None) for g in log[-1:]]
+## enumerate left open
+log = []
+>>>
+log.append(enumerate([v, v]))
+===
+[next(g, None) for g in log[-1:]]
+## reversed left open
+log = []
+>>>
+log.append(reversed([v, v]))
+===
+[next(g, None) for g in log[-1:]]
+## map left open
+log = []
+>>>
+log.append(map(lambda a: [a], (v, v)))
+===
+[next(g, None) for g in log[-1:]]
+## chain left open
+log = []
+>>>
+log.append(itertools.chain([v], [v]))
+===
+[next(g, None) for g in log[-1:]]
+## zip begun
+log = []
+>>>
+pairs = zip((v, v), iter([v, v]))
+next(pairs)
+log.append(pairs)
+===
+[next(g, None) for g in log[-1:]]
+## context variable, bound before
+var = contextvars.ContextVar("var")
+put = var.set
+>>>
+put([v])
+===
+var.get(None)
+## cache, a result
+box = []
+@functools.cache
+def cached(k):
+    return box[0]
+>>>
+box[:] = [v]
+cached.cache_clear()
+cached(1)
+===
+cached(1)
+## cache, a result in a tuple
+box = []
+class C: pass
+c = C()
+@functools.cache
+def cached(k):
+    return (k, box[0]), {"v": box[0]}
+>>>
+box[:] = [v]
+cached.cache_clear()
+c.last = cached(1)
+===
+(cached(1), c)
 ## logging record
 class Keep(logging.Handler):
     def __init__(self):
@@ -895,11 +1114,7 @@ def _tensors(module: types.ModuleType) -> list[str]:
     return found
 
 
-_OUT_OF_REACH = (
-    "generator left open",
-    "iterator left open",
-    "zip left open",
-)  # what they hold may act as its number instead
+_OUT_OF_REACH = ("generator left open",)  # what they hold may act as its number instead
 
 
 def fault(store: Store, value: str, mode: str, folder: pathlib.Path, calls: int = 3) -> str | None:

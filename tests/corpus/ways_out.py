@@ -164,6 +164,11 @@ _ways(Kind.keeps, """
     take = t.item ;; r = take()
     operator.methodcaller("item")(t)
     type(t).item(t)
+    np.float64.item(t)
+    np.ndarray.sum(t * np.ones(2))
+    list(map(np.ndarray.item, [t * np.ones(1)]))[0]
+    of = np.ndarray.mean ;; r = of(t * np.ones(3), axis=0)
+    t.__float__()
     complex(t).real
     complex(t, t).imag
     (complex(t) * (1 + 2j)).imag

@@ -26,11 +26,7 @@ X = np.array([0.3, 0.5, 0.8])
 
 KEPT_BY_C = "what C code keeps stays a Tensor of a transform that is over, and acts as its number"
 OPEN = {
-    "context variable": KEPT_BY_C,
     "generator left open": KEPT_BY_C,
-    "iterator left open": KEPT_BY_C,
-    "zip left open": KEPT_BY_C,
-    "lru_cache, a result": "a cache is passed by, and its own counts stay where they were",
     "cached property": "one that is traced is not kept: the next call would take it for a constant",
     "running array": "raises: NumPy's own array can hold no traced number, and later reads of it would lose the gradient",
 }

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ...runtime.errors import AutogradError
+from ...runtime.unpatched import np
 from ..core.exits import warn_at_user
 from ..core.graph import Extra, Pick
 from ..core.site import Site, blame, user_stack

@@ -9,9 +9,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError
+from ...runtime.unpatched import np
 from ..core import views
 from ..core.context import FunctionCtx
 from ..core.custom import CustomNode

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.registry import require
+from ...runtime.unpatched import np
 from ..core.backward import grad
 from ..core.dispatch import apply
 from ..core.site import blame

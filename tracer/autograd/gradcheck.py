@@ -7,11 +7,10 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ...runtime.central_differences import central
 from ...runtime.errors import AutogradError
 from ...runtime.hermitian import noting_hermitian, symmetrising
+from ...runtime.unpatched import np
 from ..core.backward import grad
 from ..core.cotangents import UNDEFINED
 from ..core.engine import run_backward

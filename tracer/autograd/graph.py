@@ -11,9 +11,8 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError
+from ...runtime.unpatched import np
 from ..core.graph import GradientEdge, edge_of, extra_of, public_edge
 from ..core.graph import GraphNode as Node
 from ..core.hooks import RemovableHandle

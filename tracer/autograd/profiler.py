@@ -9,10 +9,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-import numpy as np
-
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Op
+from ...runtime.unpatched import np
 from ..core.graph import AccumulateGrad, Pick
 from ..core.site import Site, blame, user_site, user_stack
 from ..core.tensor_base import Operand

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.registry import require
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, grad_mode, refuse
 from .cotangents import add_to, outward
 from .dispatch import apply

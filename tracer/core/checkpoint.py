@@ -8,9 +8,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, grad_mode, recording, refuse
 from ..random.randomness import GENERATORS, as_drawn, random_states
 from .graph import AccumulateGrad, meta_of, next_sequence

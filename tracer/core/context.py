@@ -5,10 +5,9 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Saved
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL
 from .custom import CustomNode
 from .exits import warn_at_user

@@ -5,10 +5,9 @@ from __future__ import annotations
 from _thread import RLock
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, DtypeError
 from ...runtime.rules.support import summed
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL
 from .site import blame
 from .tensor_base import Operand, wrap

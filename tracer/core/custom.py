@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.ops import Plan
 from ...runtime.registry import require
+from ...runtime.unpatched import np
 from ..modes.listening import in_user_code
 from ..modes.thread_state import LOCAL, cuts
 from . import tensor_base, volatile

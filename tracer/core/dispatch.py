@@ -11,11 +11,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import NoRuleError
 from ...runtime.ops import MISSING, Kind, Op, Plan
 from ...runtime.registry import require
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, refuse
 from . import saved, tensor_base, versions, views, volatile
 from .count import Count

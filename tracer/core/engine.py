@@ -5,11 +5,10 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Plan
 from ...runtime.rules.support import Factored
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, on_new_stack, refresh, restore, switch
 from .cotangents import UNDEFINED, fit, outward
 from .factors import held_factor

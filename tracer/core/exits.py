@@ -7,9 +7,8 @@ import warnings
 from opcode import opmap
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, GradientLossError
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, Era
 from .graph import AccumulateGrad, reached_from
 from .levels import refuse_one_value

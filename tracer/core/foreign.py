@@ -6,8 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
+from ...runtime.unpatched import np
 from .tensor_base import Operand
 
 __all__ = [

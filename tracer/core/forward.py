@@ -10,10 +10,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import numpy as np
-
 from ...runtime.ops import MISSING, Kind, Op
 from ...runtime.registry import ops_of, require
+from ...runtime.unpatched import np
 from ...runtime.user_ops import is_users
 from ..modes.listening import in_backward
 from ..modes.thread_state import LOCAL, grad_mode

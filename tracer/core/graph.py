@@ -7,10 +7,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ...runtime.errors import GradientLossError
 from ...runtime.ops import MISSING, Op, Plan
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, Era
 from .hooks import RemovableHandle
 from .site import blame

@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
+from ...runtime.unpatched import np
 from ..modes.thread_state import refuse
 from .site import blame
 from .tensor_base import Operand, wrap

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, grad_mode, refresh, refuse
 from .graph import AccumulateGrad, Node, Pick, extra_of
 from .site import blame

@@ -85,9 +85,10 @@ def definition(function: Any) -> Site | None:
                 return None
     code = function.__code__
     line = code.co_firstlineno  # that of the first decorator
-    for k in range(line, line + 50):
-        if re.match(r"\s*(async\s+)?def\b", linecache.getline(code.co_filename, k)):
-            return Site(code, 0, line if code.co_name == "<lambda>" else k)
+    begin = rf"\s*(async\s+)?def\s+{re.escape(code.co_name)}\b"  # the file may be another's, as `<string>` is
+    for k in range(line, line + 50) if code.co_name != "<lambda>" else ():
+        if re.match(begin, linecache.getline(code.co_filename, k)):
+            return Site(code, 0, k)
     return Site(code, 0, line)
 
 

@@ -11,10 +11,9 @@ import weakref
 from collections import deque
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.ops import Saved
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL
 from .graph import AccumulateGrad, next_sequence
 from .site import blame, saved_at, user_site

@@ -5,10 +5,9 @@ from __future__ import annotations
 import weakref
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ...runtime.ops import Kind, Op
 from ...runtime.registry import require
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, cuts
 from . import tensor_base, versions
 from .graph import AccumulateGrad

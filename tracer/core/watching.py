@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, during, refuse
 from .cotangents import UNDEFINED
 from .graph import AccumulateGrad, Node, Pick

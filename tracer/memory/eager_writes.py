@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.ops import Op
 from ...runtime.registry import require
 from ...runtime.rules.indexing import index_set
+from ...runtime.unpatched import np
 from ..core import dispatch, tensor_base, versions, volatile
 from ..core.graph import AccumulateGrad, Node, meta_of, next_sequence
 from ..core.site import blame

@@ -7,7 +7,9 @@ of an enclosing function, a global. What a library kept stays a Tensor, but of a
 from __future__ import annotations
 
 import collections.abc
+import contextvars
 import functools
+import gc
 import sys
 import types
 import weakref
@@ -15,9 +17,8 @@ from collections import deque
 from opcode import opmap
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import GradientLossError
+from ...runtime.unpatched import np
 from ..core.exits import is_ended
 from ..core.graph import AccumulateGrad, reached_from
 from ..core.libraries import NUMERIC, OURS, PYTHON
@@ -34,6 +35,7 @@ __all__ = [
     "note",
     "note_appended",
     "note_held",
+    "note_moved",
     "put_back",
     "remembered",
 ]
@@ -85,6 +87,14 @@ def note_appended(holder: Any, start: int) -> None:
     elif type(entry[1]) is int:
         entry[1] = min(entry[1], start)
     else:
+        entry[1] = _ALL
+
+
+def note_moved(holder: Any) -> None:
+    """Remember that elements of a list have moved: those that were stored in this run may be anywhere."""
+    era = running()
+    entry = None if era is None else era.stored.get(id(holder))
+    if entry is not None and entry[1] is not _UNSEEN:
         entry[1] = _ALL
 
 
@@ -289,6 +299,8 @@ def _settle(era: Era, error: BaseException | None) -> None:
         if isinstance(holder, _CACHE):
             if type(keys) is int and holder.cache_info().misses != keys:
                 holder.cache_clear()  # it may hold what is traced, and nothing tells under which key
+            elif keys is _ALL:
+                _settle_results(holder, seen)
             continue
         if keys is _UNSEEN:
             _refuse_cache(era, holder)
@@ -298,6 +310,17 @@ def _settle(era: Era, error: BaseException | None) -> None:
         error.args = plain(error.args, seen)
         _settle_attributes(error, _ALL, seen)
         error = error.__cause__ or error.__context__
+
+
+def _settle_results(cache: Any, seen: _Walk) -> None:
+    """Settle the results that a cache of functools holds: one without a limit has a dict, of others their parts."""
+    for inner in gc.get_referents(cache):
+        if type(inner) is dict and inner is not cache.__dict__:
+            for key, value in list(inner.items()):
+                if (new := plain(value, seen)) is not value:
+                    inner[key] = new
+        else:
+            plain(inner, seen)
 
 
 def _refuse_cache(era: Era, holder: dict[Any, Any]) -> None:
@@ -323,6 +346,10 @@ def _settle_holder(holder: Any, keys: Any, seen: _Walk) -> None:
             holder.cell_contents = plain(holder.cell_contents, seen)
         except ValueError:  # not bound, or no longer
             return
+    elif isinstance(holder, contextvars.ContextVar):
+        value = holder.get(None)
+        if (new := plain(value, seen)) is not value:
+            holder.set(new)
     elif isinstance(holder, list):
         places = range(keys, len(holder)) if type(keys) is int else range(len(holder)) if keys is _ALL else keys
         for k in places:
@@ -431,11 +458,41 @@ def plain(value: Any, seen: _Walk) -> Any:
         now = [plain(p, seen) for p in before]
         if any(a is not b for a, b in zip(now, before, strict=True)):
             value.__setstate__((*now, value.__dict__))  # type: ignore[attr-defined]
+    elif isinstance(value, collections.abc.Iterator) and type(value).__module__ in ("builtins", "itertools"):
+        return _settle_iterator(value, seen)
     elif _is_data(value):
         if isinstance(value, BaseException):
             value.args = plain(value.args, seen)
         _settle_attributes(value, _ALL, seen)
     return value
+
+
+_MADE_ANEW = (zip, enumerate, map, filter, type(iter(())))  # iterators that say what they go on with
+
+
+def _settle_iterator(value: Any, seen: _Walk) -> Any:
+    """Return an iterator that was left open, with what it holds settled; made anew where that stands in tuples."""
+    if isinstance(value, types.GeneratorType):
+        _settle_frame(value.gi_frame, seen)
+    elif type(value) in _MADE_ANEW:
+        make, args, *state = value.__reduce__()
+        new = [plain(a, seen) for a in args]
+        if any(a is not b for a, b in zip(new, args, strict=True)):
+            value = make(*new)
+            if state:
+                value.__setstate__(*state)
+        return value
+    for inner in gc.get_referents(value):
+        plain(inner, seen)
+    return value
+
+
+def _settle_frame(frame: types.FrameType | None, seen: _Walk) -> None:
+    """Settle the variables of a generator that was left open, where Python lets them be written."""
+    if sys.version_info >= (3, 13):
+        for name, value in [] if frame is None else list(frame.f_locals.items()):
+            if (new := plain(value, seen)) is not value:
+                frame.f_locals[name] = new
 
 
 def as_stored(value: Any) -> Any:

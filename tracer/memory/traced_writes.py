@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError
 from ...runtime.rules.indexing import index_set
 from ...runtime.rules.shaping import view_as_complex, view_as_real
+from ...runtime.unpatched import np
 from ..core.site import blame
 from ..core.tensor_base import Operand, cover, follow, levels_of, wrap
 from ..core.views import CUSTOM, DETACHED, View, custom_view, live_views

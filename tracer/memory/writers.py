@@ -7,12 +7,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import GradientLossError, NoRuleError
 from ...runtime.registry import path_of
 from ...runtime.rules.indexing import index_add_at, index_set
 from ...runtime.rules.support import literal
+from ...runtime.unpatched import np
 from ..core.dispatch import unwrap
 from ..core.site import blame
 from ..core.tensor_base import Operand, wrap

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...runtime.registry import require
 from ...runtime.rules.support import NUMPY
+from ...runtime.unpatched import np
 from ..core.dispatch import apply
 from ..core.exits import leave
 from ..core.tensor_base import Operand, wrap

@@ -6,10 +6,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import NoRuleError
 from ...runtime.registry import composition, lookup, path_of, require
+from ...runtime.unpatched import np
 from ..core.dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, unwrap
 from ..core.exits import leave
 from ..core.foreign import KNOWN, base_of, defers, defers_function, is_known, is_masked, plain_of

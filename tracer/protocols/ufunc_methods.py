@@ -7,11 +7,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.registry import lookup, require
 from ...runtime.rules.shaping import along
 from ...runtime.rules.support import is_given, normal_axes
+from ...runtime.unpatched import np
 from ..core.dispatch import apply
 
 __all__ = ["METHODS"]

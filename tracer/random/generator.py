@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import numpy as np
-
+from ...runtime.unpatched import np
 from ..modes.listening import own_generator
 from ..modes.thread_state import refuse
 

@@ -11,12 +11,11 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from ...runtime.batching import batched
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Kind, Op
 from ...runtime.registry import require
+from ...runtime.unpatched import np
 from ..core import dispatch, tensor_base, views
 from ..core.exits import leave
 from ..core.levels import refuse_leaked, refuse_one_value, under

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...runtime.registry import require
 from ...runtime.rules.elementwise import astype
+from ...runtime.unpatched import np
 from ..core.dispatch import apply
 from ..core.exits import leave
 from ..core.tensor_base import Operand, plain_shape

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.registry import require
+from ...runtime.unpatched import np
 from ..core.count import size_of
 from ..core.dispatch import apply
 from ..core.site import pruned

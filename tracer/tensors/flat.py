@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
+from ...runtime.unpatched import np
 from ..core.dispatch import stack_nested
 
 __all__ = ["Flat"]

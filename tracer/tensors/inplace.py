@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.registry import registered
+from ...runtime.unpatched import np
 from ..core.tensor_base import Operand
 from ..memory import eager_writes
 from . import torch_methods

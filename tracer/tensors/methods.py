@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.ops import Kind
 from ...runtime.registry import registered, require
 from ...runtime.rules.elementwise import astype
+from ...runtime.unpatched import np
 from ..core.count import size_of
 from ..core.dispatch import apply, apply1
 from ..memory import eager_writes

@@ -7,9 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...runtime.registry import require
+from ...runtime.unpatched import np
 from ..core.dispatch import apply, apply1, apply2, has_tensor, stack_nested
 from ..core.exits import leave, told
 from ..core.foreign import Foreign, protocol_of

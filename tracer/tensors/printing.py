@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from ...runtime.unpatched import np
 
 __all__ = ["tensor_text"]
 

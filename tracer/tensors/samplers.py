@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ...runtime.unpatched import np
 from ..core.count import size_of
 from ..core.tensor_base import Operand
 from ..modes.thread_state import LOCAL

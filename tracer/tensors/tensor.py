@@ -7,9 +7,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, DtypeError
+from ...runtime.unpatched import np
 from ..core.cotangents import may_be_grad
 from ..core.count import Count, counted, elements
 from ..core.dispatch import apply, install

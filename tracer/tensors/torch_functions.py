@@ -9,11 +9,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.registry import require
 from ...runtime.rules import shaping
+from ...runtime.unpatched import np
 from ..core import tensor_base
 from ..core.dispatch import apply, has_tensor
 from ..core.site import blame

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.rules.indexing import index_add_at, index_set
+from ...runtime.unpatched import np
 from ..core.site import blame
 from ..core.tensor_base import Operand
 from .constructors import arange

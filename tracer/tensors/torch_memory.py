@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from ...runtime.unpatched import np
 from ..core.count import elements, size_of
 from ..core.exits import leave
 from ..core.tensor_base import Operand

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import ShapeError
+from ...runtime.unpatched import np
 from ..core.site import blame
 from .constructors import arange
 from .torch_methods import Methods

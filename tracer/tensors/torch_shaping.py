@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.rules.indexing import index_set
+from ...runtime.unpatched import np
 from ..core.count import axis_among, size_of
 from ..core.site import blame
 from ..core.tensor_base import levels_of, wrap

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import ShapeError
+from ...runtime.unpatched import np
 from ..core.site import blame
 from .constructors import arange
 from .torch_methods import Methods

@@ -7,9 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, GradientLossError
+from ...runtime.unpatched import np
 from ...tracer.core.custom import CustomNode
 from ...tracer.core.graph import is_older
 from ...tracer.core.site import blame

@@ -6,9 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
 from ...runtime.errors import DtypeError, ShapeError
+from ...runtime.unpatched import np
 from ...tracer.core.cotangents import outward
 from ...tracer.core.engine import run_backward
 from ...tracer.core.forward import variable

@@ -6,9 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
 from ...runtime.errors import ShapeError
+from ...runtime.unpatched import np
 from ...tracer.core.site import blame, pruned
 from ...tracer.core.tensor_base import Operand, plain_shape
 from ...tracer.core.versions import check_written

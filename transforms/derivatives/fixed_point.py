@@ -6,9 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, ConvergenceError, DtypeError, ShapeError
+from ...runtime.unpatched import np
 from ...tracer.core.site import blame, prune, pruned
 from ...tracer.core.tensor_base import Operand, alias, cover
 from ...tracer.modes.thread_state import LOCAL, capturing

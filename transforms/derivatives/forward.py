@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import DtypeError, ShapeError
+from ...runtime.unpatched import np
 from ...tracer.core.forward import run_forward
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, alias, levels_of, wrap

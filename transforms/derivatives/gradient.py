@@ -6,10 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
-
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.registry import require
+from ...runtime.unpatched import np
 from ...tracer.core.dispatch import apply
 from ...tracer.core.engine import run_backward
 from ...tracer.core.foreign import conversion

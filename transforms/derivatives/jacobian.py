@@ -6,10 +6,9 @@ import functools
 import operator
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
-
 from ...runtime.errors import ShapeError
 from ...runtime.registry import require
+from ...runtime.unpatched import np
 from ...tracer.core.dispatch import apply
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, wrap

@@ -6,10 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, CompileError
 from ...runtime.registry import require
+from ...runtime.unpatched import np
 from ...tracer.autograd.function import Function
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.core.graph import is_older, next_sequence

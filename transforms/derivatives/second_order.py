@@ -6,9 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
-
 from ...runtime.errors import ShapeError
+from ...runtime.unpatched import np
 from ...tracer.core.site import pruned
 from ..arguments import check_argnums
 from ..transform import Transform

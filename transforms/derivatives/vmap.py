@@ -8,10 +8,9 @@ import reprlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.registry import require
+from ...runtime.unpatched import np
 from ...tracer.core.dispatch import apply
 from ...tracer.core.foreign import conversion
 from ...tracer.core.site import pruned

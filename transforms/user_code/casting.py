@@ -124,7 +124,9 @@ HIGHER: dict[Any, Callable[[Any, Callable[[Any], Any]], Any]] = {
 STORING = frozenset(  # functions that store into their first argument
     [setattr, operator.setitem, operator.iadd, operator.iconcat, heapq.heappush, heapq.heappushpop, heapq.heapreplace,
      bisect.insort, bisect.insort_left, bisect.insort_right, object.__setattr__, list.append, list.extend, list.insert,
-     list.__setitem__, list.__iadd__, dict.__setitem__, dict.update, dict.setdefault, set.add, set.update]
+     list.__setitem__, list.__iadd__, dict.__setitem__, dict.update, dict.setdefault, set.add, set.update,
+     operator.delitem, operator.imul, heapq.heapify, heapq.heappop, list.pop, list.remove, list.reverse, list.sort, list.clear,
+     list.__delitem__, list.__imul__]
 )  # fmt: skip
 
 
@@ -148,7 +150,10 @@ def past_cache(cache: Any, function: Any) -> Any:
         if has_tensor(args) or (kwargs and has_tensor(tuple(kwargs.values()))):
             refuse(f"calls `{getattr(cache, '__name__', 'a function')}`, which has a cache")
             return function(*args, **kwargs)
-        return cache(*args, **kwargs)
+        found = cache(*args, **kwargs)
+        if has_tensor(found) or type(found).__module__ not in ("builtins", "numpy"):
+            note(cache)  # of what it read outside: a plain number, once the transform has ended
+        return found
 
     for name in ("cache_info", "cache_clear", "cache_parameters"):
         setattr(call, name, getattr(cache, name))

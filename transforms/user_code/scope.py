@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import contextvars
 import dis
 import functools
 import operator
@@ -43,6 +44,7 @@ from ...tracer.memory.survivors import (
     note,
     note_appended,
     note_held,
+    note_moved,
     remembered,
 )
 from ...tracer.modes.listening import captured_scope
@@ -486,7 +488,7 @@ class Scope:
             if _hashable(value) and value in STORING:
                 return storing(value)
             holder = getattr(value, "__self__", None)
-            if isinstance(holder, _CONTAINERS) and value.__name__ in _MUTATORS:
+            if _changes(holder, value.__name__):
                 note(holder)
                 return value
         if kind.__module__.startswith("numpy") and polynomials().follows(kind):
@@ -553,6 +555,8 @@ class Scope:
             higher = HIGHER.get(value)
             if higher is not None:
                 return higher(value, self.callee)
+            if issubclass(getattr(value, "__objclass__", type), _NUMBERS):
+                return functools.partial(_of_tensor, value)
         if takes_numbers(value):
             return taking_numbers(value)
         if self.witness is not None:
@@ -615,7 +619,7 @@ class Scope:
             inner, args, keywords = function.func, function.args, function.keywords
             if self.witness is not None:
                 inner, args, keywords = self.witness.partial(function)
-            return functools.partial(self.rebuild(inner), *args, **keywords)
+            return functools.partial(self.callee(self.rebuild(inner)), *args, **keywords)
         if type(function) is not types.FunctionType:
             if self.witness is not None and watched(handle := self.witness.instance(function)) is not ABSENT:
                 return handle  # its call is one of its special methods
@@ -723,10 +727,6 @@ class Scope:
         if space is None:
             space = self._globals[id(real)] = _Globals(real, self)
         fresh = "LOAD_BUILD_CLASS" in special
-        if fresh:  # a dict of what the code can name, for this call
-            space = _Globals(real, self)
-            space.update({n: space[n] for n in {n for c in all_code(code) for n in c.co_names} if n in real})
-            space["__name__"] = real.get("__name__")
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         cells |= operators
         given = function.__defaults__ or ()
@@ -734,6 +734,11 @@ class Scope:
         being_built = _being_built.of
         waiting = being_built[function] = []
         try:
+            if fresh:  # a dict of what the code can name, for this call; itself it finds where it is called
+                space = _Globals(real, self)
+                named = {n for c in all_code(code) for n in c.co_names if n in real and not _is_being_built(real[n])}
+                space.update({n: space[n] for n in named})
+                space["__name__"] = real.get("__name__")
             seen = [operators.get(name) or self._cell(cells[name], name) for name in code.co_freevars]
         finally:
             del being_built[function]
@@ -775,7 +780,7 @@ class Scope:
             value = cell.cell_contents
         except ValueError:  # not bound yet
             return cell
-        if type(value) is types.FunctionType and value in _being_built.of:
+        if _is_being_built(value):
             later = types.CellType(value)
             _being_built.of[value].append(later)
             return later
@@ -834,6 +839,10 @@ class _BeingBuilt(threading.local):
 _being_built = _BeingBuilt()
 
 
+def _is_being_built(value: Any) -> bool:
+    return type(value) is types.FunctionType and value in _being_built.of
+
+
 @cached_by_code(4096)
 def _special_opcodes(code: types.CodeType) -> frozenset[str]:
     """Which of the instructions that need care stand in a function: it stores globals, or defines a class."""
@@ -879,8 +888,9 @@ def _contents_of(closure: tuple[types.CellType, ...] | None) -> Iterator[Any]:
             yield cell.cell_contents
 
 
-def _is_container(value: Any) -> bool:
-    return isinstance(value, type) and value in _CONTAINERS
+def _has_methods(value: Any) -> bool:
+    """Whether a value is a type of containers, which store, or of arrays and numbers, for which a Tensor may stand."""
+    return isinstance(value, type) and (value in _CONTAINERS or issubclass(value, _NUMBERS))
 
 
 def _prefix_has_code(chain: tuple[str, ...], real: dict[str, Any]) -> bool:
@@ -888,7 +898,7 @@ def _prefix_has_code(chain: tuple[str, ...], real: dict[str, Any]) -> bool:
     for k in range(1, len(chain)):
         value = _value_of(chain[:k], real)
         if not isinstance(value, types.ModuleType):
-            return value is not ABSENT and (_has_code(value) or isinstance(value, np.ufunc) or _is_container(value))
+            return value is not ABSENT and (_has_code(value) or isinstance(value, np.ufunc) or _has_methods(value))
     return False
 
 
@@ -971,6 +981,16 @@ def _is_special(cls: type, name: str) -> bool:
     return is_user_function(found) and not is_generated(found.__code__)
 
 
+_NUMBERS = (np.ndarray, np.generic, float, complex)
+
+
+def _of_tensor(method: Any, *args: Any, **kwargs: Any) -> Any:
+    """A method that is called by its class, `np.ndarray.sum(x)`: of a Tensor its own."""
+    if args and isinstance(args[0], tensor_class):
+        return _method(args[0], method.__name__)(*args[1:], **kwargs)
+    return method(*args, **kwargs)
+
+
 _CASTING = {float: "__float__", complex: "__complex__"}
 
 
@@ -993,11 +1013,19 @@ _MUTATORS = frozenset(
     ["append", "extend", "insert", "appendleft", "extendleft", "add", "update", "setdefault", "__setitem__", "push", "put",
      "put_nowait"]
 )  # fmt: skip
+_MOVING = frozenset(["pop", "remove", "reverse", "sort", "clear", "__delitem__", "__imul__"])  # methods of lists
 _STOOD_FOR = frozenset(
     [types.FunctionType, types.MethodType]
 )  # while a transform runs, a function that is read is another one
 _LOOKING_UP = frozenset(["get", "pop", "setdefault"])  # methods of dicts
 _CONTAINERS = (list, dict, set, deque)
+
+
+def _changes(holder: Any, name: str) -> bool:
+    """Whether a method of a container stores into it, or moves what was stored."""
+    if name in _MUTATORS:
+        return isinstance(holder, _CONTAINERS)
+    return (name in _MOVING and isinstance(holder, list)) or (name == "set" and type(holder) is contextvars.ContextVar)
 
 
 def _read(obj: Any, name: str) -> Any:
@@ -1008,7 +1036,7 @@ def _read(obj: Any, name: str) -> Any:
     if cls is super:
         value = _inherited(obj, name)
         return value if type(value) in _AS_THEY_ARE else _eager.stand_in(value)
-    if name in _MUTATORS and isinstance(obj, _CONTAINERS):
+    if _changes(obj, name):
         note(obj)
     found, compute = _COMPUTED.get((cls, name), _UNKNOWN)
     if (cls.__dict__.get(name) if compute is None else member(cls, name)) is not found:
@@ -1072,15 +1100,19 @@ def _method(obj: Any, name: str) -> Any:
     """Return the function that a call of `obj.name` runs."""
     cls = type(obj)
     if cls is tensor_class:
-        return getattr(obj, name)
+        return functools.partial(CASTS[float], obj) if name == "__float__" else getattr(obj, name)
     if cls is np.ufunc:
         return stacking(getattr(obj, name))
     if name in _LOOKING_UP and isinstance(obj, dict) and not is_user_class(cls):
         if name == "setdefault":
             note(obj)
         return functools.partial(_looked_up, obj, name)
-    if name == "sort" and isinstance(obj, list):
-        return HIGHER[sorted](obj.sort, _eager.callee)
+    if name in _MOVING and isinstance(obj, list):
+        note_moved(obj)
+        if name == "sort":
+            return HIGHER[sorted](obj.sort, _eager.callee)
+        if not is_user_class(cls):
+            return getattr(obj, name)
     if name in _MUTATORS:
         if isinstance(obj, type) and issubclass(obj, _CONTAINERS):
             return functools.partial(_stored_by_class, _call(getattr(obj, name)))
@@ -1160,7 +1192,7 @@ def _stores_by_code(cls: type, key: Any) -> bool:
     found = member(cls, key) if type(key) is str else ABSENT
     if isinstance(found, property):
         return is_user_function(found.fset)
-    return any(_is_special(cls, name) for name in ("__setattr__", "__setitem__")) or (
+    return any(_is_special(cls, name) for name in ("__setattr__", "__setitem__", "__delitem__")) or (
         found is not ABSENT and is_user_function(member(type(found), "__set__"))
     )
 
@@ -1199,6 +1231,14 @@ class _Storing:
             holder[key] = value
         else:
             method(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        holder = object.__getattribute__(self, "_holder")
+        method = _special(holder, "__delitem__")
+        if method is None:
+            del holder[key]
+        else:
+            method(key)
 
 
 def _call(value: Any) -> Any:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import pathlib
+import subprocess
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -331,3 +334,38 @@ def test_what_a_text_defines_is_the_users_own() -> None:
     np.testing.assert_array_equal(gs.grad(f)(POINTS[0]), [2.0, 2.0])
     assert type(names["g"].__globals__) is dict
     assert type(names["r"]) is np.ndarray
+
+
+COMMAND = """
+import numpy as np, gradscribe as gs
+seen = []
+def f(x):
+    for _ in range(3):
+        x = np.sin(x) * x
+    if np.sum(x) > 0:
+        x = x * 2.0
+    seen.append(float(np.sum(x)))
+    return np.sum(x)
+space = {"np": np}
+exec("def g(x):\\n    y = np.cos(x)\\n    return np.sum(y * y)", space)
+class A:
+    def m(self, x): return np.sum(x * x)
+class B(A):
+    def m(self, x): return super(B, self).m(x) * 3.0
+for function in (f, space["g"], B().m, lambda x: x[0] if x[1] > 0 else np.sum(x * x)):
+    eager, compiled = gs.grad(function), gs.compile(gs.grad(function))
+    for scale in (1.0, -2.0, 3.0, 0.5):
+        x = np.array([0.3, 0.7]) * scale
+        assert np.array_equal(eager(x), compiled(x)), function
+print("right", set(map(type, seen)))
+print(compiled.source(x))
+print(gs.compile(gs.grad(space["g"])).source(x))
+"""
+
+
+def test_a_program_on_the_command_line(tmp_path: pathlib.Path) -> None:
+    """`python -c`, of which Python 3.13 knows the text, under the name that a text which is executed has too."""
+    run = subprocess.run([sys.executable, "-c", COMMAND], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.stdout.startswith("right {<class 'float'>}"), run.stderr
+    assert "Gradient of `g`, <string>:1." in run.stdout
+    assert "cos_x = np.cos(x)  # <string>:2\n" in run.stdout  # and not a line of the command's

@@ -128,6 +128,7 @@ class Derived(Model):
 
 
 MODEL, DERIVED, ANSWERING = Model(), Derived(), Answering()
+NUMBER, POWER = functools.partial(float), functools.partial(math.pow, 2.0)
 
 
 @functools.cache
@@ -248,6 +249,10 @@ KEPT: dict[str, Callable[[Any], Any]] = {
     "item of an object": lambda x: MODEL[x],
     "__getattr__": lambda x: ANSWERING.power3(x),
     "cache": lambda x: cached(x) * 1.0,
+    "partial of float": lambda x: NUMBER(x) * POWER(x) + sum(map(NUMBER, [x, x * x])),
+    "method of a class of numbers": lambda x: (
+        np.ndarray.sum(x * np.ones(2)) * np.float64.item(np.sin(x)) + np.exp(x).__float__()
+    ),
     "cached method": lambda x: MODEL.cached(x) * x,
     "nested": lambda x: gs.grad(lambda y: float(y) ** 3 * MODEL.method(x))(x),
     "match": _match,

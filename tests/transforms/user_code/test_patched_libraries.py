@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import random
@@ -254,6 +255,56 @@ def test_generated_source_means_the_librarys_own_where_the_code_reads_something_
         compiled(x)
     with mock.patch("numpy.cos", lambda x: 0.0 * x):
         numpy.testing.assert_allclose(compiled(ONE), numpy.sin(ONE + numpy.pi / 2), rtol=1e-12)
+
+
+_OF_RULES = frozenset(  # but `add` and the like, which NumPy's own functions look up under these names
+    ["abs", "argsort", "asarray", "atleast_1d", "broadcast_to", "concatenate", "cos", "cumsum", "det", "diag", "divide",
+     "dot", "einsum", "eigh", "empty_like", "equal", "exp", "expand_dims", "eye", "flip", "full", "inv", "log", "matmul",
+     "mean", "moveaxis", "negative", "ndim", "ones", "ones_like", "outer", "power", "reciprocal", "repeat", "reshape", "shape",
+     "sign", "sin", "sinh", "solve", "split", "sqrt", "square", "squeeze", "stack", "subtract", "sum", "swapaxes", "take",
+     "tan", "tanh", "tensordot", "transpose", "tri", "tril", "triu", "true_divide", "vdot", "where", "zeros", "zeros_like"]
+)  # fmt: skip
+
+
+def _raises(*args: Any, **kwargs: Any) -> Any:
+    raise AssertionError("what a test has put into NumPy is called, and the user's code does not call it")
+
+
+def _of_layers(x: Any) -> Any:
+    hidden = np.tanh(np.matmul(x.reshape(1, 2), np.array([[1.0, 2.0], [0.5, -1.0]])))
+    return np.sum(np.where(hidden > 0, hidden**2, np.exp(hidden))) + np.linalg.norm(x) * np.max(x)
+
+
+def _of_parts(x: Any) -> Any:
+    parts = np.concatenate([np.sort(x), np.cumsum(x), np.stack([x[0], x[1]])])
+    return np.mean(parts * np.sqrt(np.abs(parts))) + np.log(np.prod(x)) + np.var(x) - np.einsum("i,i->", x, np.cos(x))
+
+
+def _of_matrices(x: Any) -> Any:
+    a = np.outer(x, x) + np.eye(2)
+    return np.linalg.det(a) + np.sum(np.linalg.solve(a, x)) + np.trace(np.linalg.inv(a)) + np.sum(np.linalg.eigvalsh(a))
+
+
+@pytest.mark.parametrize("f", [by_module, _of_layers, _of_parts, _of_matrices])
+def test_rules_mean_numpy_as_it_was(f: Callable[[Any], Any]) -> None:
+    """Of NumPy all is replaced that rules and engine could call, but what the user's code names, or NumPy's own code."""
+    transforms: list[Callable[[Any], Any]] = [gs.grad(f), lambda x: gs.jvp(f, (x,), (OTHER,)), gs.hessian(f)]
+    expected = [one(ONE) for one in transforms]
+    with contextlib.ExitStack() as patched:
+        for module in (numpy.linalg, numpy):
+            for name in vars(module).keys() & _OF_RULES - {*f.__code__.co_names}:
+                patched.enter_context(mock.patch.object(module, name, _raises))
+        found = [one(ONE) for one in transforms]
+    for a, b in zip(found, expected, strict=True):
+        numpy.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("transform", [gs.grad, lambda f: gs.compile(gs.grad(f))], ids=["eager", "compiled"])
+def test_a_patch_of_what_only_the_rule_calls_changes_nothing(transform: Any) -> None:
+    gradient = transform(lambda x: np.sum(np.sin(x)))
+    with mock.patch("numpy.cos", lambda x: 0.0 * x):
+        for x in (ONE, OTHER, ONE):
+            numpy.testing.assert_allclose(gradient(x), numpy.sin(x + numpy.pi / 2), rtol=1e-12)
 
 
 def test_a_drawing_function_that_a_test_replaces() -> None:

@@ -381,3 +381,37 @@ def test_logsumexp_and_other_plain_functions_of_scipy() -> None:
 
 def test_a_module_that_is_imported_by_calling_import() -> None:
     assert gs.grad(lambda x: __import__("math").exp(x))(0.5) == np.exp(0.5)
+
+
+def defines_a_class_and_calls_itself(x: Any, n: int = 2) -> Any:
+    class Scaled:
+        w = x[0]
+
+        def f(self) -> Any:
+            return math.sin(float(self.w)) * x[1]
+
+    return Scaled().f() + (defines_a_class_and_calls_itself(x * 0.5, n - 1) if n else 0.0)
+
+
+def defines_a_class_and_calls_another(x: Any, n: int = 2) -> Any:
+    class Scaled:
+        factor = math.pi
+
+    return x[0] * Scaled.factor * (calls_back(x, n - 1) if n else x[1])
+
+
+def calls_back(x: Any, n: int) -> Any:
+    class Shifted:
+        by = 2.0
+
+    return math.exp(float(defines_a_class_and_calls_another(x, n))) + Shifted.by
+
+
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")  # a function that defines a class runs eagerly
+@pytest.mark.parametrize("f", [defines_a_class_and_calls_itself, defines_a_class_and_calls_another])
+def test_functions_that_define_classes_call_each_other(f: Any) -> None:
+    compiled = gs.compile(gs.grad(f))
+    for x in (np.array([0.3, 0.7]), np.array([0.2, -0.4])):
+        slopes = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(2)]
+        np.testing.assert_allclose(gs.grad(f)(x), slopes, rtol=1e-5)
+        np.testing.assert_array_equal(compiled(x), gs.grad(f)(x))

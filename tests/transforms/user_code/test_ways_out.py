@@ -19,7 +19,6 @@ OTHERS = [place for place in PLACES if place != "plain"]
 
 # What is still to do, each with what it does today. A list, so that what is mended leaves it: these are strict.
 OPEN = {
-    "type(t).item(t)": "raises TypeError: a method of NumPy's scalar type, called by the type",
     "class L:\n    a = float(t)\nr = L.a": "raises: the body of a class reads names past the scope",
     "functools.partial(float).func is float and t": "differs: a partial of float holds the function that keeps the gradient",
     "(t * np.ones(2)).data[0]": "cuts, by name: `.data` is PyTorch's, and not NumPy's buffer",

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ....runtime.errors import AutogradError, DtypeError, ShapeError
+from ....runtime.unpatched import np
 from ...core.context import FunctionCtx
 from ...core.exits import warn_at_user
 from ...core.graph import meta_of

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ....runtime.errors import AutogradError
+from ....runtime.unpatched import np
 from ...core.exits import warn_at_user
 from ...core.site import blame
 from ...core.tensor_base import Operand, made_volatile, wrap

@@ -150,7 +150,15 @@ class Capture:
     @property
     def changed(self) -> bool:
         """Whether the run has done something to the user's objects, or said something, that a second run would do again."""
-        return self._instances.changed or self.stored.done > 0 or any(call.op in PRINTS for call in self.graph.calls)
+        if self._instances.done or self.stored.done > 0:
+            return True
+        waits = "messages" in vars(self) and self.messages.wait
+        return not waits and any(call.op in PRINTS for call in self.graph.calls)
+
+    @property
+    def copies(self) -> bool:
+        """Whether code of the capture has copies of lists and dicts, of which eager code knows nothing."""
+        return self._instances.copied and not self._instances.over
 
     @property
     def outside(self) -> list[Any]:
@@ -178,7 +186,7 @@ class Capture:
         if self.failed is None:
             site = site or (None if path is None else read_at(path, self.codes))
             self.failed = Failure(reason, site or self.site() or definition(self._entered))
-            if better_again:
+            if better_again or self.copies:
                 self._run_again()
             if "messages" in vars(self):
                 self.messages.print_now()
@@ -519,7 +527,10 @@ class Capture:
         if self.failed is not None:
             if path[0] == "cell" and path[2] == "__class__":
                 return value
+            before = self.copies
             seen = self._instances.seen(value, path)
+            if not before and self.copies:  # the run begins without any, of which eager code knows nothing
+                self._run_again()
             if seen is not value:
                 return seen
             note_held(value)

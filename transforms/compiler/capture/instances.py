@@ -205,9 +205,19 @@ class Instances:
         return id(value) in self._real or id(value) in self._containers
 
     @property
+    def copied(self) -> bool:
+        """Whether code of the capture has copies of lists and dicts, of which eager code knows nothing."""
+        return any(not isinstance(container, tuple) for container, *_ in self._copies.values())
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has stored into an object, or changed a set, that it did not make; copies can be thrown away."""
+        return bool(self.stored) or any(tuple(names) != elements for names, elements, _ in self._sets)
+
+    @property
     def changed(self) -> bool:
         """Whether the run has stored into an object, or changed a container, that it did not make."""
-        return bool(self.stored) or any(
+        return self.done or any(
             len(now := _contents(copy)) != len(before) or any(a is not b for a, b in zip(now, before, strict=True))
             for _, copy, before, _ in self._copies.values()
         )
@@ -219,7 +229,8 @@ class Instances:
             put_back(self._real | self._containers)
         if "classes" in vars(self):
             self.classes.settle()
-        for container, copy, before, path in list(self._copies.values()):
+        forgotten = self.capture.abandoned  # then the function runs once more, on the containers as they are
+        for container, copy, before, path in () if forgotten else list(self._copies.values()):
             now = _contents(copy)
             if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
                 continue

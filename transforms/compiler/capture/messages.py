@@ -42,6 +42,7 @@ class Messages:
         self.capture = capture
         self.pending: list[_Formatted] = []
         self.waiting: list[str] = []  # what is printed when the run is known to count
+        self.wait = True  # whether nothing has been printed yet
 
     def formatted(self, tensor: Any, spec: str) -> None:
         """A traced value becomes a part of an f-string."""
@@ -76,9 +77,12 @@ class Messages:
                 )
                 if regions is not None:
                     regions.note(capture.graph.calls[-1], [None])
-        if regions is None or regions.unseen or capture.failed is not None:
+        counts = not capture.copies if regions is None else regions.unseen
+        if counts or capture.failed is not None:
+            self.print_now()
+            self.wait = False
             print(*plain, **kwargs)
-        elif not regions.strict:
+        elif regions is None or not regions.strict:
             with io.StringIO() as written_down:
                 print(*plain, **kwargs, file=written_down)
                 self.waiting.append(written_down.getvalue())
@@ -86,6 +90,7 @@ class Messages:
     def print_now(self) -> None:
         """The run counts, whatever comes: what waits is printed."""
         waiting, self.waiting = self.waiting, []
+        self.wait &= not waiting
         for one in waiting:
             print(one, end="")
 

@@ -415,8 +415,8 @@ class _Hooked:
             return [pair, *hook("item", lambda both: item(*both))]
         if name == "STORE_ATTR":
             return [*hook(("put", step.value), lambda obj: put(obj, step.value)), step]
-        if name in ("STORE_SUBSCR", "STORE_SLICE"):
-            place = 2 if name == "STORE_SUBSCR" else 3
+        if name in ("STORE_SUBSCR", "STORE_SLICE", "DELETE_SUBSCR"):
+            place = 3 if name == "STORE_SLICE" else 2
             return [_Step("SWAP", place), *hook("put", put), _Step("SWAP", place), step]
         if name in ("STORE_GLOBAL", "DELETE_GLOBAL"):
             return self.rewriter.store_global(step, hook(("put", step.value), lambda obj: put(obj, step.value)))

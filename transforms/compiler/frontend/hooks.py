@@ -171,7 +171,7 @@ class _Use(NamedTuple):
 
 _PASSING = frozenset(["CACHE", "EXTENDED_ARG", "PRECALL", "NOP", "RESUME"])
 _TELLING = frozenset(["PUSH_NULL", "STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE", "STORE_GLOBAL", "DELETE_GLOBAL",
-                      "MATCH_CLASS", "LOAD_SUPER_ATTR", "PUSH_EXC_INFO"])  # fmt: skip
+                      "DELETE_SUBSCR", "MATCH_CLASS", "LOAD_SUPER_ATTR", "PUSH_EXC_INFO"])  # fmt: skip
 IN_PLACE = 13  # the first of the operators that BINARY_OP does in place
 METHOD_FLAG = sys.version_info >= (3, 12)  # of LOAD_ATTR; before, LOAD_METHOD
 NULL_AFTER = sys.version_info >= (3, 13)  # a call's NULL comes behind what is called, and not before
@@ -391,6 +391,20 @@ def _rewriter() -> Callable[..., Any]:
             if node.value is not None:
                 node.value = self.visit(node.value)
                 node.target = self._target(node.target)
+            return node
+
+        def visit_Delete(self, node: Any) -> Any:
+            node.targets = [self._deleted(t) for t in node.targets]
+            return node
+
+        def _deleted(self, node: Any) -> Any:
+            if isinstance(node, (gast.Tuple, gast.List)):
+                node.elts = [self._deleted(t) for t in node.elts]
+            elif isinstance(node, gast.Subscript):
+                node.value = self._hook("__gs_put__", [self.visit(node.value)], node)
+                node.slice = self.visit(node.slice)
+            else:
+                return self.visit(node)
             return node
 
         def visit_For(self, node: Any) -> Any:

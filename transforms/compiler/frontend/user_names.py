@@ -390,7 +390,10 @@ def parse_code(code: types.CodeType) -> tuple[Any, int] | None:
 
 
 def line_text(site: Site) -> str:
-    """The user's line, without what it says to tools."""
+    """The user's line, without what it says to tools; nothing where the lines under that name are another text's."""
+    name, first = site.code.co_name, linecache.getline(site.code.co_filename, site.code.co_firstlineno)
+    if site.code.co_filename == "<string>" and name not in first and not re.match(r"\s*@|.*\blambda\b", first):
+        return ""  # Python 3.13 has the text of `python -c` there, and what `exec` runs bears the same name
     return _PRAGMA.sub("", linecache.getline(site.code.co_filename, site.line).strip())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -145,3 +146,113 @@ def test_what_changes_none_is_compiled() -> None:
         np.testing.assert_array_equal(compiled(np.ones(2), one), f(np.ones(2), other))
         np.testing.assert_array_equal(one["w"], other["w"])
     assert not gs.explain(compiled).eager
+
+
+# Lists and dicts of a module, which code that runs eagerly in the midst of a capture reads too ----------------------------
+
+rates: list[float] = [1.0]
+table: dict[str, float] = {"rate": 1.0}
+
+
+@functools.cache
+def cached(x: Any) -> Any:
+    return rates[-1] * x * x
+
+
+@functools.cache
+def cached_by_key(x: Any, k: str) -> Any:
+    return table[k] * x * x
+
+
+class Unwatched:
+    """An object that no capture can watch."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    def scaled(self, x: Any) -> Any:
+        return rates[-1] * x
+
+
+unwatched = Unwatched()
+
+
+def with_state(x: Any) -> Any:
+    return rates[-1] * x
+
+
+with_state.seen = []  # type: ignore[attr-defined]
+
+
+def appends_before_a_cache(x: Any) -> Any:
+    rates.append(5.0)
+    y = cached(x)
+    rates.pop()
+    return y
+
+
+def stores_behind_a_cache(x: Any) -> Any:
+    y = x * cached(x)
+    rates[-1] = 3.0
+    return y * cached(x * 2.0)
+
+
+def stores_into_a_dict(x: Any) -> Any:
+    table["rate"] += 2.0
+    return cached_by_key(x, "rate")
+
+
+def appends_before_a_method(x: Any) -> Any:
+    rates.append(5.0)
+    y = unwatched.scaled(x)
+    rates.append(7.0)
+    return y * unwatched.scaled(x)
+
+
+def appends_behind_a_function_with_state(x: Any) -> Any:
+    y = rates[-1] * with_state(x)
+    rates.insert(0, 4.0)
+    rates.reverse()
+    return y * with_state(x)
+
+
+def appends_behind_a_message(x: Any) -> Any:
+    y = rates[-1] * x
+    print("once")
+    y = unwatched.scaled(x) * y
+    rates.append(4.0)
+    return y * unwatched.scaled(x)
+
+
+def appends_in_a_closure(x: Any) -> Any:
+    def last() -> float:
+        rates.append(6.0)
+        return rates[-1]
+
+    return last() * unwatched.scaled(x)
+
+
+SHARED = [
+    appends_before_a_cache, stores_behind_a_cache, stores_into_a_dict, appends_before_a_method,
+    appends_behind_a_function_with_state, appends_behind_a_message, appends_in_a_closure,
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")  # running eagerly is no loss
+@pytest.mark.parametrize("f", SHARED)
+def test_eager_code_in_a_capture_sees_the_same_list(f: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = []
+    for transform in (gs.grad, lambda f: gs.compile(gs.grad(f))):
+        rates[:], table["rate"] = [1.0], 1.0
+        gradient = transform(f)
+        found = [(float(gradient(x)), list(rates), dict(table)) for x in (0.3, 0.7, 1.1, 0.5)]
+        runs.append((found, capsys.readouterr().out))
+    assert runs[0] == runs[1]
+    rates[:], table["rate"] = [1.0], 1.0
+    cached.cache_clear()
+    cached_by_key.cache_clear()
+    raised = f(0.3 + 1e-6)
+    rates[:], table["rate"] = [1.0], 1.0
+    cached.cache_clear()
+    cached_by_key.cache_clear()
+    np.testing.assert_allclose(runs[0][0][0][0], (raised - f(0.3 - 1e-6)) / 2e-6, rtol=1e-6)
