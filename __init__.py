@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from .compat import utils as utils
     from .compat.frameworks import to_jax, to_torch
     from .explorer.report import report
+    from .fit.curve_fit import curve_fit, least_squares
+    from .fit.minimize import minimize
     from .learn import functional as functional
     from .learn import nn as nn
     from .learn import optim as optim
@@ -117,15 +119,15 @@ __version__ = "0.1.0"
 __all__ = [
     "AutogradError", "CompileError", "ConvergenceError", "DtypeError", "EagerWarning", "GradientLossError", "Kind",
     "NoRuleError", "ShapeError", "SingularPointError", "Tensor", "VerifyError", "arange", "as_tensor", "autograd",
-    "bernoulli", "check_grads", "check_rule", "checkpoint", "compare", "compile", "converted", "custom_jvp",
-    "custom_vjp", "default_generator", "empty", "empty_like", "enable_grad", "explain", "export", "eye",
-    "fixed_point", "from_dlpack", "from_numpy", "full", "full_like", "grad", "hessian", "hvp", "inference_mode",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "jacfwd",
-    "jacobian", "jacrev", "jit", "jvp", "linearize", "linspace", "load_exported", "logspace", "manual_seed",
-    "multinomial", "no_grad", "normal", "ones", "ones_like", "op", "rand", "rand_like", "randint", "randn",
-    "randn_like", "randperm", "report", "rule", "set_checkpoint_early_stop", "set_grad_enabled", "singular", "source",
-    "stop_gradient", "tensor", "testing", "to_jax", "to_torch", "tree", "value_and_grad", "vjp", "vmap", "why",
-    "zeros", "zeros_like",
+    "bernoulli", "check_grads", "check_rule", "checkpoint", "compare", "compile", "converted", "curve_fit",
+    "custom_jvp", "custom_vjp", "default_generator", "empty", "empty_like", "enable_grad", "explain", "export",
+    "eye", "fixed_point", "from_dlpack", "from_numpy", "full", "full_like", "grad", "hessian", "hvp",
+    "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
+    "is_inference_mode_enabled", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "least_squares", "linearize",
+    "linspace", "load_exported", "logspace", "manual_seed", "minimize", "multinomial", "no_grad", "normal", "ones",
+    "ones_like", "op", "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "report", "rule",
+    "set_checkpoint_early_stop", "set_grad_enabled", "singular", "source", "stop_gradient", "tensor", "testing",
+    "to_jax", "to_torch", "tree", "value_and_grad", "vjp", "vmap", "why", "zeros", "zeros_like",
 ]  # fmt: skip
 
 if TYPE_CHECKING:  # at run time they are not in __all__, since some are named as Python's own
@@ -147,6 +149,8 @@ sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "s
 _PLACES_OF = {
     "compat.frameworks": "to_jax to_torch",
     "explorer.report": "report",
+    "fit.curve_fit": "curve_fit least_squares",
+    "fit.minimize": "minimize",
     "runtime.user_ops": "op rule",
     "tracer.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "tracer.autograd.legacy.stochastic": "bernoulli multinomial",

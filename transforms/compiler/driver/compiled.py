@@ -407,7 +407,11 @@ class Compiled(Transform):
             self._said[failure] += 1
             return
         self._said[failure] = 1
-        warn_at_user(f"gs.compile: `{self._label()}` runs eagerly: {failure}.", EagerWarning)
+        self._warn(f"gs.compile: `{self._label()}` runs eagerly: {failure}.")
+
+    def _warn(self, message: str) -> None:
+        """Say that calls run eagerly, at the user's line; who compiles unasked says nothing."""
+        warn_at_user(message, EagerWarning)
 
     def hits(self) -> dict[Specialisation, int]:
         """The number of calls that each specialisation served; several threads at once may lose a few."""

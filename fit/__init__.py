@@ -1,0 +1,1 @@
+"""Fitting: SciPy's optimisers with exact derivatives, on pytrees."""
