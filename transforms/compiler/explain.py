@@ -156,9 +156,10 @@ def explain(function: Any) -> Explanation:
         if tree is not None:
             name += f", path {tree.paths.index(specialisation) + 1} of {len(tree.paths)}"
         text = (tree or specialisation).text
+        runs = "" if function._native is None else str(function._native.ran(tree or specialisation))
         specialisations.append(Specialised(
             name, tuple(signatures), tuple(assumed), hits, text, specialisation.unrolled,
-            effect_words(specialisation.raw), path, str(function._native.ran(specialisation)) if function._native else "",
+            effect_words(specialisation.raw), path, runs,
         ))  # fmt: skip
     eager = [Eager(why.reason, why.site, calls, instead(why)) for why, calls in function._said.items()]
     fastmath = bool(function.options.get("fastmath"))

@@ -21,6 +21,7 @@ __all__ = ["BuildError", "Compiler", "built", "compiler", "is_ours", "key_of"]
 FLAGS = (
     "-O2", "-ftree-vectorize", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
     "-fno-strict-aliasing", "-fopenmp-simd", "-std=gnu11", "-fPIC", "-shared", "-w",
+    *[f"-fno-builtin-{name}" for name in ("sin", "cos", "sinf", "cosf")],  # of the pair GCC makes one call, not for vectors
 )  # fmt: skip
 _SECONDS = 300  # after which a build is given up
 _VECTORS = ("-lmvec",)  # glibc's maths for vectors
@@ -36,6 +37,9 @@ class Compiler(NamedTuple):
     path: str
     size: int
     changed: int
+
+
+_without_vectors: set[Compiler] = set()  # compilers whose C library has none
 
 
 def compiler() -> Compiler | None:
@@ -80,6 +84,8 @@ def built(whole: Callable[[bool], str], folder: str | None, kept: Callable[[str,
     if by is None:
         raise BuildError("there is no C compiler on the PATH (gcc, cc or clang)")
     for vectors in (True, False):
+        if vectors and by in _without_vectors:
+            continue
         text = whole(vectors)
         key = key_of(text + "vectors" * vectors, by)
         for place in dict.fromkeys([folder, None]):
@@ -100,6 +106,8 @@ def built(whole: Callable[[bool], str], folder: str | None, kept: Callable[[str,
                 if place is not None:
                     kept(place, os.path.getsize(made))
                 return made
+            if vectors:
+                _without_vectors.add(by)  # or the text is wrong, which the next build says
             break
     assert isinstance(made, BuildError)
     raise made
