@@ -59,7 +59,7 @@ def hold(name: str, found: Any, expected: Any, most: float) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+@pytest.mark.parametrize("dtype", ["float64", *[pytest.param(d, marks=pytest.mark.slow) for d in ("float32", "int64")]])
 def test_special_values_are_numpys(dtype: str) -> None:
     unary, binary = [f for f in UNARY if takes(f, dtype)], [f for f in BINARY if takes(f, dtype)]
     values = (

@@ -61,7 +61,7 @@ def test_one_build_serves_many_lengths_and_strides(folder: Path) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("mode", [0o722, 0o700], ids=["of others", "damaged"])
+@pytest.mark.parametrize("mode", [pytest.param(0o722, marks=pytest.mark.slow), 0o700], ids=["of others", "damaged"])
 def test_a_library_that_is_not_as_it_was_built_is_not_loaded(folder: Path, mode: int) -> None:
     gs.compile(rosenbrock, target="native")(np.ones(3))
     (library,) = folder.glob("native_*.so")
@@ -272,6 +272,7 @@ def test_it_goes_to_other_processes_as_its_function() -> None:
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_without_a_cache_the_libraries_go_with_the_process(tmp_path: Path) -> None:
     code = (
         "import numpy as np, gradscribe as gs, glob, tempfile\n"
