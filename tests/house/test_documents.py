@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import gradscribe as gs
+from gradscribe.transforms.compiler.native.build import compiler
 
 import documents
 from documents import DOCUMENTS, ROOT
@@ -24,6 +25,8 @@ NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_code_blocks_print_what_is_written(name, tmp_path):
+    if name == "docs/native.md" and compiler() is None:
+        pytest.skip("there is no C compiler on the PATH")
     command = [sys.executable, "-W", "error", str(ROOT / "tests" / "corpus" / "documents.py"), str(ROOT / name)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr

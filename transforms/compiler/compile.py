@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ...tracer.core.site import pruned
-from .driver.compiled import LIMIT, Compiled
+from .driver.compiled import LIMIT, Compiled, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,19 +21,19 @@ __all__ = ["compile", "jit"]
 def compile(
     function: Callable[P, S], *, verify: bool | str = False, max_specialisations: int = ..., passes: Sequence[str] | None = None,
     dump: bool | str = False, fastmath: bool = False, loop_memory: str | None = None,
-    static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = (),
+    static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = (), target: str | None = None,
 ) -> Transformed[P, S]: ...  # fmt: skip
 @overload
 def compile(
     function: None = None, *, verify: bool | str = False, max_specialisations: int = ..., passes: Sequence[str] | None = None,
     dump: bool | str = False, fastmath: bool = False, loop_memory: str | None = None,
-    static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = (),
+    static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = (), target: str | None = None,
 ) -> Like: ...  # fmt: skip
 @pruned
 def compile(
     function: Any = None, *, verify: bool | str = False, max_specialisations: int = LIMIT, passes: Sequence[str] | None = None,
     dump: bool | str = False, fastmath: bool = False, loop_memory: str | None = None,
-    static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = (),
+    static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = (), target: str | None = None,
 ) -> Any:  # fmt: skip
     """`function` as generated NumPy source: captured at the first call of each signature, checked against eager, then run.
 
@@ -51,6 +51,8 @@ def compile(
     `loop_memory="sqrt"`: the reverse of a loop of n trips runs it again in √n pieces, and remembers what one of them needs.
     `static_argnums` and `static_argnames` name arguments whose numbers are fixed: floats, too, and ints that would become inputs
     where they vary, so that each value has a source of its own. `gs.jit` is another name of this.
+    `target="native"` runs the function as C, built by the system's compiler at the first call, where that gives what the source
+    of NumPy gives but for rounding; the default is "numpy", or what GRADSCRIBE_TARGET says.
 
     >>> import numpy as np, gradscribe as gs
     >>> f = gs.compile(gs.grad(lambda x: np.sum(np.sin(x))))
@@ -69,6 +71,8 @@ def compile(
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     options |= {k: v for k, v in (("static_argnums", nums), ("static_argnames", names)) if v}
     options |= {k: v for k, v in (("dump", dump), ("fastmath", fastmath), ("loop_memory", loop_memory)) if v}
+    options |= {} if target is None else {"target": target}
+    target_of(options)
     return functools.partial(Compiled, options=options) if function is None else Compiled(function, options)
 
 

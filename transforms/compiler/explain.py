@@ -47,6 +47,9 @@ class Specialised(NamedTuple):
     unrolled: tuple[str, ...] = ()  # loops that are not loops in the source, and why
     effects: tuple[str, ...] = ()  # what can be seen from outside, in order: `rng.normal`, `print`
     path: str = ""  # the file in which the source lies
+    runs: str = (
+        ""  # of the native target: whether a kernel serves its calls, and what Python runs for it, or why none does
+    )
 
 
 class Eager(NamedTuple):
@@ -86,6 +89,7 @@ class Explanation:
             lines.append("it was not called yet")
         for k, one in enumerate(self.specialisations, 1):
             lines += ["", f"{k}. {one.name}: hit {one.hits} time{'s' * (one.hits != 1)} since the call that made it"]
+            lines += _listed("runs", [one.runs] if one.runs else [])
             lines += _listed("serves", _with_free_sizes(one.signatures))
             lines += _listed("assumes", [str(a) for a in one.assumptions], MOST)
             lines += _listed("effects", one.effects)
@@ -152,9 +156,10 @@ def explain(function: Any) -> Explanation:
         if tree is not None:
             name += f", path {tree.paths.index(specialisation) + 1} of {len(tree.paths)}"
         text = (tree or specialisation).text
+        runs = "" if function._native is None else str(function._native.ran(tree or specialisation))
         specialisations.append(Specialised(
             name, tuple(signatures), tuple(assumed), hits, text, specialisation.unrolled,
-            effect_words(specialisation.raw), path,
+            effect_words(specialisation.raw), path, runs,
         ))  # fmt: skip
     eager = [Eager(why.reason, why.site, calls, instead(why)) for why, calls in function._said.items()]
     fastmath = bool(function.options.get("fastmath"))

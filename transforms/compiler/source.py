@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...runtime.ir.graph import Graph
 from ...tracer.core.site import pruned
-from .driver.compiled import Compiled
+from .driver.compiled import TARGETS, Compiled
 from .driver.generated import Specialisation
 from .driver.statements import statements
 from .frontend.user_names import line_text
@@ -37,23 +37,26 @@ Lines = dict[int, UserLine]
 
 
 class Source(str):
-    """Python source text, which knows the file that it runs from and the user's line behind each of its lines.
+    """Source text, in Python or in C (of the native target), which knows its file and the user's line behind each of its lines.
 
     `print` shows it, and so does the prompt; a notebook highlights it. `path` is the file in which it lies: `b path:12` sets
     a breakpoint in pdb. It is None of text that no process runs yet.
     """
 
     path: str | None
+    language: str
     _lines: Lines | Callable[[], Lines]
 
-    def __new__(cls, text: str, path: str | None = None, lines: Lines | Callable[[], Lines] = dict) -> Source:
+    def __new__(
+        cls, text: str, path: str | None = None, lines: Lines | Callable[[], Lines] = dict, language: str = "Python"
+    ) -> Source:
         """A text; `lines` is found out when somebody asks."""
         self = super().__new__(cls, text)
-        self.path, self._lines = path, lines
+        self.path, self._lines, self.language = path, lines, language
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Source, (str(self), self.path, self._known())
+        return Source, (str(self), self.path, self._known(), self.language)
 
     def _known(self) -> Lines:
         if callable(self._lines):
@@ -102,12 +105,12 @@ class Source(str):
         try:
             from pygments import highlight  # Jupyter brings it along
             from pygments.formatters import HtmlFormatter
-            from pygments.lexers import PythonLexer
+            from pygments.lexers import get_lexer_by_name
         except ImportError:
             import html
 
             return f"<pre>{html.escape(self)}</pre>"
-        return str(highlight(str(self), PythonLexer(), HtmlFormatter(noclasses=True)))
+        return str(highlight(str(self), get_lexer_by_name(self.language.lower()), HtmlFormatter(noclasses=True)))
 
     def __repr__(self) -> str:
         return str(self)
@@ -144,7 +147,9 @@ def source(function: Any, *args: Any, **kwargs: Any) -> Source:
     """The source that `gs.compile(function)` runs for these arguments.
 
     `function` is a plain function, `gs.grad(f)`, or what `gs.compile` returned. Raises CompileError, with the reason
-    and the line, for a function that runs eagerly.
+    and the line, for a function that runs eagerly. With `target="native"` it is the C that this target builds, which begins with
+    a page that all kernels share and that is not shown; CompileError says why a function has none. (An argument of the
+    function that is called `target` goes to the function, unless it is one of these words.)
 
     >>> import numpy as np, gradscribe as gs
     >>> def f(x):
@@ -152,7 +157,17 @@ def source(function: Any, *args: Any, **kwargs: Any) -> Source:
     >>> "(x * x).sum()" in gs.source(f, np.ones(3))
     True
     """
-    return source_of(_compiled(function).specialisation(*args, **kwargs))
+    target = kwargs.get("target")
+    asked = kwargs.pop("target") if type(target) is str and target in TARGETS else "numpy"
+    specialisation = _compiled(function).specialisation(*args, **kwargs)
+    return source_of(specialisation) if asked == "numpy" else _in_c(specialisation)
+
+
+def _in_c(specialisation: Specialisation) -> Source:
+    """The C of a specialisation."""
+    from .driver.native import c_source  # most programs need none of it
+
+    return Source(c_source(specialisation), language="C")
 
 
 @pruned

@@ -13,11 +13,27 @@ import stat
 import time
 from typing import NamedTuple
 
-__all__ = ["Contents", "clear", "contents", "folder", "forget", "key_of", "limit", "load", "place", "refused", "store"]
+__all__ = [
+    "Contents",
+    "clear",
+    "contents",
+    "folder",
+    "forget",
+    "keep",
+    "key_of",
+    "limit",
+    "load",
+    "place",
+    "refused",
+    "store",
+]
 
 _OFF = ("off", "0", "no", "false")
 _SIZE = 64  # MB
-_OURS = re.compile(r"(\w+_[0-9a-f]{20}|[0-9a-f]{64})\.py(\.[0-9a-f]{16}\.tmp)?")  # older ones had no name
+_OURS = re.compile(  # older ones had no name
+    r"(\w+_[0-9a-f]{20}|[0-9a-f]{64})\.py(\.[0-9a-f]{16}\.tmp)?|native_[0-9a-f]{32}\.so(\.[0-9a-f]{16}\.tmp)?"
+)
+_KEPT = (".py", ".so")  # sources, and the libraries of the native target
 _PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _ABANDONED = 3600.0  # seconds after which a temporary file is nobody's
 
@@ -123,10 +139,15 @@ def store(key: str, text: str) -> None:
         except OSError:
             _remove(temporary)
             return
-        written = _since_scan.get(place, limit()) + len(whole)  # the first time, a look is due
-        _since_scan[place] = written if written <= limit() // 16 else _bounded(place)
+        keep(place, len(whole))
     except (OSError, ValueError):
         return
+
+
+def keep(place: str, size: int) -> None:
+    """Count a file that was put into a folder; what was not used for longest goes where they are too many."""
+    written = _since_scan.get(place, limit()) + size  # the first time, a look is due
+    _since_scan[place] = written if written <= limit() // 16 else _bounded(place)
 
 
 def forget(key: str) -> None:
@@ -138,13 +159,13 @@ def forget(key: str) -> None:
 
 def contents(place: str) -> Contents:
     """Return the size of the cache folder; of one that cannot be read, zeros."""
-    found = [size for path, size, _ in _files(place) if path.endswith(".py")]
+    found = [size for path, size, _ in _files(place) if path.endswith(_KEPT)]
     return Contents(len(found), sum(found))
 
 
 def clear(place: str) -> Contents:
     """Remove every source from a cache folder, and nothing else; what was removed."""
-    removed = [size for path, size, _ in _files(place) if _remove(path) and path.endswith(".py")]
+    removed = [size for path, size, _ in _files(place) if _remove(path) and path.endswith(_KEPT)]
     return Contents(len(removed), sum(removed))
 
 
@@ -195,7 +216,7 @@ def _bounded(place: str) -> int:
     for path, _, used in files:
         if path.endswith(".tmp") and now - used > _ABANDONED:
             _remove(path)
-    texts = sorted((file for file in files if file[0].endswith(".py")), key=lambda file: file[2])
+    texts = sorted((file for file in files if file[0].endswith(_KEPT)), key=lambda file: file[2])
     size = sum(file[1] for file in texts)
     if size > limit() * 15 // 16:  # what this process writes before it looks again is the rest
         for path, its, _ in texts:

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from .outcome_tree import Tree
     from .specialise import Entry, Inputs, Specialisation
 
-__all__ = ["LIMIT", "Compiled", "eager_only"]
+__all__ = ["LIMIT", "TARGETS", "Compiled", "eager_only", "target_of"]
 
 MANY = 512  # signatures (batch sizes, for one) that share those sources, after which they are forgotten
 LIMIT = 16  # specialisations with a source of their own, after which new signatures run eagerly
+TARGETS = ("numpy", "native")
 _undumped: set[str] = set()  # folders that could not be written, of which one warning is enough
 _ASKED = frozenset(["passes", "dump", "fastmath", "loop_memory"])
 _STATIC = frozenset(["static_argnums", "static_argnames"])
@@ -41,6 +42,14 @@ _STATIC = frozenset(["static_argnums", "static_argnames"])
 def eager_only() -> bool:
     """Whether GRADSCRIBE_EAGER says that nothing is to be compiled."""
     return os.environ.get("GRADSCRIBE_EAGER", "") not in ("", "0")
+
+
+def target_of(options: dict[str, Any]) -> str:
+    """The target that was asked for: by `target=`, or by GRADSCRIBE_TARGET."""
+    asked = options.get("target") or os.environ.get("GRADSCRIBE_TARGET", "") or "numpy"
+    if asked not in TARGETS:
+        raise ValueError(f"target is {' or '.join(map(repr, TARGETS))}, not {asked!r}")
+    return str(asked)
 
 
 def _dump(filename: str, text: str) -> None:
@@ -90,6 +99,7 @@ class Compiled(Transform):
         self._eager: Failure | None = None
         self._said: dict[Failure, int] = {}  # why calls ran eagerly, and how many did
         self._lock = threading.RLock()
+        self._native = _compiler().Native(self) if target_of(options) == "native" else None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if gettrace() is not None and getattr(gettrace(), "__name__", None) == TRACED_BY:
@@ -296,6 +306,8 @@ class Compiled(Transform):
         if known is not None:
             known.trust_arms(made.entry.specialisation.checked)
         families.learn(made.outline, entry.specialisation, key)
+        if self._native is not None:
+            self._native.take_over(entry, made.before)
         if made.shared:  # a known source serves another size, and was checked there
             entry.specialisation.settle(Ran())
             if self._entries and self._misses:

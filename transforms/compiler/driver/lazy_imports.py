@@ -26,7 +26,7 @@ __all__ = [
 # What most functions never need: a second path, a miss, an error in generated source, a difference from eager.
 _LATER = {
     "joined": ".outcome_tree", "missed": ".misses", "located": ".tracebacks", "first_difference": ".statements",
-    "Static": ".guards.static",
+    "Static": ".guards.static", "Native": ".native",
 }  # fmt: skip
 
 

@@ -1,0 +1,286 @@
+"""`gs.compile(f, target="native")`: when C runs, what it is held to, and when NumPy's source runs instead."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from native_batches import needs_compiler
+
+import gradscribe as gs
+from gradscribe.runtime.errors import CompileError
+from gradscribe.transforms.compiler.driver import native
+from gradscribe.transforms.compiler.native import forms
+
+
+def rosenbrock(x: Any) -> Any:
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def runs(compiled: Any) -> list[str]:
+    """What serves each specialisation."""
+    return [one.runs for one in gs.explain(compiled).specialisations]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own, and no warning said yet."""
+    monkeypatch.setenv("GRADSCRIBE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(native, "_said", set())
+    return tmp_path / "cache"
+
+
+@needs_compiler
+def test_one_build_serves_many_lengths_and_strides(folder: Path) -> None:
+    eager = gs.value_and_grad(rosenbrock)
+    compiled = gs.compile(eager, target="native")
+    whole = np.linspace(-2.0, 2.0, 64)
+    views = [whole[:5], whole[:6], whole[::2], whole[::-1], whole[3:40:3], whole[:2], np.repeat(whole[:1], 9), whole]
+    for _ in range(4):
+        for x in views:
+            value, slope = compiled(x)
+            expected, expected_slope = eager(x)
+            np.testing.assert_allclose(value, expected, rtol=1e-13)
+            np.testing.assert_allclose(slope, expected_slope, rtol=1e-12, atol=1e-11)
+            assert type(value) is np.float64
+            assert slope.strides == expected_slope.strides
+    assert set(runs(compiled)) == {"native, without a call of Python"}
+    assert len(list(folder.glob("native_*.so"))) == len(runs(compiled)) == 1
+    again = gs.compile(eager, target="native")
+    again(whole)
+    assert len(list(folder.glob("native_*.so"))) == 1
+    (library,) = folder.glob("native_*.so")
+    assert library.stat().st_mode & 0o777 == 0o700
+
+
+@needs_compiler
+@pytest.mark.parametrize("mode", [pytest.param(0o722, marks=pytest.mark.slow), 0o700], ids=["of others", "damaged"])
+def test_a_library_that_is_not_as_it_was_built_is_not_loaded(folder: Path, mode: int) -> None:
+    gs.compile(rosenbrock, target="native")(np.ones(3))
+    (library,) = folder.glob("native_*.so")
+    content = library.read_bytes()
+    library.unlink()  # what is mapped stays as it is
+    library.write_bytes(content if mode == 0o722 else content[:1000] + b"?" + content[1001:])
+    library.chmod(mode)
+    compiled = gs.compile(rosenbrock, target="native")
+    compiled(np.ones(3))
+    assert runs(compiled) == ["native, without a call of Python"]
+    assert library.stat().st_mode & 0o777 == 0o700
+    assert library.read_bytes() == content
+
+
+def test_without_a_compiler_numpy_runs_and_one_warning_says_so(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    eager, x = gs.grad(rosenbrock), np.linspace(0.0, 1.0, 5)
+    compiled = gs.compile(eager, target="native")
+    with pytest.warns(RuntimeWarning, match="no C compiler on the PATH.*NumPy runs it instead") as caught:
+        found = [compiled(x), *[compiled(x + k) for k in range(4)], gs.compile(rosenbrock, target="native")(x)]
+    assert len(caught) == 1
+    for a, b in zip(found, [eager(x), *[eager(x + k) for k in range(4)], rosenbrock(x)], strict=True):
+        assert np.array_equal(a, b)
+    assert runs(compiled) == ["numpy: there is no C compiler on the PATH (gcc, cc or clang)"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the compiler of this test is a shell script")
+def test_a_compiler_that_fails_is_one_warning(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "gcc"
+    script.write_text("#!/bin/sh\necho 'k.c:1: error: no room' >&2\nexit 1\n", encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    compiled = gs.compile(rosenbrock, target="native")
+    with pytest.warns(RuntimeWarning, match="gcc failed: k.c:1: error: no room") as caught:
+        assert [compiled(np.ones(3)) for _ in range(3)] == [0.0] * 3
+    assert len(caught) == 1
+    assert not list(folder.glob("native_*"))
+
+
+@needs_compiler
+def test_a_kernel_that_gives_another_result_does_not_serve(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(forms._UFUNCS, np.sinh, ("1.001 * sinh{f}({0})", "", ""))
+    compiled = gs.compile(lambda x: np.sinh(x) + 1.0, target="native")
+    x = np.linspace(0.0, 1.0, 5)
+    with pytest.warns(RuntimeWarning, match="gave another result natively than with NumPy"):
+        compiled(x)
+    for k in range(4):
+        assert np.array_equal(compiled(x + k), np.sinh(x + k) + 1.0)
+    assert runs(compiled)[0].startswith("numpy: result 0 differs by up to ")
+
+
+@needs_compiler
+def test_an_arm_is_checked_when_it_is_first_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        if np.sum(x) > 0.0:
+            y = np.cosh(x)
+        else:
+            y = np.sinh(x)
+        return y * 2.0
+
+    monkeypatch.setitem(forms._UFUNCS, np.sinh, ("1.001 * sinh{f}({0})", "", ""))
+    monkeypatch.setattr(native, "_said", set())
+    compiled, x = gs.compile(f, target="native"), np.linspace(0.5, 1.0, 5)
+    for k in range(5):
+        np.testing.assert_allclose(compiled(x + k), np.cosh(x + k) * 2.0, rtol=1e-14)
+    assert runs(compiled) == ["native, without a call of Python"]
+    with pytest.warns(RuntimeWarning, match="gave another result natively"):
+        found = [compiled(-x - k) for k in range(5)]
+    for k in range(5):
+        assert np.array_equal(found[k], np.sinh(-x - k) * 2.0)
+
+
+@needs_compiler
+def test_python_runs_what_has_no_c_form_in_loops_too() -> None:
+    def f(a: Any, x: Any) -> Any:
+        for _ in range(3):
+            x = np.linalg.solve(a, np.tanh(x)) + x
+        return np.sum(x)
+
+    rng = np.random.default_rng(0)
+    a, x = np.eye(3) * 2.0 + 0.1, rng.normal(size=3)
+    eager = gs.value_and_grad(f, argnums=(0, 1))
+    compiled = gs.compile(eager, target="native")
+    for k in range(5):
+        found, expected = compiled(a, x + k), eager(a, x + k)
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-13)
+        np.testing.assert_allclose(found[1][0], expected[1][0], rtol=1e-11)
+    assert "of Python: np.linalg.solve" in runs(compiled)[0]
+
+
+@needs_compiler
+def test_results_share_memory_as_numpys_do() -> None:
+    def f(x: Any) -> Any:
+        y = np.exp(x) + 1.0
+        return x, x[1:], y, y.T, np.sum(y)
+
+    compiled = gs.compile(f, target="native")
+    for k in range(5):
+        x = np.arange(6.0).reshape(2, 3) + k
+        same, part, y, turned, _ = compiled(x)
+        assert same is x
+        assert np.shares_memory(part, x)
+        assert np.shares_memory(y, turned)
+        assert turned.strides == y.T.strides
+    assert runs(compiled)[0].startswith("native")
+
+
+@needs_compiler
+def test_trees_keywords_and_arrays_from_outside() -> None:
+    outside = np.array([1.0, 2.0, 3.0])
+
+    def f(params: Any, *, scale: Any) -> Any:
+        w, b = params["pair"]
+        return {"out": np.exp(w * outside) * scale, "rest": [np.sum(b), (w,)]}
+
+    compiled = gs.compile(f, target="native")
+    for k in range(5):
+        params = {"pair": (np.arange(3.0) + k, np.ones((2, 2)) * k)}
+        found, expected = compiled(params, scale=2.0), f(params, scale=2.0)
+        np.testing.assert_allclose(found["out"], expected["out"], rtol=1e-14)
+        assert found["rest"][0] == expected["rest"][0]
+        assert found["rest"][1][0] is params["pair"][0]
+    assert runs(compiled) == ["native, without a call of Python"]
+
+
+@needs_compiler
+def test_another_error_state_takes_numpy() -> None:
+    compiled = gs.compile(lambda x: np.log(x) * 2.0, target="native")
+    x = np.array([1.0, 2.0])
+    for k in range(5):
+        compiled(x + k)
+    assert runs(compiled)[0].startswith("native")
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        compiled(np.zeros(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compiled(np.zeros(2))[0] == -np.inf  # C tells of nothing
+
+
+@needs_compiler
+def test_errors_are_those_of_numpy() -> None:
+    def f(x: Any, k: Any) -> Any:
+        return x[k] * 2.0 + 1.0 / k
+
+    compiled = gs.compile(f, target="native")
+    x = np.arange(4.0)
+    for k in (1, 2, 3, 2, 1, 3):
+        assert compiled(x, k) == f(x, k)
+    for k, error in ((4, IndexError), (-5, IndexError), (0, ZeroDivisionError)):
+        with pytest.raises(error):
+            compiled(x, k)
+
+
+def test_what_is_not_modelled_runs_with_numpy_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    def writes(x: Any) -> Any:
+        x[0] = np.exp(x[1])
+        return np.sum(x)
+
+    def prints(x: Any) -> Any:
+        print("here")
+        return np.exp(x)
+
+    for f, reason in (
+        (writes, "it writes into an argument"),
+        (prints, "it has an effect"),
+        (np.linalg.inv, "none of its"),
+    ):
+        compiled = gs.compile(lambda x, f=f: f(x), target="native")
+        for k in range(3):
+            compiled(np.eye(3) + k)
+        assert runs(compiled)[0].startswith(f"numpy: {reason}"), runs(compiled)
+
+
+def test_the_target_is_asked_for_by_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert gs.compile(rosenbrock)._native is None
+    monkeypatch.setenv("GRADSCRIBE_TARGET", "native")
+    assert gs.compile(rosenbrock)._native is not None
+    assert gs.compile(rosenbrock, target="numpy")._native is None
+    for asked in ("c", "Native"):
+        with pytest.raises(ValueError, match="target is 'numpy' or 'native', not"):
+            gs.compile(rosenbrock, target=asked)
+    monkeypatch.setenv("GRADSCRIBE_TARGET", "fortran")
+    with pytest.raises(ValueError, match="not 'fortran'"):
+        gs.compile(rosenbrock)
+
+
+def test_the_c_can_be_read() -> None:
+    text = gs.source(rosenbrock, np.ones(4), target="native")
+    assert text.language == "C"
+    assert "x[1:]" not in text
+    assert "/* test_native_target.py:" in text
+    assert "static PyObject *run(" in text
+    assert text.count("for (int64_t i = ") == 2  # one loop for all of it, for unit strides and for others
+    with pytest.raises(CompileError, match="has no C, because it has an effect; NumPy runs it"):
+        gs.source(lambda x: print(x), np.ones(4), target="native")
+    assert gs.source(lambda x, target: x * target, 2.0, target=np.ones(2)).startswith("def ")
+
+
+@needs_compiler
+def test_it_goes_to_other_processes_as_its_function() -> None:
+    compiled = gs.compile(rosenbrock, target="native")
+    compiled(np.ones(3))
+    again = pickle.loads(pickle.dumps(compiled))
+    assert again(np.ones(3)) == 0.0
+    assert runs(again) == ["native, without a call of Python"]
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_without_a_cache_the_libraries_go_with_the_process(tmp_path: Path) -> None:
+    code = (
+        "import numpy as np, gradscribe as gs, glob, tempfile\n"
+        "f = gs.compile(lambda x: np.exp(x) + 1.0, target='native')\n"
+        "f(np.ones(3)); print(gs.explain(f).specialisations[0].runs)\n"
+        "print(len(glob.glob(tempfile.gettempdir() + '/gradscribe-native-*/native_*.so')))\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "GRADSCRIBE_CACHE": "off"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["native, without a call of Python", "1"]
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,1 @@
+"""The native target: a Program as one C function, its build, and how Python calls it."""

@@ -1,0 +1,893 @@
+"""Emission: a Program as the text of one C function, its statements grouped into loop nests, and calls of Python between them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....runtime.ir.graph import Call, Value, values_in
+from ..schedule.program import (
+    Assign,
+    Guard,
+    If,
+    List,
+    Loop,
+    Program,
+    Push,
+    Return,
+    Reverse,
+    Statement,
+    Unpack,
+    each_statement,
+)
+from ..schedule.signature import Instance, children
+from .boxes import box, declared, scalar_of, unboxed
+from .calls import python_call
+from .forms import form_of
+from .nests import Fold, Item, Nest, written
+from .prelude import ENTRY, prelude
+from .values import (
+    CTYPES,
+    Arr,
+    CValue,
+    Num,
+    Obj,
+    RefusedError,
+    Tup,
+    UnmodelledError,
+    cast,
+    contiguous,
+    is_native,
+    literal,
+    product,
+    suffix,
+)
+from .views import handlers
+
+__all__ = ["Kernel", "kernel_of"]
+
+_KEYWORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long register restrict
+return short signed sizeof static struct switch typedef union unsigned void volatile while
+a b d e f i n o s p st run entry frame room hold again boxed fresh scalar within cut end why head now self store slot cap
+result all main size by more argv abs exp log sin cos tan pow sqrt floor ceil trunc rint fmod hypot free malloc D F L B STORE
+SLOTS OBJECTS ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
+"""
+
+
+class Kernel(NamedTuple):
+    """A Program in C, and what its calls of Python need."""
+
+    text: str  # all that is compiled, but for the prelude
+    parameters: int
+    calls: tuple[Callable[..., Any], ...]
+    constants: tuple[Any, ...]
+    arms: int
+    called_out: Counter[str]  # ops that Python runs, by name
+    native: int  # how many calls have a C form
+    nested: Any = None  # the tree of the result, where C gives its leaves in a row
+
+    def whole(self, vectors: bool) -> str:
+        """The text that is compiled."""
+        return f"{prelude(vectors)}\n{self.text}{ENTRY}"
+
+
+def kernel_of(program: Program) -> Kernel:
+    """Write a Program in C; RefusedError with the reason where it cannot run so."""
+    return _Emitter(program).kernel()
+
+
+@dataclasses.dataclass(eq=False)
+class _Group:
+    """A nest, or lines of C."""
+
+    nest: Nest | None = None
+    lines: list[str] = dataclasses.field(default_factory=list)
+
+
+class _Emitter:
+    """What all blocks of a function share."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.constants: list[Any] = []
+        self.calls: list[Callable[..., Any]] = []
+        self.called_out: Counter[str] = Counter()
+        self.native = 0
+        self.slots = self.objects = self.arms = 0
+        self.taken: set[str] = set(_KEYWORDS.split())
+        self.named: dict[Value, str] = {}
+        self.returned: set[Value] = set()
+        self.nested: Any = None
+
+    def kernel(self) -> Kernel:
+        for s in each_statement(self.program.body):
+            if isinstance(s, Return):
+                self.returned.update(v for v in values_in(s.outputs) if is_native(v.type) and v.type.shape)
+            if not isinstance(s, (Assign, Guard, If, List, Loop, Push, Return, Reverse, Unpack)):
+                words = {"Store": "writes into an argument", "Effect": "has an effect", "Fork": "has several paths"}
+                raise RefusedError(f"it {words.get(type(s).__name__, 'holds a ' + type(s).__name__)}")
+        self.shared = self._shared()
+        block = Block(self, {})
+        block.statements(self.program.body)
+        lines = block.lines()
+        if not self.native:
+            raise RefusedError("none of its calls has a C form")
+        head = [
+            f"#define ARGUMENTS {len(self.program.parameters)}",
+            f"#define SLOTS {self.slots}",
+            f"#define OBJECTS {self.objects}",
+        ]
+        text = "\n".join([
+            *head, "", "static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)", "{",
+            *[line if line.startswith("#") else f"    {line}" for line in lines],
+            "punt:", "fail:", "    *why = 1;", "    return 0;", "unseen:", "    *why = 2;", "    return 0;", "}", "",
+        ])  # fmt: skip
+        return Kernel(
+            text, len(self.program.parameters), tuple(self.calls), tuple(self.constants), self.arms, self.called_out,
+            self.native, self.nested,
+        )  # fmt: skip
+
+    def _shared(self) -> set[Value]:
+        """The values whose memory the results share with others: these are arrays of Python's throughout."""
+        roots: dict[Value, Value] = {}
+        given: set[Value] = set()
+        views: dict[Value, tuple[Value, ...]] = {}
+        for s in self.program.body:
+            if isinstance(s, Unpack):
+                given.update(_leaves(s.tree))
+            if isinstance(s, Assign):
+                for slot in s.slots:
+                    if slot.memory == "view":
+                        views[slot.value] = slot.of
+        ends = [v for s in self.program.body if isinstance(s, Return) for v in values_in(s.outputs)]
+
+        def root(v: Value) -> Value:
+            while views.get(v):
+                v = views[v][0]
+            return v
+
+        for v in ends:
+            roots[v] = root(v)
+        counted = Counter(dict.fromkeys(ends) and [roots[v] for v in dict.fromkeys(ends)])
+        found: set[Value] = set()
+        for v in ends:
+            if roots[v] in given or counted[roots[v]] > 1:
+                while views.get(v):
+                    found.add(v)
+                    v = views[v][0]
+                found.add(v)
+        return found
+
+    def name(self, v: Value | str, after: str = "") -> str:
+        """A new name in C, for a value or like a word."""
+        stem = self.program.names.get(v, "t") if isinstance(v, Value) else v
+        stem = re.sub(r"[^0-9A-Za-z_]", "_", stem) + after
+        stem = stem if stem[:1].isalpha() or stem.startswith("_") else f"v_{stem}"
+        name, k = stem, 2
+        while name in self.taken or name.endswith(("_r", "_v", "_s", "_b")):
+            name, k = f"{stem}_{k}", k + 1
+            if stem.endswith(("_r", "_v", "_s", "_b")):
+                stem += "_"
+        self.taken.add(name)
+        return name
+
+    def constant(self, value: Any) -> str:
+        for k, one in enumerate(self.constants):
+            if one is value:
+                return f"st->constants[{k}]"
+        self.constants.append(value)
+        return f"st->constants[{len(self.constants) - 1}]"
+
+    def slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+    def object(self) -> int:
+        self.objects += 1
+        return self.objects - 1
+
+
+class Block:
+    """The statements of one block, as groups in order, and what stands before each of them."""
+
+    def __init__(self, emitter: _Emitter, env: dict[Value, CValue], same: dict[str, str] | None = None) -> None:
+        self.emitter = emitter
+        self.env = env
+        self.groups: list[_Group] = []
+        self.before: list[list[str]] = [[]]
+        self.level: dict[Value, int] = {}  # the group before which a value can be read
+        self.fused: dict[Value, int] = {}  # the nest that makes a value, where others may join it
+        self.dim_level: dict[str, int] = {}
+        self.same: dict[str, str] = {} if same is None else dict(same)
+        self.needed: set[Value] = set()
+        self.locals: dict[Value, str] = {}
+        self.held: dict[Value, str] = {}  # the objects of Python's whose memory arrays lie in
+        self.site = ""
+
+    # --- lines ---------------------------------------------------------------------------------------------------------
+
+    def at(self, level: int) -> list[str]:
+        """The lines before a group."""
+        while len(self.before) <= level:
+            self.before.append([])
+        return self.before[level]
+
+    def group(self, *lines: str) -> int:
+        """Lines of their own, behind all others so far."""
+        self.groups.append(_Group(lines=list(lines)))
+        return len(self.groups) - 1
+
+    def lines(self) -> list[str]:
+        made: list[str] = []
+        for k, group in enumerate(self.groups):
+            made += self.at(k)
+            if group.nest is not None:
+                made += written(group.nest, self.needed, self.locals)
+            made += group.lines
+        return made + self.at(len(self.groups))
+
+    # --- values --------------------------------------------------------------------------------------------------------
+
+    def read(self, x: Any) -> CValue:
+        """A value that is read outside of the nest that makes it."""
+        if isinstance(x, Value):
+            if x in self.fused:
+                self.needed.add(x)
+            return self.env[x]
+        if type(x) in (int, float, bool):
+            dtype = np.result_type(type(x))
+            return Num(literal(x, dtype), dtype, "python")
+        if isinstance(x, np.generic) and x.dtype.name in CTYPES:
+            return Num(literal(x, x.dtype), x.dtype, "scalar")
+        if type(x) is tuple and any(values_in(x)):
+            return Tup(tuple(map(self.read, x)))
+        return Obj(self.emitter.constant(x))
+
+    def levels(self, *xs: Any) -> int:
+        """The group before which all of these can be read."""
+        return max((self.level.get(v, 0) for x in xs for v in values_in(x)), default=0)
+
+    def root(self, dim: str) -> str:
+        while dim in self.same:
+            dim = self.same[dim]
+        return dim
+
+    def roots(self, dims: Iterable[str]) -> tuple[str, ...]:
+        return tuple(map(self.root, dims))
+
+    def unified(self, a: str, b: str) -> str:
+        """The length that two are, with a test of that where it does not show."""
+        a, b = self.root(a), self.root(b)
+        if a == b or b == "1":
+            return a
+        if a == "1":
+            return b
+        if a.isdigit() and b.isdigit():
+            raise UnmodelledError
+        if a.isdigit():
+            a, b = b, a
+        level = max(self.dim_level.get(a, 0), self.dim_level.get(b, 0))
+        self.at(level).append(f"if ({a} != {b}) goto punt;")
+        keep, gone = (b, a) if b.isdigit() or self.dim_level.get(b, 0) < self.dim_level.get(a, 0) else (a, b)
+        self.same[gone] = keep
+        return keep
+
+    def broadcast(self, shapes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+        rank = max(map(len, shapes), default=0)
+        found = ["1"] * rank
+        for dims in shapes:
+            for k, d in enumerate(dims, rank - len(dims)):
+                found[k] = self.unified(found[k], d)
+        return tuple(found)
+
+    def new_dim(self, name: str, level: int) -> str:
+        self.dim_level[name] = level
+        return name
+
+    def comment(self, call: Call) -> str:
+        """The user's line, where it is another than that of the call before."""
+        if call.site is None or str(call.site) == self.site:
+            return ""
+        self.site = str(call.site)
+        return f"  /* {self.site.replace('*/', '')} */"
+
+    # --- statements ----------------------------------------------------------------------------------------------------
+
+    def statements(self, body: Iterable[Statement]) -> None:
+        for s in body:
+            match s:
+                case Assign():
+                    self.assign(s)
+                case Unpack(tree=tree, parameter=parameter):
+                    place = self.emitter.program.parameters.index(parameter)
+                    self.unpack(tree, f"a[{place}]", parameter)
+                case Guard():
+                    self.guard(s)
+                case If():
+                    self.choice(s)
+                case Loop():
+                    self.loop(s)
+                case List(target=target):
+                    self.new_list(target)
+                case Push(target=target, value=value):
+                    self.push(target, value)
+                case Reverse(target=target):
+                    self.group(f"if (PyList_Reverse({self.object_of(self.read(target))}) < 0) goto fail;")
+                case Return():
+                    self.result(s)
+
+    def unpack(self, tree: Any, text: str, name: str) -> None:
+        e = self.emitter
+        if isinstance(tree, Value):
+            self.enter(tree, text, name)
+            return
+        for key, part in children(tree) or ():
+            if not any(True for _ in _leaves(part)):
+                continue
+            if isinstance(key, str) and key.startswith("."):
+                k = e.object()
+                self.at(0).append(f"hold(f, {k}, PyObject_GetAttr({text}, {e.constant(key[1:])}));")
+                now = f"f->o[{k}]"
+            elif isinstance(tree, dict):
+                now = f"PyDict_GetItem({text}, {e.constant(key)})"
+            else:
+                now = f"Py{'List' if isinstance(tree, list) else 'Tuple'}_GetItem({text}, {key})"
+            own = e.name(f"{name}_{str(key).lstrip('.')}_o")
+            self.at(0).append(f"PyObject *const {own} = {now};")
+            self.at(0).append(f"if (!{own}) goto fail;")
+            self.unpack(part, own, f"{name}_{str(key).lstrip('.')}")
+
+    def enter(self, v: Value, text: str, name: str) -> None:
+        lines: list[str] = []
+        self.env[v] = unboxed(self, lines, v, text, name if v not in self.emitter.program.names else v)
+        self.at(0).extend(lines)
+
+    def assign(self, s: Assign) -> None:
+        call = s.call
+        self.over = s.is_over()
+        if len(call.outs) == 1 and call.outs[0] not in self.emitter.shared:
+            handler = handlers().get(call.op.base)
+            mark = (len(self.before), [len(lines) for lines in self.before], dict(self.same), len(self.groups))
+            try:
+                if handler is not None and (is_native(call.outs[0].type) or handler.__name__ == "shape"):
+                    handler(self, call)
+                else:
+                    self.elementwise(call)
+                self.emitter.native += 1
+                return
+            except UnmodelledError:
+                assert len(self.groups) == mark[3]
+                for lines, n in zip(self.before, mark[1], strict=False):
+                    del lines[n:]
+                del self.before[mark[0] :]
+                self.same = mark[2]
+        self.call_out(call, s)
+
+    # --- elementwise calls and reductions -------------------------------------------------------------------------------
+
+    def elementwise(self, call: Call) -> None:
+        out = call.outs[0]
+        if not is_native(out.type):
+            raise UnmodelledError
+        form = form_of(call.op, call.args, out)
+        if out.type.kind == "python" and form.out.kind != "b":
+            self.python_number(call, form.dtypes)
+            return
+        self.mapped(call, form.text, list(zip(call.args, form.dtypes, strict=False)), form.out)
+
+    def python_number(self, call: Call, dtypes: tuple[np.dtype[Any], ...]) -> None:
+        """Arithmetic of Python's numbers, which raise where NumPy's warn, and whose ints have no end: that goes to NumPy."""
+        out = call.outs[0]
+        infix, dtype = call.op.infix, out.type.dtype
+        found = [self.read(x) for x in call.args]
+        if infix not in ("+", "-", "*", "/") or any(not isinstance(x, Num) or x.kind != "python" for x in found):
+            raise UnmodelledError
+        texts = [cast(x.c, x.dtype, d) for x, d in zip(found, dtypes, strict=True) if isinstance(x, Num)]
+        level, name = self.levels(*call.args), self.emitter.name(out)
+        if dtype.kind == "f":
+            if infix == "/":
+                self.at(level).append(f"if ({texts[1]} == 0) goto punt;")
+            self.number(out, f" {infix} ".join(texts) if len(texts) > 1 else f"{infix}{texts[0]}", level, name=name)
+            return
+        word = {"+": "add", "-": "sub", "*": "mul"}[infix]
+        texts = texts if len(texts) > 1 else ["0", *texts]
+        self.at(level).append(f"int64_t {name};")
+        self.at(level).append(
+            f"if (__builtin_{word}_overflow((int64_t){texts[0]}, (int64_t){texts[1]}, &{name})) goto punt;"
+        )
+        self.env[out] = Num(name, dtype, "python")
+        self.level[out] = level
+
+    def mapped(
+        self, call: Call, text: str, pairs: list[tuple[Any, np.dtype[Any]]], dtype: np.dtype[Any],
+        dims: tuple[str, ...] | None = None, level: int = 0,
+    ) -> None:  # fmt: skip
+        """One expression for each element, of numbers and arrays; over `dims` where the operands do not say them."""
+        out = call.outs[0]
+        operands: list[tuple[Any, np.dtype[Any]]] = []
+        shapes: list[tuple[str, ...]] = [] if dims is None else [dims]
+        for x, want in pairs:
+            found = self.env.get(x) if isinstance(x, Value) else None
+            if isinstance(x, Value) and not isinstance(found, (Num, Arr)):
+                raise UnmodelledError
+            if not isinstance(x, Value) and not isinstance(x, (int, float, np.generic)):
+                raise UnmodelledError
+            operands.append((x if isinstance(x, Value) else literal(x, want), want))
+            shapes += [found.dims] if isinstance(found, Arr) else []
+        whole = self.broadcast(shapes)
+        level = max([level, *[self.dim_level.get(d, 0) for d in whole]])
+        if not shapes or not whole:
+            if out.type.shape:
+                raise UnmodelledError
+            texts = [cast(self.env[x].c, self.env[x].dtype, d) if isinstance(x, Value) else x for x, d in operands]  # type: ignore[union-attr]
+            at = max(level, self.levels(*[x for x, _ in operands]))
+            self.number(out, text.format(*texts), at, self.comment(call))
+            return
+        if len(whole) != len(out.type.shape):
+            raise UnmodelledError
+        k = self.nest(whole, [x for x, _ in operands if isinstance(x, Value)], level)
+        own: list[tuple[Any, np.dtype[Any]]] = [(self.operand(x, k), d) for x, d in operands]
+        name = self.emitter.name(out)
+        self.locals[out] = f"{name}_v"
+        room = self.room(out, whole)
+        self.groups[k].nest.items.append(Item(out, name, text, tuple(own), dtype, room, self.comment(call)))  # type: ignore[union-attr]
+        self.env[out] = Arr(name, whole, contiguous(whole), dtype, self.held.get(out, ""), True, out in self.held)
+        self.level[out] = k + 1
+        self.fused[out] = k
+
+    def number(self, out: Value, text: str, level: int, comment: str = "", name: str | None = None) -> None:
+        name = self.emitter.name(out) if name is None else name
+        self.at(level).append(f"const {CTYPES[out.type.dtype.name]} {name} = {text};{comment}")
+        self.env[out] = Num(name, out.type.dtype, out.type.kind)
+        self.level[out] = level
+
+    def operand(self, x: Any, k: int) -> Any:
+        """An operand of the nest `k`: a value that it makes, an array that was made before, or a number."""
+        if not isinstance(x, Value):
+            return x
+        if self.fused.get(x) == k and self.roots(self.env[x].dims) == self.groups[k].nest.dims:  # type: ignore[union-attr]
+            return x
+        found = self.read(x)
+        return found._replace(dims=self.roots(found.dims)) if isinstance(found, Arr) else found
+
+    def nest(self, dims: tuple[str, ...], values: list[Value], level: int) -> int:
+        """The nest over these lengths that a call of these values joins, or a new one."""
+        dims = self.roots(dims)
+        at = level
+        for v in values:
+            found = self.env[v]
+            if v in self.fused and isinstance(found, Arr) and self.roots(found.dims) == dims:
+                at = max(at, self.fused[v])
+            else:
+                at = max(at, self.level.get(v, 0))
+        for k in range(at, len(self.groups)):
+            nest = self.groups[k].nest
+            if nest is not None and self.roots(nest.dims) == dims:
+                nest.dims = dims
+                return k
+        self.groups.append(_Group(Nest(dims)))
+        return len(self.groups) - 1
+
+    def room(self, out: Value, dims: tuple[str, ...]) -> str:
+        """An expression for the memory of a whole array: one of Python's where it is returned."""
+        e = self.emitter
+        t = CTYPES[out.type.dtype.name]
+        if (out in e.returned or out in e.shared) and order_of(out) is None:
+            k = e.object()
+            self.held[out] = f"f->o[{k}]"
+            return f"new_array(st, f, {k}, {suffix(out.type.dtype).upper()}, {len(dims)}, (int64_t[]){{{', '.join(dims)}}}, 0)"
+        return f"room(f, {e.slot()}, sizeof({t}) * ({product(dims)}))"
+
+    def fold(self, call: Call, x: Any, how: str, axes: tuple[int, ...], keep: bool) -> None:
+        """A reduction over axes."""
+        out = call.outs[0]
+        found = self.env.get(x) if isinstance(x, Value) else None
+        if not isinstance(found, Arr) or (found.dtype.kind == "b" and how != "sum"):
+            raise UnmodelledError
+        if how == "mean" and found.dtype.kind != "f":
+            raise UnmodelledError
+        dims = self.roots(found.dims)
+        if out.type.dtype.kind == "b" or (how != "sum" and out.type.dtype != found.dtype):
+            raise UnmodelledError
+        left = tuple(d for k, d in enumerate(dims) if k not in axes)
+        shape = tuple("1" if k in axes else d for k, d in enumerate(dims)) if keep else left
+        if len(shape) != len(out.type.shape) or not axes:
+            raise UnmodelledError
+        k = self.nest(dims, [x], max([0, *[self.dim_level.get(d, 0) for d in dims]]))
+        name = self.emitter.name(out)
+        whole = len(axes) == len(dims)
+        room = self.room(out, shape) if shape and not whole else ""
+        fold = Fold(out, name, how, self.operand(x, k), axes, out.type.dtype, room, self.comment(call))
+        self.groups[k].nest.items.append(fold)  # type: ignore[union-attr]
+        self.level[out] = k + 1
+        if not shape:
+            self.env[out] = Num(name, out.type.dtype, out.type.kind)
+        elif whole:
+            own = self.emitter.name(out, "_1")
+            self.at(k + 1).append(f"const {CTYPES[out.type.dtype.name]} {own}[1] = {{{name}}};")
+            self.env[out] = Arr(own, shape, ("0",) * len(shape), out.type.dtype)
+        else:
+            self.env[out] = Arr(
+                name, shape, contiguous(shape), out.type.dtype, self.held.get(out, ""), True, out in self.held
+            )
+
+    # --- calls of Python ----------------------------------------------------------------------------------------------
+
+    def object_of(self, x: CValue) -> str:
+        if not isinstance(x, Obj):
+            raise RefusedError("a list of it is none of Python's")
+        return x.c
+
+    def call_out(self, call: Call, s: Assign) -> None:
+        """One call of Python, whose operands are boxed."""
+        e = self.emitter
+        reads = list(dict.fromkeys(call.reads))
+        lines: list[str] = []
+        boxes = [box(self, lines, self.read(v)) for v in reads]
+        k = e.object()
+        e.calls.append(python_call(call, reads, s.note.quiet, s.is_over()))
+        e.called_out.update([call.op.path])
+        lines.append(f"PyObject *argv[] = {{{', '.join([*boxes, '0'])}}};")
+        lines.append(f"hold(f, {k}, PyObject_Vectorcall(st->calls[{len(e.calls) - 1}], argv, {len(boxes)}, 0));")
+        lines.append(f"if (!f->o[{k}]) goto fail;")
+        g = self.group("{" + self.comment(call), *[f"    {line}" for line in lines], "}")
+        after: list[str] = []
+        for j, v in enumerate(call.outs):
+            if call.op.n_out == 1:
+                text = f"f->o[{k}]"
+            else:
+                own = e.object()
+                after += [f"hold(f, {own}, PySequence_GetItem(f->o[{k}], {j}));", f"if (!f->o[{own}]) goto fail;"]
+                text = f"f->o[{own}]"
+            self.env[v] = unboxed(self, after, v, text, v, g + 1)
+            self.level[v] = g + 1
+        self.groups[g].lines += after
+
+    # --- loops and branches ----------------------------------------------------------------------------------------------
+
+    def seen(self) -> str:
+        self.emitter.arms += 1
+        k = self.emitter.arms - 1
+        return f"if (!st->seen[{k}]) {{ if (!st->probing) goto unseen; st->seen[{k}] = 1; }}"
+
+    def inner(self, pairs: Iterable[tuple[Any, Value]]) -> Block:
+        """A block within this one, which is given values."""
+        env = dict(self.env)
+        for x, v in pairs:
+            env[v] = self.given(x, v)
+        return Block(self.emitter, env, self.same)
+
+    def given(self, x: Any, v: Value) -> CValue:
+        found = self.read(x)
+        if isinstance(found, Num):
+            return found._replace(kind=v.type.kind) if found.dtype == v.type.dtype else self.as_type(found, v)
+        return found
+
+    def as_type(self, found: Num, v: Value) -> Num:
+        return Num(f"({cast(found.c, found.dtype, v.type.dtype)})", v.type.dtype, v.type.kind)
+
+    def truth(self, block: Block, x: Any) -> str:
+        found = block.read(x)
+        if not isinstance(found, Num):
+            raise RefusedError("it decides by an object of Python's")
+        return found.c if found.dtype.kind == "b" else f"{found.c} != 0"
+
+    def guard(self, s: Guard) -> None:
+        found = self.read(s.value)
+        if not isinstance(found, Num) or s.how not in ("bool", "int", "float", "index", "item"):
+            raise RefusedError("it is held to a value that C does not have")
+        kind = "b" if s.how == "bool" else found.dtype.kind
+        want = literal(s.expected, np.dtype(bool) if kind == "b" else found.dtype)
+        have = f"({found.c} != 0)" if kind == "b" else found.c
+        self.at(self.levels(s.value)).append(f"if ({have} != {want}) goto punt;")
+        self.env[s.out] = found
+        self.level[s.out] = self.levels(s.value)
+
+    def choice(self, s: If) -> None:
+        lines: list[str] = []
+        outs: list[CValue] = []
+        for v in s.outs:
+            outs.append(declared(self, lines, v))
+        test = self.truth(self, s.test)
+        arms: list[list[str]] = []
+        for arm in (s.then, s.orelse):
+            block = self.inner(arm.given)
+            block.at(0).append(self.seen())
+            block.statements(arm.body)
+            for v, x, out in zip(s.outs, arm.results, outs, strict=True):
+                end = block.read(x)
+                block.group(*_assigned(block, out, end, v))
+            arms.append(block.lines())
+        g = self.group(
+            *lines, f"if ({test}) {{{self.comment(s.call)}", *_deeper(arms[0]), "} else {", *_deeper(arms[1]), "}"
+        )
+        for v, out in zip(s.outs, outs, strict=True):
+            self.env[v], self.level[v] = out, g + 1
+            for d in out.dims if isinstance(out, Arr) else ():
+                if d != "1":
+                    self.dim_level[d] = g + 1
+
+    def loop(self, s: Loop) -> None:
+        e = self.emitter
+        lines: list[str] = []
+        trips = None if s.trips is None else self.read(s.trips)
+        lists = [self.object_of(self.read(v)) for v, _ in s.items]
+        starts = [self.read(c.start) for c in s.carries]
+        inner = self.inner(s.given)
+        count, place, limit = e.name(s.count), e.name(s.place), e.name("trips")
+        carried: list[tuple[CValue, int]] = []
+        for c, start in zip(s.carries, starts, strict=True):
+            name, v = e.name(c.param), c.param
+            if is_native(v.type) and v.type.shape:
+                if not isinstance(start, Arr) or start.dtype != v.type.dtype:
+                    raise RefusedError("a loop carries an array that C does not have")
+                slots = (e.slot(), e.slot())
+                t = CTYPES[v.type.dtype.name]
+                own = Arr(name, self.roots(start.dims), contiguous(self.roots(start.dims)), v.type.dtype, "", True)
+                size = f"sizeof({t}) * ({product(own.dims)})"
+                lines += [f"{t} *{name} = room(f, {slots[0]}, {size}), *{name}_next = room(f, {slots[1]}, {size});"]
+                lines += [f"if (!{name} || !{name}_next) goto punt;", *self.copied(own, start, "=")]
+                carried.append((own, 0))
+            elif is_native(v.type):
+                if not isinstance(start, Num):
+                    raise RefusedError("a loop carries a number that C does not have")
+                lines.append(f"{CTYPES[v.type.dtype.name]} {name} = {cast(start.c, start.dtype, v.type.dtype)};")
+                carried.append((Num(name, v.type.dtype, v.type.kind), 0))
+            else:
+                k = e.object()
+                text = box(self, lines, start)
+                lines.append(f"hold(f, {k}, again({text}));")
+                carried.append((Obj(f"f->o[{k}]"), k))
+            inner.env[v] = carried[-1][0]
+        if trips is not None and not isinstance(trips, Num):
+            raise RefusedError("a loop runs as often as an object of Python's says")
+        if trips is None and s.test is None:
+            lines.append(f"const int64_t {limit} = PyList_Size({lists[0]});")
+            lines.append(f"if ({limit} < 0) goto fail;")
+        elif isinstance(trips, Num):
+            lines.append(f"const int64_t {limit} = {trips.c};")
+        bounded = trips is not None or s.test is None
+        lines.append(f"int64_t {count} = 0;")
+        lines.append(f"for (;{f' {count} < {limit}' if bounded else ''};) {{{self.comment(s.call)}")
+        body: list[str] = []
+        if s.test is not None:
+            for x, _ in s.test.given:
+                if isinstance(x, Value) and x in self.env:
+                    self.read(x)
+            asked = inner.inner(s.test.given)
+            asked.statements(s.test.body)
+            test = self.truth(asked, s.test.results[0])
+            own_lines = asked.lines()
+            body += ["int more;", "{", *_deeper(own_lines), f"    more = {test};", "}", "if (!more) break;"]
+        inner.env[s.place] = Num(place, s.place.type.dtype, "python")
+        body.append(f"const int64_t {place} = {f'{limit} - 1 - {count}' if s.reverse else count};")
+        inner.at(0).append(self.seen())
+        for text, (_, item) in zip(lists, s.items, strict=True):
+            k = e.object()
+            inner.at(0).append(f"hold(f, {k}, again(PyList_GetItem({text}, {place})));")
+            inner.at(0).append(f"if (!f->o[{k}]) goto fail;")
+            if type(item) is tuple or not isinstance(item, Value):
+                raise RefusedError("a loop walks a list of tuples")
+            inner.enter(item, f"f->o[{k}]", e.name(item))
+        inner.statements(s.body)
+        last: list[str] = []
+        swaps: list[str] = []
+        for c, (held, k) in zip(s.carries, carried, strict=True):
+            self.carry_on(inner, held, k, inner.read(c.after), last, swaps)
+        inner.group(*last, *swaps, f"if ((++{count} & 4095) == 0 && PyErr_CheckSignals()) goto fail;")
+        lines += _deeper(body + inner.lines())
+        g = self.group(*lines, "}")
+        for c, (held, _) in zip(s.carries, carried, strict=True):
+            self.env[c.out], self.level[c.out] = held, g + 1
+        self.env[s.count] = Num(count, np.dtype(np.int64), "python")
+        self.level[s.count] = g + 1
+
+    def carry_on(self, inner: Block, own: CValue, k: int, end: CValue, last: list[str], swaps: list[str]) -> None:
+        """What a trip gives to the next: all that is read stands in `last`, all that is written in `swaps`."""
+        if isinstance(own, Arr):
+            if own == end:
+                return
+            if not isinstance(end, Arr) or end.dtype != own.dtype:
+                raise RefusedError("a loop carries an array that C does not have")
+            last += inner.copied(own._replace(p=f"{own.p}_next"), end, "=")
+            t = CTYPES[own.dtype.name]
+            swaps.append(f"{{ {t} *const p = {own.p}; {own.p} = {own.p}_next; {own.p}_next = p; }}")
+        elif isinstance(own, Num):
+            if not isinstance(end, Num):
+                raise RefusedError("a loop carries a number that C does not have")
+            last.append(f"const {CTYPES[own.dtype.name]} {own.c}_next = {cast(end.c, end.dtype, own.dtype)};")
+            swaps.append(f"{own.c} = {own.c}_next;")
+        else:
+            name, text = self.emitter.name("object"), box(inner, last, end)
+            last.append(f"PyObject *const {name} = again({text});")
+            swaps.append(f"hold(f, {k}, {name});")
+
+    def new_list(self, target: Value) -> None:
+        k = self.emitter.object()
+        self.group(f"hold(f, {k}, PyList_New(0));", f"if (!f->o[{k}]) goto fail;")
+        self.env[target] = Obj(f"f->o[{k}]")
+        self.level[target] = len(self.groups)
+
+    def push(self, target: Value, value: Any) -> None:
+        lines: list[str] = []
+        found = self.read(value)
+        if isinstance(found, Arr):
+            k = self.emitter.object()
+            dims = f"(int64_t[]){{{', '.join(found.dims)}}}"
+            t = CTYPES[found.dtype.name]
+            room = f"new_array(st, f, {k}, {suffix(found.dtype).upper()}, {len(found.dims)}, {dims}, 0)"
+            own = self.emitter.name("item")
+            lines += [f"{t} *const {own} = {room};", f"if (!{own}) goto punt;"]
+            lines += self.copied(Arr(own, found.dims, contiguous(found.dims), found.dtype), found, "=")
+            text = f"f->o[{k}]"
+        else:
+            text = box(self, lines, found)
+        lines.append(f"if (PyList_Append({self.object_of(self.read(target))}, {text}) < 0) goto fail;")
+        self.group("{", *_deeper(lines), "}")
+
+    def copied(self, to: Arr, x: CValue, how: str) -> list[str]:
+        """Lines that write an array or a number into an array, broadcast."""
+        lines: list[str] = []
+        if isinstance(x, Num):
+            value = cast(x.c, x.dtype, to.dtype)
+        elif isinstance(x, Arr):
+            dims = self.roots(to.dims)
+            own = self.roots(x.dims)
+            extra = len(own) - len(dims)
+            if extra > 0 and set(own[:extra]) != {"1"}:
+                raise UnmodelledError
+            own, steps = own[max(extra, 0) :], x.strides[max(extra, 0) :]
+            aligned = ["0"] * (len(dims) - len(own))
+            for k, (d, s) in enumerate(zip(own, steps, strict=True), len(dims) - len(own)):
+                if d == "1" and dims[k] != "1":
+                    aligned.append("0")
+                    continue
+                if d != dims[k]:
+                    lines.append(f"if ({d} != {dims[k]}) goto punt;")
+                aligned.append(s)
+            if x.dense and to.dense and not lines and dims == own and how == "=" and x.dtype == to.dtype:
+                size = f"sizeof({CTYPES[to.dtype.name]}) * ({product(dims)})"
+                return [f"memcpy({to.p}, {x.p}, {size});"]
+            place = " + ".join(f"i{k} * ({s})" for k, s in enumerate(aligned) if s != "0") or "0"
+            value = cast(f"{x.p}[{place}]", x.dtype, to.dtype)
+        else:
+            raise UnmodelledError
+        target = " + ".join(f"i{k} * ({s})" for k, s in enumerate(to.strides) if s != "0") or "0"
+        for k, d in enumerate(to.dims):
+            lines.append("    " * k + f"for (int64_t i{k} = 0; i{k} < {d}; i{k}++)")
+        lines.append("    " * len(to.dims) + f"{to.p}[{target}] {how} {value};")
+        return lines
+
+    # --- the end ---------------------------------------------------------------------------------------------------------
+
+    def result(self, s: Return) -> None:
+        lines: list[str] = []
+        made: dict[int, str] = {}
+        e = self.emitter
+
+        def leaf(k: int) -> str:
+            """A new reference to one output."""
+            if k not in made:
+                v = s.outputs[k]
+                found = self.read(v)
+                j = e.object()
+                made[k] = f"f->o[{j}]"
+                if isinstance(found, Arr):
+                    lines.extend(self.given_back(found, j, order_of(v)))
+                elif isinstance(found, Num) and isinstance(v, Value):
+                    lines.append(f"hold(f, {j}, {scalar_of(found)});")
+                elif isinstance(found, Obj):
+                    lines.append(f"hold(f, {j}, again({found.c}));")
+                else:
+                    lines.append(f"hold(f, {j}, again({e.constant(v)}));" if not isinstance(v, Value) else "goto punt;")
+                lines.append(f"if (!f->o[{j}]) goto fail;")
+            return made[k]
+
+        def build(tree: Any) -> str:
+            """A new reference to a part of the result."""
+            if isinstance(tree, (int, np.integer)) and not isinstance(tree, bool):
+                return f"again({leaf(int(tree))})"
+            j = e.object()
+            name = f"f->o[{j}]"
+            if type(tree) is dict:
+                lines.append(f"hold(f, {j}, PyDict_New());")
+                lines.append(f"if (!{name}) goto fail;")
+                for key, part in tree.items():
+                    now = build(part)
+                    p = e.name("part")
+                    lines.append(f"PyObject *const {p} = {now};")
+                    lines.append(
+                        f"if (PyDict_SetItem({name}, {e.constant(key)}, {p}) < 0) {{ Py_DecRef({p}); goto fail; }}"
+                    )
+                    lines.append(f"Py_DecRef({p});")
+                return f"again({name})"
+            if type(tree) not in (tuple, list):
+                raise RefusedError("its result is an object of the caller's class")
+            word = "Tuple" if type(tree) is tuple else "List"
+            lines.append(f"hold(f, {j}, Py{word}_New({len(tree)}));")
+            lines.append(f"if (!{name}) goto fail;")
+            for k, part in enumerate(tree):
+                now = build(part)
+                lines.append(f"Py{word}_SetItem({name}, {k}, {now});")
+            return f"again({name})"
+
+        if _holds_instance(s.tree):
+            e.nested = s.tree
+            text = build(tuple(range(len(s.outputs))))
+        else:
+            text = build(s.tree)
+        self.group(*lines, f"return {text};")
+
+    def given_back(self, found: Arr, j: int, order: tuple[int, ...] | None) -> list[str]:
+        """An array of Python's with the elements of one of the kernel's, in the order of axes of NumPy's."""
+        strides = contiguous(found.dims)
+        if order is not None:
+            along = dict(zip(order, contiguous(tuple(found.dims[k] for k in order)), strict=True))
+            strides = tuple(along[k] for k in range(len(order)))
+        dims = f"(int64_t[]){{{', '.join(found.dims)}}}"
+        steps = "0" if order is None else f"(int64_t[]){{{', '.join(strides)}}}"
+        t, letter, rank = CTYPES[found.dtype.name], suffix(found.dtype).upper(), len(found.dims)
+        own = self.emitter.name("given")
+        copy = [
+            f"{t} *const {own} = new_array(st, f, {j}, {letter}, {rank}, {dims}, {steps});",
+            f"if (!{own}) goto punt;",
+            *self.copied(Arr(own, found.dims, strides, found.dtype, "", order is None), found, "="),
+        ]
+        if not found.obj:
+            return ["{", *_deeper(copy), "}"]
+        if found.made:
+            return [f"hold(f, {j}, again({found.obj}));"]
+        return [
+            f"if (!within(f, SLOTS, {found.p})) hold(f, {j}, again({found.obj}));", "else {", *_deeper(copy), "}",
+        ]  # fmt: skip
+
+
+def order_of(v: Any) -> tuple[int, ...] | None:
+    """The axes of an array by their strides in the capture, the widest first; None where that is C order."""
+    if not isinstance(v, Value) or any(s < 0 for s in v.type.strides):
+        return None
+    shape, strides = v.type.shape, v.type.strides
+    axes = sorted(range(len(shape)), key=lambda k: -strides[k] if shape[k] > 1 else -(2**62))
+    wide = [k for k in axes if shape[k] > 1]
+    return None if wide == sorted(wide) else tuple(axes)
+
+
+def _assigned(block: Block, out: CValue, end: CValue, v: Value) -> list[str]:
+    """Lines by which an arm gives a value."""
+    if isinstance(out, Arr):
+        if not isinstance(end, Arr) or end.dtype != out.dtype or len(end.dims) != len(out.dims):
+            raise RefusedError("a branch gives an array that C does not have")
+        made = [f"{out.p} = ({CTYPES[out.dtype.name]} *){end.p};"]
+        for d, s, have, step in zip(out.dims, out.strides, end.dims, end.strides, strict=True):
+            made.append(f"if ({have} != 1) goto punt;" if d == "1" else f"{d} = {have};")
+            made += [f"{s} = {step};"]
+        return made
+    if isinstance(out, Num):
+        if not isinstance(end, Num):
+            raise RefusedError("a branch gives a number that C does not have")
+        return [f"{out.c} = {cast(end.c, end.dtype, out.dtype)};"]
+    lines: list[str] = []
+    text = box(block, lines, end)
+    k = re.fullmatch(r"f->o\[(\d+)\]", out.c)  # type: ignore[union-attr]
+    assert k is not None
+    return [*lines, f"hold(f, {k[1]}, again({text}));"]
+
+
+def _holds_instance(tree: Any) -> bool:
+    return isinstance(tree, Instance) or any(_holds_instance(part) for _, part in children(tree) or ())
+
+
+def _leaves(tree: Any) -> Iterable[Value]:
+    if isinstance(tree, Value):
+        return [tree]
+    return [v for _, part in children(tree) or () for v in _leaves(part)]
+
+
+def _deeper(lines: list[str]) -> list[str]:
+    return [line if line.startswith("#") else f"    {line}" for line in lines]

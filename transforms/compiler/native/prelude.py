@@ -1,0 +1,280 @@
+"""The C text that every kernel begins with: NumPy's arrays as C sees them, memory, sums, and the maths that C lacks."""
+
+from __future__ import annotations
+
+__all__ = ["ENTRY", "prelude"]
+
+_VECTORS = [
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tan",
+    "exp2",
+    "expm1",
+    "log2",
+    "log10",
+    "log1p",
+    "sinh",
+    "cosh",
+    "tanh",
+    "cbrt",
+    "asin",
+    "acos",
+    "atan",
+    "asinh",
+    "acosh",
+    "atanh",
+]
+
+HEAD = r"""
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+
+/* Python and NumPy: what a kernel needs of their binary interface */
+typedef struct _object PyObject;
+typedef struct { char *data; int nd; int64_t *dims, *strides; PyObject *base, *descr; int flags; } Array;
+#define ARRAY(o) ((Array *)((char *)(o) + st->head))
+#define TYPE(o) (*(PyObject **)((char *)(o) + st->type_at))
+extern void Py_IncRef(PyObject *), Py_DecRef(PyObject *);
+extern PyObject *PyTuple_New(int64_t), *PyList_New(int64_t), *PyDict_New(void), *PyTuple_GetItem(PyObject *, int64_t),
+    *PyList_GetItem(PyObject *, int64_t), *PyDict_GetItem(PyObject *, PyObject *), *PyFloat_FromDouble(double),
+    *PyLong_FromLongLong(long long), *PyBool_FromLong(long), *PyErr_Occurred(void),
+    *PyObject_GetAttr(PyObject *, PyObject *), *PySequence_GetItem(PyObject *, int64_t),
+    *PyObject_Vectorcall(PyObject *, PyObject *const *, size_t, PyObject *);
+extern int PyTuple_SetItem(PyObject *, int64_t, PyObject *), PyList_SetItem(PyObject *, int64_t, PyObject *),
+    PyList_Append(PyObject *, PyObject *), PyList_Reverse(PyObject *), PyDict_SetItem(PyObject *, PyObject *, PyObject *),
+    PyObject_IsTrue(PyObject *), PyErr_CheckSignals(void), PyErr_ExceptionMatches(PyObject *),
+    PyContextVar_Get(PyObject *, PyObject *, PyObject **);
+extern int64_t PyList_Size(PyObject *);
+extern void PyErr_Clear(void), *PyLong_AsVoidPtr(PyObject *);
+extern double PyFloat_AsDouble(PyObject *);
+extern long long PyLong_AsLongLong(PyObject *);
+extern PyObject *PyExc_Exception;
+typedef PyObject *(*make_array)(PyObject *, int, int64_t *, int, int64_t *, void *, int, int, PyObject *);
+typedef PyObject *(*make_scalar)(void *, PyObject *, PyObject *);
+
+typedef struct {
+    int64_t head, type_at;          /* where an object's own fields, and its type, begin */
+    PyObject *array_type;
+    make_array array;
+    make_scalar scalar;
+    PyObject *descr[4];             /* of float64, float32, int64, bool */
+    int64_t number[4];              /* NumPy's numbers of these dtypes */
+    PyObject *errors, *usual;       /* the context variable of np.errstate, and its value by default */
+    PyObject *fallback, **calls, **constants;
+    uint8_t *seen;                  /* the arms that a checked call has taken */
+    int64_t probing;
+} State;
+
+enum { D, F, L, B };
+
+typedef struct {
+    void **slot;
+    int64_t *cap;
+    PyObject **o;
+    int64_t used;
+    char *store;
+} Frame;
+#define STORE 8192
+
+static void *room(Frame *f, int k, int64_t bytes)
+{
+    if (f->slot[k] && f->cap[k] >= bytes) return f->slot[k];
+    if (f->slot[k] && !((char *)f->slot[k] >= f->store && (char *)f->slot[k] < f->store + STORE)) free(f->slot[k]);
+    bytes = (bytes + 127) / 64 * 64;
+    f->cap[k] = bytes;
+    if (f->used + bytes <= STORE) { f->slot[k] = f->store + f->used; f->used += bytes; }
+    else f->slot[k] = malloc(bytes);
+    return f->slot[k];
+}
+static inline void hold(Frame *f, int k, PyObject *o) { PyObject *old = f->o[k]; f->o[k] = o; if (old) Py_DecRef(old); }
+static inline PyObject *again(PyObject *o) { Py_IncRef(o); return o; }
+static inline int within(Frame *f, int n, void *p)
+{
+    for (int k = 0; k < n; k++)
+        if (f->slot[k] && (char *)p >= (char *)f->slot[k] && (char *)p < (char *)f->slot[k] + f->cap[k]) return 1;
+    return 0;
+}
+static inline PyObject *is_array(const State *st, PyObject *o, int dtype, int nd)
+{   /* NULL where it is none, or one of another dtype, or not aligned */
+    if (TYPE(o) != st->array_type || ARRAY(o)->nd != nd || ARRAY(o)->descr != st->descr[dtype]) return 0;
+    int64_t size = dtype == B ? 1 : dtype == F ? 4 : 8;
+    if ((uintptr_t)ARRAY(o)->data % size) return 0;
+    for (int k = 0; k < nd; k++) if (ARRAY(o)->strides[k] % size) return 0;
+    return o;
+}
+static PyObject *boxed(const State *st, int dtype, void *p, int nd, const int64_t *dims, const int64_t *strides)
+{   /* an array on memory of the kernel */
+    int64_t d[32], s[32], size = dtype == B ? 1 : dtype == F ? 4 : 8;
+    for (int k = 0; k < nd; k++) { d[k] = dims[k]; s[k] = strides[k] * size; }
+    return st->array(st->array_type, nd, d, (int)st->number[dtype], s, p, 0, 0x500, 0);
+}
+static PyObject *fresh(const State *st, int dtype, int nd, const int64_t *dims, const int64_t *strides)
+{
+    int64_t d[32], s[32], size = dtype == B ? 1 : dtype == F ? 4 : 8;
+    for (int k = 0; k < nd; k++) { d[k] = dims[k]; s[k] = strides ? strides[k] * size : 0; }
+    return st->array(st->array_type, nd, d, (int)st->number[dtype], strides ? s : 0, 0, 0, 0, 0);
+}
+static void *new_array(const State *st, Frame *f, int k, int dtype, int nd, const int64_t *dims, const int64_t *strides)
+{
+    hold(f, k, fresh(st, dtype, nd, dims, strides));
+    return f->o[k] ? ARRAY(f->o[k])->data : 0;
+}
+static PyObject *scalar(const State *st, int dtype, double d, int64_t l)
+{
+    float f = (float)d; uint8_t b = l != 0;
+    void *p = dtype == D ? (void *)&d : dtype == F ? (void *)&f : dtype == L ? (void *)&l : (void *)&b;
+    return st->scalar(p, st->descr[dtype], 0);
+}
+static PyObject *array_of_one(const State *st, int dtype, double d, int64_t l)
+{
+    PyObject *o = fresh(st, dtype, 0, 0, 0);
+    if (!o) return 0;
+    void *p = ARRAY(o)->data;
+    if (dtype == D) *(double *)p = d; else if (dtype == F) *(float *)p = (float)d;
+    else if (dtype == L) *(int64_t *)p = l; else *(uint8_t *)p = l != 0;
+    return o;
+}
+
+/* sums of blocks, added in pairs, pairs of pairs and so on */
+#define SUMS(T, s) \
+typedef struct { int64_t n; T v[56]; } sums_##s; \
+static inline void add_##s(sums_##s *a, T x) \
+{ int k = 0; for (int64_t m = a->n; m & 1; m >>= 1) x = a->v[k++] + x; a->v[k] = x; a->n++; } \
+static inline T total_##s(const sums_##s *a) { T x = 0; int k = 0, any = 0; \
+    for (int64_t m = a->n; m; m >>= 1, k++) if (m & 1) { x = any ? a->v[k] + x : a->v[k]; any = 1; } return x; }
+SUMS(double, d)
+SUMS(float, f)
+SUMS(int64_t, l)
+
+static inline void cut(
+    int64_t n, int from, int64_t start, int to, int64_t stop, int64_t step, int64_t *first, int64_t *length)
+{   /* a slice of n places */
+    int64_t low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+    if (start < 0) start += n;
+    if (stop < 0) stop += n;
+    start = !from ? (step < 0 ? high : low) : start < low ? low : start > high ? high : start;
+    stop = !to ? (step < 0 ? low : high) : stop < low ? low : stop > high ? high : stop;
+    *first = start;
+    *length = step > 0 ? (stop > start ? (stop - start - 1) / step + 1 : 0) : start > stop ? (start - stop - 1) / -step + 1 : 0;
+}
+/* matrix products, of which rows times a vector, and columns times one, run along what lies together */
+#define PRODUCT(T, s) \
+static void product_##s( \
+    T *restrict c, int64_t m, int64_t k, int64_t n, const T *a, int64_t am, int64_t ak, const T *b, int64_t bk, int64_t bn) \
+{ \
+    if (n == 1 && ak == 1 && bk == 1) { \
+        for (int64_t i = 0; i < m; i++) { \
+            T x = 0; \
+            const T *r = a + i * am; \
+            _Pragma("omp simd reduction(+:x)") for (int64_t j = 0; j < k; j++) x += r[j] * b[j]; \
+            c[i] = x; \
+        } \
+        return; \
+    } \
+    for (int64_t i = 0; i < m * n; i++) c[i] = 0; \
+    if (n == 1 && am == 1) { \
+        for (int64_t j = 0; j < k; j++) { \
+            T y = b[j * bk]; \
+            const T *r = a + j * ak; \
+            _Pragma("omp simd") for (int64_t i = 0; i < m; i++) c[i] += r[i] * y; \
+        } \
+        return; \
+    } \
+    for (int64_t i = 0; i < m; i++) { \
+        T *restrict r = c + i * n; \
+        for (int64_t q = 0; q < k; q++) { \
+            T x = a[i * am + q * ak]; \
+            const T *y = b + q * bk; \
+            if (bn == 1) { _Pragma("omp simd") for (int64_t j = 0; j < n; j++) r[j] += x * y[j]; } \
+            else for (int64_t j = 0; j < n; j++) r[j] += x * y[j * bn]; \
+        } \
+    } \
+}
+PRODUCT(double, d)
+PRODUCT(float, f)
+"""
+
+MATHS = r"""
+extern double pow(double, double), fmod(double, double), hypot(double, double), atan2(double, double);
+extern float powf(float, float), fmodf(float, float), hypotf(float, float), atan2f(float, float);
+#define fabs __builtin_fabs
+#define fabsf __builtin_fabsf
+#define copysign __builtin_copysign
+#define copysignf __builtin_copysignf
+#define sqrt __builtin_sqrt
+#define sqrtf __builtin_sqrtf
+#define floor __builtin_floor
+#define floorf __builtin_floorf
+#define ceil __builtin_ceil
+#define ceilf __builtin_ceilf
+#define trunc __builtin_trunc
+#define truncf __builtin_truncf
+#define rint __builtin_rint
+#define rintf __builtin_rintf
+#define MATHS(T, s, f) \
+static inline T max_##s(T x, T y) { return x > y || x != x ? x : y; } \
+static inline T min_##s(T x, T y) { return x < y || x != x ? x : y; } \
+static inline T fmax##f(T x, T y) { return x >= y || y != y ? x : y; } \
+static inline T fmin##f(T x, T y) { return x <= y || y != y ? x : y; } \
+static inline T sign_##s(T x) { return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x; } \
+static inline T remainder_##s(T x, T y) { T r = fmod##f(x, y); if (y == 0) return r; \
+    return r != 0 ? ((y < 0) != (r < 0) ? r + y : r) : r == r ? copysign##f(0, y) : r; } \
+static inline T floor_divide_##s(T x, T y) { if (y == 0) return x / y; T r = fmod##f(x, y), q = (x - r) / y; \
+    if (r != 0 && (y < 0) != (r < 0)) q -= 1; if (q == 0) return copysign##f(0, x / y); \
+    T w = floor##f(q); return q - w > (T)0.5 ? w + 1 : w; } \
+static inline T logaddexp_##s(T x, T y) { T d = x - y, e = log1p##f(exp##f(-fabs##f(d))), m = max_##s(x, y); \
+    return x == y ? x + (T)0.693147180559945309417 : d != d ? d : m + e; }
+MATHS(double, d, )
+MATHS(float, f, f)
+static inline int64_t max_l(int64_t x, int64_t y) { return x > y ? x : y; }
+static inline int64_t min_l(int64_t x, int64_t y) { return x < y ? x : y; }
+static inline int64_t floor_divide_l(int64_t x, int64_t y)
+{ if (y == 0) return 0; if (y == -1) return -x; int64_t q = x / y; return q * y != x && (x < 0) != (y < 0) ? q - 1 : q; }
+static inline int64_t remainder_l(int64_t x, int64_t y)
+{ if (y == 0 || y == -1) return 0; int64_t r = x % y; return r != 0 && (r < 0) != (y < 0) ? r + y : r; }
+"""
+
+ENTRY = r"""
+PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
+{
+    const State *st = PyLong_AsVoidPtr(self);
+    char store[STORE] __attribute__((aligned(64)));
+    void *slot[SLOTS + 1]; int64_t cap[SLOTS + 1]; PyObject *o[OBJECTS + 1], *now = 0, *result = 0;
+    Frame frame = {slot, cap, o, 0, store};
+    int why = 3;
+    if (n == ARGUMENTS && st->errors && PyContextVar_Get(st->errors, 0, &now) == 0 && now) {
+        Py_DecRef(now);
+        if (now == st->usual || st->probing) {
+            for (int k = 0; k < SLOTS; k++) slot[k] = 0;
+            for (int k = 0; k < OBJECTS; k++) o[k] = 0;
+            result = run(st, &frame, a, &why);
+            for (int k = 0; k < SLOTS; k++)
+                if (slot[k] && !((char *)slot[k] >= store && (char *)slot[k] < store + STORE)) free(slot[k]);
+            for (int k = 0; k < OBJECTS; k++) if (o[k]) Py_DecRef(o[k]);
+            if (result) return result;
+        }
+    }
+    if (PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) return 0;
+        PyErr_Clear();
+    }
+    PyObject *all[ARGUMENTS + 2];
+    all[0] = PyLong_FromLongLong(why);
+    for (int k = 0; k < n && k < ARGUMENTS; k++) all[k + 1] = a[k];
+    result = PyObject_Vectorcall(st->fallback, all, (n < ARGUMENTS ? n : ARGUMENTS) + 1, 0);
+    Py_DecRef(all[0]);
+    return result;
+}
+"""
+
+
+def prelude(vectors: bool) -> str:
+    """The head of every kernel; with `vectors` the maths of the C library has forms for vectors (glibc's libmvec)."""
+    mark = '__attribute__((simd("notinbranch"))) ' if vectors else ""
+    names = [f"extern {mark}double {name}(double); extern {mark}float {name}f(float);" for name in _VECTORS]
+    return HEAD + "\n" + "\n".join(names) + MATHS
