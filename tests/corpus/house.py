@@ -45,19 +45,11 @@ LISTENED = {"tracer.modes", "tracer.core", "tracer.memory"}
 FOREIGN: dict[str, set[str]] = {layer: {"numpy"} for layer in LAYERS}
 FOREIGN["transforms"] = {"numpy", "gast", "astunparse", "optree"}
 FOREIGN |= {"runtime": set(), "tracer": set(), "runtime.unpatched": {"numpy"}}  # from there rules and engine have NumPy
-_SPECIAL = (
+_OF_SCIPY = (
     "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
-    "special_noncentral",
+    "special_noncentral", "scipy_fft", "scipy_linalg", "scipy_optimize", "scipy_signal", "distributions", "row_products",
 )  # fmt: skip
-for _rules in (
-    *_SPECIAL,
-    "scipy_fft",
-    "scipy_linalg",
-    "scipy_optimize",
-    "scipy_signal",
-    "distributions",
-    "row_products",
-):
+for _rules in _OF_SCIPY:
     FOREIGN[f"runtime.rules.{_rules}"] = {"scipy"}
 FOREIGN["fit.result"] = {"numpy", "scipy"}  # a class of SciPy's with more methods; loaded where SciPy runs
 
