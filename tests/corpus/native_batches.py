@@ -62,4 +62,4 @@ def _loaded(path: str, specialisation: Specialisation, kernel: Kernel, name: str
         left[0] += 1
         return numpy(*args)
 
-    return Native(kernel, Loaded(path, kernel, fallback, name).probed, numpy, left)
+    return Native(kernel, Loaded(path, kernel, fallback, fallback, name).probe, numpy, left)

@@ -14,7 +14,7 @@ from ....tracer.core.exits import warn_at_user
 from ...difference import difference
 from ...trees import flatten_row, unflatten
 from ..native.build import BuildError, built
-from ..native.emit import Kernel, kernel_of
+from ..native.emit import FLAT, Kernel, kernel_of
 from ..native.kernel import Loaded
 from ..native.values import RefusedError
 from ..schedule.signature import built as built_tree
@@ -142,9 +142,10 @@ class _Served:
         self.reason = ""
         self.entries: list[tuple[Entry, Any]] = []
         self._warn = warn
-        self._left = 0
-        self._lock = threading.Lock()
-        self._loaded = Loaded(path, kernel, self._fallback)
+        self._left = 0  # calls that the kernel has left to NumPy
+        self._unfinished = False
+        self._lock = threading.RLock()
+        self._loaded = Loaded(path, kernel, self._fallback, self._unprobed)
         raw: Any = specialisation.raw
         self._eps = max(coarsest(raw), specialisation.eps)
 
@@ -152,14 +153,19 @@ class _Served:
         """A call that the kernel does not finish: NumPy's source runs it whole, since a kernel changes nothing."""
         self._left += why == 1
         result = self.specialisation.by_position()(*args)
-        if why == 2 and result is not NotImplemented and not self._loaded.probing():
-            problem = self._problem(lambda: self._loaded.probed(*args), result)
+        if why == 2 and result is not NotImplemented:
+            problem = self._problem(lambda: self._whole(self._loaded.probe(*args)), result)
             if problem is not None and problem.failed:
                 self.give_up(problem.words)
                 self._warn(f"gave another result natively than with NumPy ({problem.words})")
         if self._left > _LEFT and not self.reason:
             self.give_up("C leaves too many of its calls to NumPy")
         return result
+
+    def _unprobed(self, why: int, *args: Any) -> Any:
+        """A call that does not count, and that the kernel does not finish."""
+        self._unfinished = True
+        return self.specialisation.by_position()(*args)
 
     def give_up(self, reason: str) -> None:
         """Let NumPy serve again."""
@@ -176,8 +182,8 @@ class _Served:
     def _call_of(self, entry: Entry, function: Callable[..., Any]) -> Callable[..., Any]:
         """A kernel as the call of an entry."""
         names = entry.plan.names[entry.plan.positional :]
-        rebuild, tree = self.specialisation.rebuild, self.kernel.nested
-        if not (names or entry.extras or rebuild is not None or tree is not None):
+        rebuild, whole = self.specialisation.rebuild, self._whole
+        if not (names or entry.extras or rebuild is not None or self.kernel.nested is not None):
             return function
         outside = entry.outside_now
 
@@ -185,11 +191,15 @@ class _Served:
             result = function(*args, *[kwargs[name] for name in names], *outside())
             if result is NotImplemented:
                 return result
-            if tree is not None and type(result) is tuple:
-                result = built_tree(tree, result.__getitem__)
-            return result if rebuild is None else unflatten(rebuild, result)
+            return whole(result) if rebuild is None else unflatten(rebuild, result)
 
         return call
+
+    def _whole(self, result: Any) -> Any:
+        """A result as NumPy's source gives it, of one whose leaves the kernel gives in a row."""
+        if type(result) is not tuple or not result or result[0] is not FLAT:
+            return result
+        return built_tree(self.kernel.nested, result[1:].__getitem__)
 
     def checked(self, entry: Entry, inputs: Inputs) -> _Problem | None:
         """What speaks against the kernel on these inputs; None where it gives what NumPy's source gives."""
@@ -197,21 +207,19 @@ class _Served:
         expected = entry.tried(inputs.copied())
         if isinstance(expected, Exception) or expected is NotImplemented:
             return _Problem("its first call raised", False)
-        probe = self._call_of(entry, self._loaded.probed)
+        probe = self._call_of(entry, self._loaded.probe)
         return self._problem(lambda: probe(*copies[0], **copies[1]), expected)
 
     def _problem(self, run: Callable[[], Any], expected: Any) -> _Problem | None:
         with self._lock, np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            left, self._left = self._left, 0
+            self._unfinished = False
             try:
                 found = run()
             except Exception as error:
                 return _Problem(f"it raised {error!r}", True)
-            finally:
-                was, self._left = self._left, left
-        if was:
-            return _Problem("C leaves its first call to NumPy", False)
+            if self._unfinished:
+                return _Problem("C leaves its first call to NumPy", False)
         problem = difference(_plain(found), _plain(expected), self._eps)
         if problem is None:
             return None

@@ -49,7 +49,9 @@ from .values import (
 )
 from .views import handlers
 
-__all__ = ["Kernel", "kernel_of"]
+__all__ = ["FLAT", "Kernel", "kernel_of"]
+
+FLAT = object()  # what stands before the leaves of a result that C gives in a row
 
 _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register restrict
@@ -601,8 +603,7 @@ class Block:
             block.at(0).append(self.seen())
             block.statements(arm.body)
             for v, x, out in zip(s.outs, arm.results, outs, strict=True):
-                end = block.read(x)
-                block.group(*_assigned(block, out, end, v))
+                block.group(*(_nothing(out) if x is None else _assigned(block, out, block.read(x), v)))
             arms.append(block.lines())
         g = self.group(
             *lines, f"if ({test}) {{{self.comment(s.call)}", *_deeper(arms[0]), "} else {", *_deeper(arms[1]), "}"
@@ -791,6 +792,8 @@ class Block:
 
         def build(tree: Any) -> str:
             """A new reference to a part of the result."""
+            if tree is FLAT:
+                return f"again({e.constant(FLAT)})"
             if isinstance(tree, (int, np.integer)) and not isinstance(tree, bool):
                 return f"again({leaf(int(tree))})"
             j = e.object()
@@ -819,7 +822,7 @@ class Block:
 
         if _holds_instance(s.tree):
             e.nested = s.tree
-            text = build(tuple(range(len(s.outputs))))
+            text = build((FLAT, *range(len(s.outputs))))
         else:
             text = build(s.tree)
         self.group(*lines, f"return {text};")
@@ -856,6 +859,17 @@ def order_of(v: Any) -> tuple[int, ...] | None:
     axes = sorted(range(len(shape)), key=lambda k: -strides[k] if shape[k] > 1 else -(2**62))
     wide = [k for k in axes if shape[k] > 1]
     return None if wide == sorted(wide) else tuple(axes)
+
+
+def _nothing(out: CValue) -> list[str]:
+    """Lines by which an arm gives a value that nobody reads who has taken this arm."""
+    if isinstance(out, Num):
+        return [f"{out.c} = 0;"]
+    if isinstance(out, Arr):
+        return [f"{out.p} = 0;", *[f"{d} = 0;" for d in out.dims if d != "1"], *[f"{s} = 0;" for s in out.strides]]
+    k = re.fullmatch(r"f->o\[(\d+)\]", out.c) if isinstance(out, Obj) else None
+    assert k is not None
+    return [f"hold(f, {k[1]}, 0);"]
 
 
 def _assigned(block: Block, out: CValue, end: CValue, v: Value) -> list[str]:

@@ -41,46 +41,46 @@ class Loaded:
     """A kernel in this process: `function` takes the arguments by position, and calls `fallback(why, *arguments)`.
 
     `why` is 1 for what C leaves to NumPy, 2 for an arm that no checked call has taken, and 3 for another `np.errstate`.
+    `probe` is the kernel for a call that does not count: it takes every arm, which then counts as taken, looks at no
+    `np.errstate`, and calls `unprobed`.
     """
 
-    def __init__(self, path: str, kernel: Kernel, fallback: Callable[..., Any], name: str = "entry") -> None:
+    def __init__(
+        self, path: str, kernel: Kernel, fallback: Callable[..., Any], unprobed: Callable[..., Any], name: str = "entry"
+    ) -> None:
         try:
             self._library = ctypes.CDLL(path)
             entry = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
         except (OSError, AttributeError) as error:
             raise BuildError(f"its library could not be loaded: {error}") from None
-        errors, usual = _errors()
-        table = _table()
         self.kernel = kernel
-        self._held = (fallback, kernel, errors, usual, _DTYPES)
+        self._method = _Method(b"kernel", entry, _FASTCALL, None)
         self._seen = (ctypes.c_uint8 * (kernel.arms + 1))()
-        state = self._state = _State()
+        self._errors = _errors()
+        self._fallbacks = fallback, unprobed
+        self._states = [self._state(call, probing) for probing, call in enumerate(self._fallbacks)]
+        made = ctypes.pythonapi.PyCFunction_NewEx
+        made.restype, made.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+        self.function: Callable[..., Any]
+        self.probe: Callable[..., Any]
+        method = ctypes.addressof(self._method)
+        # in the place of their module stands this object, which lives as long as they do
+        self.function, self.probe = [made(method, ctypes.addressof(state), self) for state in self._states]
+
+    def _state(self, fallback: Callable[..., Any], probing: int) -> _State:
+        """What C knows of Python; the objects in it this holds."""
+        table, (errors, usual) = _table(), self._errors
+        state = _State()
         state.head = object.__basicsize__
         state.type_at = object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
         state.array_type, state.array, state.scalar = id(np.ndarray), table[_NEW], table[_SCALAR]
         for k, dtype in enumerate(_DTYPES):
             state.descr[k], state.number[k] = id(dtype), dtype.num
         state.errors, state.usual, state.fallback = id(errors), id(usual), id(fallback)
-        state.calls, state.constants = _pointers(kernel.calls), _pointers(kernel.constants)
+        state.calls, state.constants = _pointers(self.kernel.calls), _pointers(self.kernel.constants)
         state.seen = ctypes.cast(self._seen, ctypes.POINTER(ctypes.c_uint8))
-        self._method = _Method(b"kernel", entry, _FASTCALL, None)
-        address = ctypes.addressof(state)
-        self._self = address  # an int of Python's, which the function holds, too
-        made = ctypes.pythonapi.PyCFunction_NewEx
-        made.restype, made.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-        self.function: Callable[..., Any] = made(ctypes.addressof(self._method), address, None)
-
-    def probing(self) -> bool:
-        """Whether a call is on its way that does not count."""
-        return bool(self._state.probing)
-
-    def probed(self, *args: Any) -> Any:
-        """Call it, arms that it has not taken yet among what it runs through, and without a look at `np.errstate`."""
-        self._state.probing += 1
-        try:
-            return self.function(*args)
-        finally:
-            self._state.probing -= 1
+        state.probing = probing
+        return state
 
 
 def _pointers(values: tuple[Any, ...]) -> Any:

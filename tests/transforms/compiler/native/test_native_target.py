@@ -8,7 +8,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -187,6 +187,28 @@ def test_trees_keywords_and_arrays_from_outside() -> None:
         assert found["rest"][0] == expected["rest"][0]
         assert found["rest"][1][0] is params["pair"][0]
     assert runs(compiled) == ["native, without a call of Python"]
+
+
+class Pair(NamedTuple):
+    """A class of the caller's."""
+
+    w: Any
+    b: Any
+
+
+@needs_compiler
+def test_results_of_the_callers_class() -> None:
+    eager = gs.value_and_grad(lambda p: np.sum(np.where(p.w > 1.0, np.exp(p.w), p.w)) * p.b)
+    compiled = gs.compile(eager, target="native")
+    for k in range(6):
+        given = Pair(np.linspace(0.0, 1.5, 4) + k, np.float64(k))
+        found, expected = compiled(given), eager(given)
+        assert type(found[1]) is Pair
+        np.testing.assert_allclose(found[1].w, expected[1].w, rtol=1e-14)
+        np.testing.assert_allclose(found[1].b, expected[1].b, rtol=1e-14)
+    assert runs(compiled) == ["native, without a call of Python"]
+    with np.errstate(divide="raise"):  # NumPy's source
+        assert type(compiled(given)[1]) is Pair
 
 
 @needs_compiler
