@@ -9,7 +9,7 @@ from ..batching import of_matrices
 from ..errors import NoRuleError
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import batching, composed, forms, op, rule, undifferentiable
+from ..registry import batching, composed, forms, op, rule, singular_at, undifferentiable
 from ..result_types import LENGTHS
 from ..unpatched import np
 from .contraction import conj, flip
@@ -54,6 +54,17 @@ rule(
     np.linalg.cond,
     x=lambda g, x, p, out: cond_back(np.expand_dims(_real(g), (-2, -1)), x, p, np.expand_dims(_real(out), (-2, -1))),
 )
+
+
+singular_at(np.linalg.cond, x=lambda x, p: share_ends(x, p))
+
+
+def share_ends(x: Any, p: Any) -> Any:
+    """Tell where the greatest or the least singular value stands there twice, and a condition number is made of the two."""
+    s = np.linalg.svdvals(x) if p is None or p in (2, -2) else None
+    if s is None or np.shape(s)[-1] < 2:
+        return False
+    return np.expand_dims((s[..., 0] == s[..., 1]) | (s[..., -1] == s[..., -2]), (-2, -1))
 
 
 def _real(x: Any) -> Any:

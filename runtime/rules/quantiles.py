@@ -41,6 +41,7 @@ singular_at(np.percentile, x=lambda x, q, axis, method: unsettled(x, np.true_div
 
 op(np.nanmedian, f"x, {_NAN_OPTIONS}", opaque, memory=NEW)
 rule(np.nanmedian, x=lambda g, x, x_dtype, axis, keepdims: unranked_nan(g, x, x_dtype, 0.5, axis, keepdims, "linear", None))
+singular_at(np.nanmedian, x=lambda x, axis: unsettled_nan(x, 0.5, axis, "linear"))
 
 op(np.nanquantile, f"x, q, {_NAN_METHODS}", opaque, memory=NEW)
 rule(
@@ -49,6 +50,7 @@ rule(
         g, x, x_dtype, q, axis, keepdims, method, weights
     ),
 )
+singular_at(np.nanquantile, x=lambda x, q, axis, method: unsettled_nan(x, q, axis, method))
 
 op(np.nanpercentile, f"x, q, {_NAN_METHODS}", opaque, memory=NEW)
 rule(
@@ -57,6 +59,7 @@ rule(
         g, x, x_dtype, np.true_divide(q, 100), axis, keepdims, method, weights
     ),
 )
+singular_at(np.nanpercentile, x=lambda x, q, axis, method: unsettled_nan(x, np.true_divide(q, 100), axis, method))
 
 
 def _kept(fn: Any, place: int) -> Any:
@@ -182,6 +185,18 @@ def unranked_nan(
         share = np.maximum(1 - np.abs(ranks - place), 0).astype(x_dtype)
         found = found + np.expand_dims(g[k] if k else g, -1) * np.where(valid, share, 0)
     return unlined(found, np.shape(x), order)
+
+
+def unsettled_nan(x: Any, q: Any, axis: Any, method: str) -> Any:
+    """Tell where a number at one of the ranks equals one that has another share, or none, where NaN is left out."""
+    s = np.sort(lines(x, axis)[0], axis=-1)
+    count, ranks = np.sum(~np.isnan(s), axis=-1, keepdims=True), np.arange(np.shape(s)[-1])
+    found: Any = False
+    for one in np.ravel(q).tolist():
+        share = np.maximum(1 - np.abs(ranks - place_among(one, count, method)), 0)
+        uneven = share[..., 1:] != share[..., :-1]
+        found = found | np.any((s[..., 1:] == s[..., :-1]) & uneven, axis=-1)
+    return np.expand_dims(found, normal_axes(axis, np.ndim(x)))
 
 
 @batching(np.median, np.quantile, np.percentile, np.nanmedian, np.nanquantile, np.nanpercentile)

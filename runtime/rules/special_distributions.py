@@ -14,7 +14,7 @@ import scipy.special
 from scipy import special
 
 from ..ops import Kind
-from ..registry import composed, op, primitive, rule
+from ..registry import composed, op, primitive, rule, singular_at
 from ..unpatched import np
 from .special_integrals import beta_density, boxcox_slope, gamma_density
 from .support import widened
@@ -112,9 +112,26 @@ rule(
 op(special.tklmbda, "x, lmbda", elementwise)
 rule(
     special.tklmbda,
-    x=lambda g, lmbda, out: g / tukey_slope(lmbda, out),
-    lmbda=lambda g, lmbda, out: g * (boxcox_slope(1 - out, lmbda) - boxcox_slope(out, lmbda)) / tukey_slope(lmbda, out),
+    x=lambda g, x, lmbda, out: g * tukey_density(x, lmbda, out),
+    lmbda=lambda g, x, lmbda, out: g * tukey_shift(x, lmbda, out),
 )
+singular_at(
+    special.tklmbda, x=lambda x, lmbda: np.absolute(x) * lmbda == 1, lmbda=lambda x, lmbda: np.absolute(x) * lmbda == 1
+)
+
+
+def tukey_density(x: Any, lmbda: Any, out: Any) -> Any:
+    """The slope of `special.tklmbda`, which is `out`, in x: 0 behind the ends of its support, -1 / lmbda and 1 / lmbda."""
+    inside = np.absolute(x) * lmbda <= 1
+    return np.where(inside, 1 / tukey_slope(lmbda, np.where(inside, out, 0.5)), 0).astype(out.dtype)
+
+
+def tukey_shift(x: Any, lmbda: Any, out: Any) -> Any:
+    """The slope of `special.tklmbda` in lmbda."""
+    inside = np.absolute(x) * lmbda <= 1
+    p = np.where(inside, out, 0.5)
+    slope = (boxcox_slope(1 - p, lmbda) - boxcox_slope(p, lmbda)) / tukey_slope(lmbda, p)
+    return np.where(inside, slope, 0).astype(out.dtype)
 
 
 def tukey_slope(lmbda: Any, out: Any) -> Any:

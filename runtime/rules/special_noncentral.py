@@ -110,7 +110,23 @@ def student_density(df: Any, nc: Any, t: Any, out: Any) -> Any:
     few = np.minimum(df, MANY)
     by_integral = student_integral(few, nc, t, 1) / np.sqrt(few)
     moved = special.nctdtr(df + 2, nc, t * np.sqrt(1 + 2 / df)) - special.nctdtr(df, nc, t)
-    return np.where(df <= MANY, by_integral, df * moved / not_zero(t)).astype(out.dtype)
+    near = np.absolute(nc * t) <= 1  # where the difference of the two is small against either, or zero
+    many = np.where(near, student_series(np.maximum(df, MANY), nc, np.where(near, t, 0)), df * moved / not_zero(t))
+    return np.where(df <= MANY, by_integral, many).astype(out.dtype)
+
+
+def student_series(df: Any, nc: Any, t: Any) -> Any:
+    """The density of the noncentral t distribution as its series in nc t, where this is at most 1."""
+    z = nc * t / np.sqrt(df + t**2)
+    even: Any = 1.0
+    odd = np.exp(special.gammaln(df / 2 + 1) - special.gammaln((df + 1) / 2)) * math.sqrt(2) * z
+    total = even + odd
+    for j in range(2, 20, 2):
+        even = even * ((df + j - 1) * z**2 / (j * (j - 1)))
+        odd = odd * ((df + j) * z**2 / (j * (j + 1)))
+        total = total + (even + odd)
+    height = special.gammaln((df + 1) / 2) - special.gammaln(df / 2) - np.log(np.pi * df) / 2
+    return total * np.exp(height - nc**2 / 2 - (df + 1) / 2 * np.log1p(t**2 / df))
 
 
 def student_shift(df: Any, nc: Any, t: Any, out: Any) -> Any:

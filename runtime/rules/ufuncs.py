@@ -7,12 +7,12 @@ from typing import Any
 from ..batching import BatchedCall, along_axis, lifted, shifted
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import batching, op, primitive, rule, undifferentiable
+from ..registry import batching, op, primitive, rule, singular_at, undifferentiable
 from ..result_types import LENGTHS
 from ..unpatched import np
 from .contraction import conj, flip
 from .indexing import scatter_along
-from .support import NUMPY, keep_axes, masked, not_zero, shared_back
+from .support import NUMPY, keep_axes, masked, not_zero, shared_back, tied
 
 elementwise, bilinear, linear, reduction, opaque = (
     Kind.elementwise, Kind.bilinear, Kind.linear, Kind.reduction, Kind.opaque,
@@ -28,12 +28,15 @@ def part(g: Any, k: int) -> Any:
 
 op(np.divmod, "x, y", elementwise, n_out=2)
 rule(np.divmod, x=lambda g: part(g, 1), y=lambda g, out: -part(g, 1) * out[0])
+singular_at(np.divmod, x=lambda out: out[1] == 0, y=lambda out: out[1] == 0)
 
 op(np.modf, "x", elementwise, n_out=2)
 rule(np.modf, x=lambda g: part(g, 0))
+singular_at(np.modf, x=lambda x, out: (out[0] == 0) & (x != 0))
 
 op(np.frexp, "x", elementwise, n_out=2)
 rule(np.frexp, x=lambda g, out: np.ldexp(part(g, 0), -out[1]))
+singular_at(np.frexp, x=lambda x, out: (abs(out[0]) == 0.5) | (x == 0))
 
 op(np.nextafter, "x, y", elementwise)
 rule(np.nextafter, x=lambda g: g, y=lambda g: np.zeros_like(g))
@@ -103,6 +106,7 @@ rule(
         keep_axes(g / not_zero(out), x_shape, axis, keepdims) * x, where
     ),
 )
+singular_at(np.hypot.reduce, x=lambda x_shape, out, axis, keepdims: keep_axes(out, x_shape, axis, keepdims) == 0)
 
 for _extreme in (np.fmax, np.fmin):
     op(_extreme.reduce, _REDUCE, reduction, path=f"np.{_extreme.__name__}.reduce", title=f"{_extreme.__name__.title()}Reduce")
@@ -111,6 +115,10 @@ for _extreme in (np.fmax, np.fmin):
         x=lambda g, x, x_shape, x_dtype, out, axis, keepdims, initial, where: shared_back(
             g, x, x_shape, x_dtype, out, axis, keepdims, initial, where
         ),
+    )
+    singular_at(
+        _extreme.reduce,
+        x=lambda x, x_shape, out, axis, keepdims, where: tied(x, x_shape, out, axis, keepdims, where),
     )
 
 for _running in (np.maximum, np.minimum):
@@ -122,6 +130,13 @@ for _running in (np.maximum, np.minimum):
         _running.accumulate,
         x=lambda g, x, x_shape, x_dtype, out, axis: scatter_along(g, latest(x, out, axis), axis, x_shape, x_dtype),
     )
+    singular_at(_running.accumulate, x=lambda x, out, axis: is_met_again(x, out, axis))
+
+
+def is_met_again(x: Any, out: Any, axis: Any) -> Any:
+    """Tell where a running extreme meets a number that equals it."""
+    x, out = np.moveaxis(x, axis, -1), np.moveaxis(out, axis, -1)
+    return np.expand_dims(np.any(x[..., 1:] == out[..., :-1], axis=-1), axis)
 
 
 @primitive("x, top, axis", opaque)

@@ -17,7 +17,7 @@ from gradscribe.runtime import lookup, ops
 from gradscribe.runtime.ops import Op
 from gradscribe.runtime.registry import ops_of, require
 
-from checks import TABLE, Case, cases, name_of
+from checks import TABLE, Case, cases, name_of, weights_for
 from samples import Sample
 
 BOUNDED = [op for op in ops() if op.bounds is not None]
@@ -103,3 +103,97 @@ def test_a_rule_is_a_convention_at_its_kinks_and_nowhere_else(fn: Any, group: li
     ):  # which raise there, or have kinks at numbers of two parts
         found = any(is_singular(case, arrays) for case in cases(group) for arrays in where_kinks_lie(case))
         assert found, f"no point of {name_of(fn)} meets its `singular_at`; its record can name one: kinks=(0.0,)"
+
+
+def gradients(case: Case, arrays: Sequence[Any], mode: str) -> tuple[Any, Any]:
+    """Weights for the results of a case, and the gradients under them, in a mode of `gs.singular`."""
+    with gs.singular(mode), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        value, back = gs.vjp(case.function(), *[x.copy() for x in arrays])
+        weights = gs.tree.map(lambda part: weights_for(case.generator("weights"), part)[()], value)
+        return weights, back(weights)
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize(("fn", "group"), WITH_KINKS)
+def test_a_mode_changes_no_gradient_where_there_is_a_derivative(fn: Any, group: list[Sample]) -> None:
+    for case in cases(group):
+        drawn = case.sample.draw(case.generator(), case.shapes)
+        plain = gs.tree.leaves(gradients(case, drawn, "convention"))
+        for mode in ("raise", "nan"):
+            for found, expected in zip(gs.tree.leaves(gradients(case, drawn, mode)), plain, strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12, err_msg=f"{case.label} in {mode!r}")
+
+
+STEP = 1e-6
+UNSAID = {  # functions whose slopes there are others than their rules say, and why no `singular_at` says so
+    "norm": "singular values that are 0 but for rounding",
+    "eigh": "eigenvalues that are equal but for rounding",
+    "complex_eig": "eigenvalues that are equal but for rounding",
+    "complex_eigvals": "eigenvalues that are equal but for rounding",
+    "cond": "singular values that are equal but for rounding",
+    "raised": "the clamp of PyTorch, which its backward does not see",
+    "cross_entropy_of_probability": "the clamp of PyTorch, which its backward does not see",
+    "exponent": "a part of math.frexp, which jumps, and has no gradient by nature",
+    "whole": "a part of math.modf, which jumps, and has no gradient by nature",
+    "acosh": "the cut of cmath.acosh",
+    "solve_sylvester": "equations without a solution",
+    "modfresnelp": "SciPy's numbers below 0 are not the integrals that it documents",
+    "modfresnelm": "SciPy's numbers below 0 are not the integrals that it documents",
+    "obl_rad2": "SciPy's slope is not that of its numbers near 1, and the rule has nothing else",
+    "obl_rad2_cv": "SciPy's slope is not that of its numbers near 1, and the rule has nothing else",
+}
+
+
+def wrong_slope(case: Case, arrays: Sequence[Any]) -> str | None:
+    """Tell how a finite gradient of a case differs from the slopes on both sides; None where it is one, or said to be none."""
+    try:
+        weights, grads = gradients(case, arrays, "raise")
+    except Exception:  # a point that is said to be singular, or that LAPACK or Python's math has nothing for
+        return None
+    if not isinstance(weights, np.ndarray | np.generic) or weights.dtype.kind != "f":
+        return None
+    rng, function = case.generator("ways"), case.function()
+
+    def at(t: float) -> float:
+        moved = [x + t * way if j == k else x.copy() for j, x in enumerate(arrays)]
+        return float(np.sum(function(*moved) * weights))
+
+    for k, g in enumerate(grads if type(grads) is tuple else (grads,)):
+        if np.asarray(g).dtype.kind != "f" or not np.all(np.isfinite(g)):
+            continue
+        way = weights_for(rng, arrays[k])
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                left, here, right = at(-STEP), at(0.0), at(STEP)
+            except (ArithmeticError, ValueError, TypeError, np.linalg.LinAlgError):
+                continue
+        slopes = np.array([here - left, right - here]) / STEP
+        room = 1e-3 * (1 + np.sum(np.abs(g * way)) + 1e-3 * abs(here))
+        if np.isfinite(slopes).all() and np.any(np.abs(slopes - np.sum(g * way)) > room):
+            return f"argument {k} of {case.label} at {arrays}: gradient {np.sum(g * way):.6g}, slopes {slopes}"
+    return None
+
+
+DIFFERENTIABLE = [
+    pytest.param(fn, [s for s in group if s.differentiable and not s.integer], id=name_of(fn))
+    for fn, group in TABLE.items()
+    if (op := lookup(fn)) is not None and any(vjp is not None for vjp in op.vjps.values())
+]
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize(("fn", "group"), DIFFERENTIABLE)
+def test_a_finite_gradient_where_there_is_no_derivative_is_said_to_be_a_convention(
+    fn: Any, group: list[Sample]
+) -> None:
+    if name_of(fn).rpartition(".")[2] in UNSAID:
+        pytest.skip(UNSAID[name_of(fn).rpartition(".")[2]])
+    for sample in group:
+        for case in itertools.islice(cases([sample]), 1):
+            for point in dict.fromkeys([*sample.kinks, *sample.edge, 0.0, 1.0, -1.0, 2.0]):
+                wrong = (
+                    wrong_slope(case, [np.full(shape, point) for shape in case.shapes]) if np.isfinite(point) else None
+                )
+                assert wrong is None, f"{wrong}; its rule is wrong there, or `singular_at` says that it is a convention"

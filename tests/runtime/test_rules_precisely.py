@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special, stats
 
 import gradscribe as gs
 from gradscribe.runtime import lookup
@@ -90,3 +91,14 @@ def test_a_rule_that_is_wrong_in_the_eighth_digit_is_found() -> None:
     with planted(lookup(np.sin), {"x": Vjp(lambda g, x: g * np.cos(x) * (1 + 1e-8))}):
         assert "by complex step" in str(imprecise(case, {}))
     assert imprecise(case, {}) is None
+
+
+@pytest.mark.parametrize("df", [50.0, 150.0, 1e4])
+def test_the_slopes_of_the_noncentral_t_distribution_near_its_middle(df: float) -> None:
+    for nc in (0.0, 0.5, 2.0):
+        for t in (0.0, 1e-12, -1e-3, 0.4, 1.5):
+            density, shift = gs.grad(lambda t, nc: special.nctdtr(df, nc, t), argnums=(0, 1))(t, nc)
+            expected = stats.nct.pdf(t, df, nc) if nc else stats.t.pdf(t, df)
+            np.testing.assert_allclose(density, expected, rtol=1e-8)
+            moved = [special.nctdtr(df, nc + h, t) for h in (-1e-4, 1e-4)]
+            np.testing.assert_allclose(shift, (moved[1] - moved[0]) / 2e-4, rtol=1e-6)

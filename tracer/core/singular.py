@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import linecache
+import operator
 from typing import Any
 
 from ...runtime.errors import SingularPointError
@@ -81,13 +83,22 @@ def _minding(op: Op, name: str, vjp: Vjp, mode: str) -> Vjp:
 
     def formula(*given: Any) -> Any:
         named = dict(zip(made.names, given, strict=True))
+        if elementwise and f"{name}_shape" in named:
+            named[f"{name}_shape"] = (
+                None  # the engine sums over broadcast axes afterwards; points are told apart before
+            )
         d_x = vjp.fn(*[named[n] for n in vjp.names])
         if d_x is None:
             return None
-        at, g = points.fn(*[named[n] for n in points.names]), named["g"]
+        at = points.fn(*[named[n] for n in points.names])
         if at is False:
             return d_x
-        felt = at & ((g != 0) | np.isnan(d_x)) if elementwise else at  # zero times infinity is not known to be zero
+        g, felt = named["g"], at
+        if elementwise:
+            parts = [g] if op.n_out == 1 else [part for part in g if part is not None]
+            g = functools.reduce(operator.add, parts)
+            counts = functools.reduce(operator.or_, [part != 0 for part in parts])
+            felt = at & (counts | np.isnan(d_x))  # zero times infinity is not known to be zero
         if mode == "raise":
             if happens(felt):
                 raise SingularPointError(_told(op, name, named["site"], felt))
