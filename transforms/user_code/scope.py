@@ -565,6 +565,8 @@ class Scope:
 
     def maker(self, cls: type) -> Any:
         """Return the maker of instances of a user's class: the class, where its `__init__` needs no scope."""
+        if type(cls) is not type and is_user_class(type(cls)) and _is_special(type(cls), "__call__"):
+            return types.MethodType(self.rebuild(member(type(cls), "__call__")), cls)
         if type(cls) is not type or not is_user_class(cls) or is_left_alone(cls.__module__):
             return cls
         init: Any = member(cls, "__init__")
