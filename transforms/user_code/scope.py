@@ -991,6 +991,7 @@ _MUTATORS = frozenset(
      "put_nowait"]
 )  # fmt: skip
 _MOVING = frozenset(["pop", "remove", "reverse", "sort", "clear", "__delitem__", "__imul__"])  # methods of lists
+_CHANGING = _MUTATORS | _MOVING | {"set"}  # of ContextVar
 _STOOD_FOR = frozenset(
     [types.FunctionType, types.MethodType]
 )  # while a transform runs, a function that is read is another one
@@ -1013,7 +1014,7 @@ def _read(obj: Any, name: str) -> Any:
     if cls is super:
         value = _inherited(obj, name)
         return value if type(value) in _AS_THEY_ARE else _eager.stand_in(value)
-    if _changes(obj, name):
+    if name in _CHANGING and _changes(obj, name):
         note(obj)
     found, compute = _COMPUTED.get((cls, name), _UNKNOWN)
     if (cls.__dict__.get(name) if compute is None else member(cls, name)) is not found:
