@@ -60,6 +60,10 @@ class Era:
         """Forget the results behind caches of all transforms but those that still run, which are so deep."""
         self.results = {key: found for key, found in self.results.items() if key[1] <= depth}
 
+    def forget_results_of(self, cache: int) -> None:
+        """Forget the results behind one cache, by its identity: the code clears it."""
+        self.results = {key: found for key, found in self.results.items() if key[0] != cache}
+
     def forget_loss(self) -> Exception | None:
         """Begin to watch for losses anew; the one until now."""
         before, self.loss = self.loss, None

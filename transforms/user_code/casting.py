@@ -175,8 +175,8 @@ def past_cache(cache: Any, function: Any) -> Any:
 
     def clear() -> None:
         cache.cache_clear()
-        for key in [key for key in LOCAL.era.results if key[0] == id(cache)] if LOCAL.era is not None else []:
-            del LOCAL.era.results[key]
+        if LOCAL.era is not None:
+            LOCAL.era.forget_results_of(id(cache))
 
     vars(call).update(cache_info=cache.cache_info, cache_clear=clear, cache_parameters=cache.cache_parameters)
     return call
