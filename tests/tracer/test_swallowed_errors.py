@@ -34,7 +34,7 @@ def measures(t: Any) -> Any:
 def bare(t: Any) -> Any:
     o = np.zeros(2)
     try:
-        np.ndarray.fill(o, t)
+        memoryview(o)[0] = t
     except:  # noqa: E722  # what the test is about
         return 0.25
     return o.sum()

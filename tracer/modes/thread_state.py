@@ -45,15 +45,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Era:
     """The time in which an outermost transform runs: what it made is of no use afterwards."""
 
-    __slots__ = ("held", "loss", "over", "stored", "told", "tried")
+    __slots__ = ("held", "loss", "over", "results", "stored", "told", "tried")
 
     def __init__(self) -> None:
         self.over = False
         self.held = False  # whether what it made serves later derivatives: a pullback, say
         self.stored: dict[int, list[Any]] = {}  # where user code stored what it computed, by the identity of the holder
+        self.results: dict[Any, Any] = {}  # of functions behind a cache that were called with traced numbers
         self.loss: Exception | None = None  # the last GradientLossError, which something may have swallowed
         self.told: set[str | int | float] = set()  # texts and hashes of traced values, which may serve as keys
         self.tried: Exception | None = None  # the last one of C code that only tries whether there is a number
+
+    def forget_results(self, depth: int) -> None:
+        """Forget the results behind caches of all transforms but those that still run, which are so deep."""
+        self.results = {key: found for key, found in self.results.items() if key[1] <= depth}
+
+    def forget_results_of(self, cache: int) -> None:
+        """Forget the results behind one cache, by its identity: the code clears it."""
+        self.results = {key: found for key, found in self.results.items() if key[0] != cache}
 
     def forget_loss(self) -> Exception | None:
         """Begin to watch for losses anew; the one until now."""
@@ -291,6 +300,8 @@ class transforming:
             raise
         finally:
             LOCAL.depth -= 1
+            if LOCAL.era is not None and LOCAL.era.results:
+                LOCAL.era.forget_results(LOCAL.depth)
             written, (LOCAL.arguments, LOCAL.written) = LOCAL.written, self.before
             if written and (LOCAL.recorder is None or not LOCAL.recorder.is_abandoned()):
                 for tensor in written:

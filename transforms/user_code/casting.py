@@ -12,13 +12,15 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...runtime.rules.casts import SCALARS
 from ...tracer.core.dispatch import has_tensor, stack_nested, unwrap
 from ...tracer.core.exits import leave
 from ...tracer.core.tensor_base import Operand
 from ...tracer.memory.survivors import note
 from ...tracer.modes.listening import of_sizes
-from ...tracer.modes.thread_state import refuse
+from ...tracer.modes.thread_state import LOCAL, refuse
 from ...tracer.protocols.interop import tensors_in
 from ...tracer.tensors.casts import as_complex, as_float, as_scalar
 
@@ -142,6 +144,22 @@ def storing(fn: Any) -> Any:
     return call
 
 
+def _computed_once(cache: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function that is behind a cache; with the same traced numbers, once in a run of a transform."""
+    era, parts = LOCAL.era, [*args, *kwargs, *kwargs.values()]
+    known = all(type(p._value) is not np.ndarray if isinstance(p, Operand) else not has_tensor(p) for p in parts)
+    if era is None or not known or LOCAL.levels:
+        return function(*args, **kwargs)
+    key = (id(cache), LOCAL.depth, LOCAL.grad, len(args), *[(id(p),) if isinstance(p, Operand) else p for p in parts])
+    try:
+        found = era.results.get(key)
+    except TypeError:  # an argument that can be no key, of which the cache would say so
+        return function(*args, **kwargs)
+    if found is None:
+        found = era.results[key] = (function(*args, **kwargs), parts, cache)  # which keep their identities
+    return found[0]
+
+
 def past_cache(cache: Any, function: Any) -> Any:
     """Return what runs in place of a cached function: where an argument is traced, the function itself."""
 
@@ -149,14 +167,18 @@ def past_cache(cache: Any, function: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         if has_tensor(args) or (kwargs and has_tensor(tuple(kwargs.values()))):
             refuse(f"calls `{getattr(cache, '__name__', 'a function')}`, which has a cache")
-            return function(*args, **kwargs)
+            return _computed_once(cache, function, args, kwargs)
         found = cache(*args, **kwargs)
         if has_tensor(found) or type(found).__module__ not in ("builtins", "numpy"):
             note(cache)  # of what it read outside: a plain number, once the transform has ended
         return found
 
-    for name in ("cache_info", "cache_clear", "cache_parameters"):
-        setattr(call, name, getattr(cache, name))
+    def clear() -> None:
+        cache.cache_clear()
+        if LOCAL.era is not None:
+            LOCAL.era.forget_results_of(id(cache))
+
+    vars(call).update(cache_info=cache.cache_info, cache_clear=clear, cache_parameters=cache.cache_parameters)
     return call
 
 

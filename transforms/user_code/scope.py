@@ -567,6 +567,8 @@ class Scope:
 
     def maker(self, cls: type) -> Any:
         """Return the maker of instances of a user's class: the class, where its `__init__` needs no scope."""
+        if type(cls) is not type and is_user_class(type(cls)) and _is_special(type(cls), "__call__"):
+            return types.MethodType(self.rebuild(member(type(cls), "__call__")), cls)
         if type(cls) is not type or not is_user_class(cls) or is_left_alone(cls.__module__):
             return cls
         init: Any = member(cls, "__init__")
@@ -1014,6 +1016,7 @@ _MUTATORS = frozenset(
      "put_nowait"]
 )  # fmt: skip
 _MOVING = frozenset(["pop", "remove", "reverse", "sort", "clear", "__delitem__", "__imul__"])  # methods of lists
+_CHANGING = _MUTATORS | _MOVING | {"set"}  # of ContextVar
 _STOOD_FOR = frozenset(
     [types.FunctionType, types.MethodType]
 )  # while a transform runs, a function that is read is another one
@@ -1036,7 +1039,7 @@ def _read(obj: Any, name: str) -> Any:
     if cls is super:
         value = _inherited(obj, name)
         return value if type(value) in _AS_THEY_ARE else _eager.stand_in(value)
-    if _changes(obj, name):
+    if name in _CHANGING and _changes(obj, name):
         note(obj)
     found, compute = _COMPUTED.get((cls, name), _UNKNOWN)
     if (cls.__dict__.get(name) if compute is None else member(cls, name)) is not found:

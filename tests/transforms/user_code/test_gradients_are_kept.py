@@ -432,3 +432,82 @@ def test_a_library_that_keeps_a_value_does_not_pass_it_off_as_a_constant() -> No
     with pytest.raises(GradientLossError, match="earlier call"):
         gs.grad(lambda x: look(x) * x)(2.5)
     assert float(space["cache"][float]) == 3.0
+
+
+# Behind a cache --------------------------------------------------------------------------------------------------------
+
+RATE = [1.0]
+
+
+@functools.lru_cache
+def chebyshev(n: int, v: Any) -> Any:
+    return 1.0 if n == 0 else v if n == 1 else 2 * v * chebyshev(n - 1, v) - chebyshev(n - 2, v)
+
+
+@functools.cache
+def scaled_by_rate(v: Any) -> Any:
+    return RATE[0] * v * v
+
+
+def asks_twice(x: Any) -> Any:
+    """The second call takes the first one's result, whatever has become of the rate."""
+    scaled_by_rate.cache_clear()
+    RATE[0] = 1.0
+    y = scaled_by_rate(x)
+    RATE[0] = 7.0
+    return y * scaled_by_rate(x)
+
+
+def asks_anew(x: Any) -> Any:
+    scaled_by_rate.cache_clear()
+    RATE[0] = 1.0
+    y = scaled_by_rate(x)
+    RATE[0] = 7.0
+    scaled_by_rate.cache_clear()
+    return y * scaled_by_rate(x)
+
+
+def asks_without_a_gradient_first(x: Any) -> Any:
+    with gs.no_grad():
+        y = chebyshev(3, x)
+    return gs.stop_gradient(y) + chebyshev(3, x)
+
+
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")  # what is behind a cache runs eagerly
+@pytest.mark.parametrize("transform", [gs.grad, lambda f: gs.compile(gs.grad(f))], ids=["eager", "compiled"])
+def test_a_traced_number_is_computed_once_behind_a_cache(transform: Any) -> None:
+    of_forty = transform(lambda x: chebyshev(40, x))  # 2^40 calls otherwise
+    twice, anew, first = map(transform, (asks_twice, asks_anew, asks_without_a_gradient_first))
+    for x in (0.3, -0.6, 0.8):
+        angle = math.acos(x)
+        np.testing.assert_allclose(of_forty(x), 40 * math.sin(40 * angle) / math.sin(angle), rtol=1e-9)
+        np.testing.assert_allclose(twice(x), 4.0 * x**3, rtol=1e-12)
+        np.testing.assert_allclose(anew(x), 28.0 * x**3, rtol=1e-12)
+        np.testing.assert_allclose(first(x), 12.0 * x**2 - 3.0, rtol=1e-12)
+    nested = transform(lambda x: gs.grad(lambda y: chebyshev(3, y) * y)(x) * chebyshev(2, x))
+    product = np.polynomial.Polynomial([0, -6, 0, 16]) * np.polynomial.Polynomial([-1, 0, 2])
+    np.testing.assert_allclose(nested(0.3), product.deriv()(0.3), rtol=1e-12)
+    assert chebyshev.cache_info().currsize == 0  # it holds nothing traced
+
+
+class Registering(type):
+    made: list[Any] = []  # noqa: RUF012
+
+    def __call__(cls, *args: Any) -> Any:
+        one = super().__call__(*args)
+        Registering.made.append(float(args[0]))
+        return one
+
+
+class Registered(metaclass=Registering):
+    def __init__(self, v: Any) -> None:
+        self.v = v
+
+
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")
+@pytest.mark.parametrize("transform", [gs.grad, lambda f: gs.compile(gs.grad(f))], ids=["eager", "compiled"])
+def test_a_class_whose_metaclass_makes_its_objects(transform: Any) -> None:
+    Registering.made.clear()
+    gradient = transform(lambda x: Registered(x).v * float(x))
+    np.testing.assert_array_equal([gradient(x) for x in (0.5, 0.25, -0.5)], [1.0, 0.5, -1.0])
+    assert Registering.made == [0.5, 0.25, -0.5]
