@@ -15,6 +15,8 @@ import numpy as np
 
 from ..transforms.compiler.compile import compile
 from ..transforms.compiler.driver import cache
+from ..transforms.compiler.explain import explain
+from ..transforms.compiler.native.build import compiler
 from ..transforms.derivatives.gradient import grad
 
 __all__ = ["Check", "doctor", "text"]
@@ -49,7 +51,12 @@ def doctor(version: str) -> list[Check]:
         *[Check(name, os.environ[name]) for name in sorted(os.environ) if name.startswith("GRADSCRIBE_")],
         _cache(),
     ]
-    return [*checks, *[_tried(name, run) for name, run in (("gradients", _gradient), ("compiled code", _compiled))]]
+    tried: list[tuple[str, Callable[[], str]]] = [("gradients", _gradient), ("compiled code", _compiled)]
+    if compiler() is None:
+        checks.append(Check("native target", "no C compiler on the PATH (gcc, cc or clang): NumPy runs in its place"))
+    else:
+        tried.append(("native target", _native))
+    return [*checks, *[_tried(name, run) for name, run in tried]]
 
 
 def text(checks: list[Check]) -> str:
@@ -116,3 +123,16 @@ def _compiled() -> str:
             if not np.array_equal(function(x), grad(_loss)(x)):
                 raise ArithmeticError(f"{function(x)} where eager gives {grad(_loss)(x)}")
     return "the same bits as eager"
+
+
+def _native() -> str:
+    function, found = compile(grad(_loss), target="native"), compiler()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x in (np.array([0.5, 1.5]), np.array([1.0, 2.0])):
+            if not np.allclose(function(x), grad(_loss)(x), rtol=1e-12):
+                raise ArithmeticError(f"{function(x)} where eager gives {grad(_loss)(x)}")
+    runs = explain(function).specialisations[0].runs
+    if not runs.startswith("native"):
+        raise RuntimeError(runs)
+    return f"{'' if found is None else found.path}, as eager but for rounding"

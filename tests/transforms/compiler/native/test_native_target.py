@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -306,3 +308,60 @@ def test_without_a_cache_the_libraries_go_with_the_process(tmp_path: Path) -> No
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["native, without a call of Python", "1"]
     assert not list(tmp_path.iterdir())
+
+
+@needs_compiler
+def test_threads_share_a_kernel_and_nothing_is_left() -> None:
+    def f(a: Any, x: Any) -> Any:
+        y = np.exp(np.linalg.solve(a, x))
+        return {"sum": np.sum(y), "rest": (y, [np.max(y)])}
+
+    a, x, wrong = np.eye(3) * 2.0, np.arange(3.0), []
+    compiled = gs.compile(f, target="native")
+    for k in range(5):
+        compiled(a, x + k)
+    assert runs(compiled) == ["native, with 1 call of Python: np.linalg.solve"]
+    expected = compiled(a, x)
+
+    def work() -> None:
+        for _ in range(300):
+            found = compiled(a, x)
+            if found["sum"] != expected["sum"] or not np.array_equal(found["rest"][0], expected["rest"][0]):
+                wrong.append(found)
+
+    before = sys.getrefcount(a), sys.getrefcount(x), sys.getrefcount(np.dtype(float))
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    after = sys.getrefcount(a), sys.getrefcount(x), sys.getrefcount(np.dtype(float))
+    assert after[:2] == before[:2]
+    assert abs(after[2] - before[2]) < 100
+
+
+@needs_compiler
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer here")
+def test_a_long_loop_can_be_interrupted() -> None:
+    def f(n: Any, step: Any) -> Any:
+        k = 0.0
+        while k < n:
+            k = k + step
+        return k
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    compiled = gs.compile(f, target="native")
+    for k in range(5):
+        compiled(10.0 + k, 1.0)
+    assert runs(compiled) == ["native, without a call of Python"]
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            compiled(1e300, 1.0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
