@@ -11,7 +11,7 @@ from scipy import special
 from ..batching import batched_reduction
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import batching, bounded, op, primitive, rule, singular_at
+from ..registry import batching, bounded, forms, op, primitive, rule, singular_at
 from ..unpatched import np
 from .softmaxes import batched_along_axes
 from .support import keep_axes
@@ -250,6 +250,51 @@ def weights(g: Any, x: Any, x_shape: tuple[int, ...], b: Any, out: Any, axis: An
     out = keep_axes(np.where(out == -np.inf, 0, out), x_shape, axis, keepdims)
     share = keep_axes(g, x_shape, axis, keepdims) * np.exp(x - out)
     return share if b is None else share * b
+
+
+# SciPy takes five times as long for the same bits: it asks which library its arguments are of, and computes for the case of
+# infinite results what that of finite ones does not need.
+@primitive("x, axis", Kind.reduction)
+def logsumexp_kept(x: Any, axis: Any) -> Any:
+    """`special.logsumexp` of float32 and float64 along axes that stay; the largest are counted apart, as SciPy has it."""
+    top = np.max(x, axis=axis, keepdims=True)
+    at_top, none = x == top, top == -np.inf
+    shift = np.where(none, 0.0, top)
+    rest = np.exp(np.where(at_top, -np.inf, x) - shift)
+    count = np.maximum(np.sum(at_top, axis=axis, keepdims=True, dtype=x.dtype), 1.0)
+    found = np.log1p(np.sum(rest, axis=axis, keepdims=True) / count) + np.log(count) + shift
+    out = np.where(none, -np.inf, found)
+    return out
+
+
+@primitive("x, axis", Kind.reduction)
+def logsumexp_over(x: Any, axis: Any) -> Any:
+    """The same along axes that do not stay."""
+    top = np.max(x, axis=axis, keepdims=True)
+    at_top, none = x == top, top == -np.inf
+    shift = np.where(none, 0.0, top)
+    rest = np.exp(np.where(at_top, -np.inf, x) - shift)
+    count = np.maximum(np.sum(at_top, axis=axis, keepdims=True, dtype=x.dtype), 1.0)
+    found = np.log1p(np.sum(rest, axis=axis, keepdims=True) / count) + np.log(count) + shift
+    out = np.squeeze(np.where(none, -np.inf, found), axis)[()]
+    return out
+
+
+rule(logsumexp_kept, x=lambda g, x, x_shape, out, axis: weights(g, x, x_shape, None, out, axis, True))
+rule(logsumexp_over, x=lambda g, x, x_shape, out, axis: weights(g, x, x_shape, None, out, axis, False))
+batching(logsumexp_over)(batched_reduction)
+batching(logsumexp_kept)(batched_along_axes)
+
+
+@forms(special.logsumexp)
+def logsumexp(x: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    """Of arrays of real numbers, without weights."""
+    if b is not None or return_sign or not np.ndim(x) or x.dtype not in _FLOATS or not np.size(x):
+        return NotImplemented
+    return (logsumexp_kept if keepdims else logsumexp_over)(x, axis)
+
+
+_FLOATS = (np.float64, np.float32)
 
 
 op(special.softmax, "x, axis=None", Kind.opaque, path="scipy.special.softmax", memory=NEW)

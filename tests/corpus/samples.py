@@ -15,7 +15,7 @@ from gradscribe.runtime.ops import shape_of
 from gradscribe.runtime.rules import fft
 from gradscribe.runtime.rules.control import count_of, guard, size_of
 from gradscribe.runtime.rules.elementwise import astype, logistic, real_sigmoid
-from gradscribe.runtime.rules.special import polygamma, zeta
+from gradscribe.runtime.rules.special import logsumexp_kept, logsumexp_over, polygamma, zeta
 from gradscribe.runtime.rules.support import recurrence
 from gradscribe.tracer.core.dispatch import apply, has_tensor
 
@@ -358,6 +358,11 @@ SPECIAL = [
     unary(special.iv, POSITIVE, call=lambda x: special.iv(1.5, x), complex=True),
     unary(special.ive, POSITIVE, call=lambda x: special.ive(1.5, x), complex=True),
     *reduction(special.logsumexp, call=LOGSUMEXP),
+    *[
+        Sample(f, (((3, 4),), ((2, 3, 1),)), call=lambda x, f=f, axis=axis: f(x, axis), empty=False)
+        for f in (logsumexp_kept, logsumexp_over)
+        for axis in (None, 1, (0, 1))
+    ],
     Sample(
         special.logsumexp, (((3, 4), (4,)),), ({}, {"axis": 1}), domain=((-2.0, 2.0), POSITIVE),
         call=lambda x, b, **k: LOGSUMEXP(x, b=b, **k),

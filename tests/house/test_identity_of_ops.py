@@ -19,6 +19,7 @@ MODULES = {
     "numpy.fft",
     "np.errstate",
     "scipy.special",
+    "scipy.sparse",
     "scipy.linalg",
     "scipy.signal",
     "scipy.misc",
