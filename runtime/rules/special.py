@@ -288,12 +288,13 @@ batching(logsumexp_kept)(batched_along_axes)
 
 @forms(special.logsumexp)
 def logsumexp(x: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
-    """Of arrays of real numbers, without weights."""
-    if b is not None or return_sign or not np.ndim(x) or x.dtype not in _FLOATS or not np.size(x):
+    """Of arrays of real numbers, without weights; SciPy 1.15 lays its results out in another way."""
+    if SCIPY < (1, 16) or b is not None or return_sign or not np.ndim(x) or x.dtype not in _FLOATS or not np.size(x):
         return NotImplemented
     return (logsumexp_kept if keepdims else logsumexp_over)(x, axis)
 
 
+SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 _FLOATS = (np.float64, np.float32)
 
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import special
 
 import gradscribe as gs
-from gradscribe.runtime.rules.special import logsumexp_kept, logsumexp_over
+from gradscribe.runtime.rules.special import SCIPY, logsumexp_kept, logsumexp_over
 
 SHAPES = ((1,), (7,), (6, 5), (3, 4, 5), (40, 30), (9, 1))
 
@@ -62,7 +62,7 @@ def test_the_bits_are_those_of_scipy(change: Any, dtype: Any) -> None:
             assert type(found) is type(expected)
             assert found.dtype == expected.dtype
             assert found.shape == expected.shape
-            assert found.strides == expected.strides
+            assert found.strides == expected.strides or SCIPY < (1, 16)
             assert np.array_equal(found, expected, equal_nan=True)
 
 
@@ -79,7 +79,7 @@ def test_compiled_gives_the_bits_of_eager() -> None:
             assert value == summed(x) == gs.value_and_grad(summed)(x)[0]
             assert np.array_equal(gradient, gs.grad(summed)(x))
             assert gradient.dtype == dtype
-    assert "import scipy" not in compiled.source(x)
+    assert ("import scipy" in compiled.source(x)) == (SCIPY < (1, 16))
 
 
 def test_weights_and_signs_are_scipys() -> None:
