@@ -23,13 +23,36 @@ rule(np.unwrap, x=lambda g: g)  # what is added is a whole number of periods
 batching(np.unwrap)(along_axis)
 
 
+def _joined(arr: Any, obj: Any, values: Any, n: int) -> Any:
+    """`np.insert` into a vector as the parts of it with the new ones between them; None where it is not that simple."""
+    places = [obj] if isinstance(obj, (int, np.integer)) else obj
+    if not isinstance(places, (list, tuple)) or not all(isinstance(k, int) and type(k) is not bool for k in places):
+        return None
+    is_array = hasattr(values, "dtype")
+    given = values if is_array else literal(values if isinstance(values, (list, tuple)) else [values], arr)
+    if not places or np.ndim(given) > 1 or not np.size(given) or not np.can_cast(given.dtype, arr.dtype, "same_kind"):
+        return None
+    if len(places) > 1 and np.size(given) not in (1, len(places)):
+        return None
+    new = np.reshape(given, (-1,)) if np.ndim(given) == 0 else given
+    new = new if new.dtype == arr.dtype else astype(new, arr.dtype)
+    parts: list[Any] = []
+    before: Any = None
+    for j in sorted(range(len(places)), key=lambda j: int(places[j]) + n * (int(places[j]) < 0)):
+        parts += [arr[before : places[j]], new if len(places) == 1 or np.size(given) == 1 else new[j : j + 1]]
+        before = places[j]
+    return np.concatenate([*parts, arr[before:]])
+
+
 @composed(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """`values` between elements: the old ones and the new ones, each written at their places."""
     if axis is None:
-        arr, axis = np.ravel(arr), 0
+        arr, axis = np.ravel(arr) if np.ndim(arr) != 1 else arr, 0
     axis, n = range(np.ndim(arr))[axis], np.shape(arr)[axis]
-    np.insert(np.arange(n), obj, 0)  # NumPy's own errors
+    np.insert(np.arange(int(n)), obj, 0)  # NumPy's own errors
+    if np.ndim(arr) == 1 and not isinstance(obj, slice) and (joined := _joined(arr, obj, values, int(n))) is not None:
+        return joined
     positions = np.arange(n)[obj] if isinstance(obj, slice) else np.array(obj)
     positions = np.flatnonzero(positions) if positions.dtype == bool else positions.astype(int)
     flat = np.where(positions < 0, positions + n, positions).ravel()

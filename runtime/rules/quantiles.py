@@ -9,7 +9,7 @@ from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, forms, op, rule, singular_at
 from ..unpatched import np
-from .indexing import scatter
+from .indexing import scatter, scatter_along
 from .support import is_given, is_kept, normal_axes
 
 opaque = Kind.opaque
@@ -83,13 +83,16 @@ def lines(x: Any, axis: Any) -> tuple[Any, list[int]]:
     """`x` with the axes that are ranked as one, the last; and the order of axes in which it was flattened."""
     axes = normal_axes(axis, np.ndim(x))
     kept = [k for k in range(np.ndim(x)) if k not in axes]
-    flat = np.reshape(np.transpose(x, (*kept, *axes)), (*[np.shape(x)[k] for k in kept], -1))
-    return flat, [*kept, *axes]
+    order = [*kept, *axes]
+    flat = x if order == list(range(np.ndim(x))) else np.transpose(x, tuple(order))
+    return flat if len(axes) == 1 else np.reshape(flat, (*[np.shape(x)[k] for k in kept], -1)), order
 
 
 def unlined(found: Any, x_shape: Any, order: list[int]) -> Any:
     """Return to an array the shape that `lines` flattened."""
-    return np.transpose(np.reshape(found, [x_shape[k] for k in order]), np.argsort(order).tolist())
+    if np.ndim(found) != len(order):
+        found = np.reshape(found, [x_shape[k] for k in order])
+    return found if order == list(range(len(order))) else np.transpose(found, np.argsort(order).tolist())
 
 
 def rank_of(flat: Any) -> Any:
@@ -114,15 +117,19 @@ def unranked(g: Any, x: Any, q: Any, axis: Any, keepdims: Any, method: str, weig
     if not np.size(x):
         return np.zeros_like(x)
     flat, order = lines(x, axis)
-    ranks = rank_of(flat)
+    ranked = np.argsort(flat, axis=-1, kind="stable")
     g = unkept(g, axis, keepdims, np.ndim(x))
-    found: Any = 0
+    found: Any = None
     q = np.array(q) if isinstance(q, (list, tuple)) else q
     for k in np.ndindex(np.shape(q)):
-        at, shares = weighed(float(q[k] if k else q), int(np.shape(flat)[-1]), method)
+        at, shares = taken_at(float(q[k] if k else q), np.shape(flat)[-1], method)
         v = np.stack([(g[k] if k else g) * share for share in shares], axis=-1)
-        found = found + scatter(v, (Ellipsis, at), np.shape(flat), x.dtype)
-    return unlined(np.take_along_axis(found, ranks, -1), np.shape(x), order)
+        if np.ndim(flat) == 1:
+            put = scatter(v, ranked[at], np.shape(flat), x.dtype)
+        else:
+            put = scatter_along(v, ranked[..., at], -1, np.shape(flat), x.dtype)
+        found = put if found is None else found + put
+    return unlined(np.zeros_like(flat) if found is None else found, np.shape(x), order)
 
 
 def unsettled(x: Any, q: Any, axis: Any, method: str) -> Any:
@@ -143,6 +150,24 @@ def weighed(q: float, n: int, method: Any) -> tuple[list[int], list[float]]:
     place = float(np.quantile(np.arange(float(n)), q, method=method))
     low = min(int(place), max(n - 2, 0))
     return [low, min(low + 1, n - 1)], [1.0 - (place - low), place - low]
+
+
+_PARTS = (1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 200, 1000)  # of which most quantiles that people ask for are so many
+
+
+def taken_at(q: float, n: Any, method: Any) -> tuple[list[Any], list[Any]]:
+    """Return what `weighed` does, in arithmetic of `n`, which may be a size, where `q` is a plain fraction."""
+    parts = next((d for d in _PARTS if round(q * d) / d == q), None)
+    if method != "linear" or parts is None:
+        return weighed(q, int(n), method)
+    whole, last = round(q * parts), n - 1
+    if whole in (0, parts):
+        return [last if whole else 0], [1.0]
+    if parts == 2:
+        return [last // 2, n // 2], [0.5, 0.5]
+    place = last if whole == 1 else whole * last
+    share = place % parts / parts
+    return [place // parts, -(-place // parts)], [1.0 - share, share]
 
 
 # Where NaN is left out, how many numbers are ranked is known to the values alone: every number is given its share.

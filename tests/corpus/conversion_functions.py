@@ -1343,6 +1343,35 @@ def adaptive_step(t, end, h):
     return y, steps
 
 
+@on("([1, 2, 3],)", "([],)", "([0.1] * 10,)", "([1, 'a'],)", "(5,)", "([[1], [2]],)")
+def sums_of_comprehensions(xs):
+    total = sum(x * 2 for x in xs)
+    total += sum([x for x in xs], 5) + sum((i * x for i, x in enumerate(xs)), start=0.5)
+    return total, sum(x for x in xs if x), sum(xs)
+
+
+@on("([1, 2],)", "([],)")
+def sum_that_is_another(xs):
+    sum = lambda items, *more: (type(items).__name__, list(items), more)
+    return sum(x + 1 for x in xs), sum([x for x in xs], 3)
+
+
+@on("(iter([1, 2]),)", "([0],)")
+def sum_that_stops(xs):
+    def more(x):
+        return next(iter([])) if x == 0 else x
+
+    return sum([more(x) for x in xs])
+
+
+@on("(iter([1, 2]),)", "([0],)")
+def sum_that_stops_late(xs):
+    def more(x):
+        return next(iter([])) if x == 0 else x
+
+    return sum(more(x) for x in xs) + sum(more(x) for x in xs)
+
+
 lambda_branch = lambda x: "big" if x > 3 else ("small" if x >= 0 else "negative")
 lambda_logic = lambda x, y: x and y or [k for k in range(3) if k != x]
 CASES.append((lambda_branch, ("(5,)", "(1,)", "(-1,)", "('a',)")))

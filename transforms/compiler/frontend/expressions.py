@@ -144,6 +144,8 @@ class Expressions:
     def _call(self, node: Any, test: bool) -> Any:
         if isinstance(node.func, gast.Name) and node.func.id == "super":
             return self.within(node)
+        if isinstance(node.func, gast.Name) and node.func.id == "sum" and (made := self._sum(node)) is not None:
+            return made
         place = node
         if isinstance(node.func, gast.Attribute) and node.func.lineno != node.func.end_lineno:
             place = at(gast.Call(), node)  # Python says that a method is called where its name stands
@@ -159,12 +161,27 @@ class Expressions:
         node.body = self.one(node.body)
         return node
 
+    def _sum(self, node: Any) -> Any:
+        """`sum(element for item in iterable)`, or of a list, perhaps with a start; None of other calls."""
+        items, *start = [*node.args, *[k.value for k in node.keywords if k.arg == "start"]] or [None]
+        known = len(node.args) + len(node.keywords) == 1 + len(start) <= 2
+        if not known or not isinstance(items, (gast.GeneratorExp, gast.ListComp)) or _binds(start):
+            return None
+        parts = self._items(items)
+        listed = {"listed": True} if isinstance(items, gast.ListComp) else {}
+        return parts and operator_call("summed", [self.one(node.func), *parts, *self.all(start)], node, **listed)
+
     def _listcomp(self, node: Any, test: bool) -> Any:
+        parts = self._items(node)
+        return self._rest(node, test) if parts is None else operator_call("listcomp", parts, node)
+
+    def _items(self, node: Any) -> Any:
+        """What a comprehension goes through, its element as a function of an item, and its line; None where more is in it."""
         (first, *more) = node.generators
         names = {n.id for n in gast.walk(first.target) if isinstance(n, gast.Name)}
         shared = any(uses([c]).reads & names for c in closures([node.elt]))
         if more or first.ifs or first.is_async or shared or _binds([node]):
-            return self._rest(node, test)
+            return None
         place = self.place
         line = constant(node.lineno, node)
         if isinstance(first.target, gast.Name):
@@ -177,7 +194,7 @@ class Expressions:
             element = thunk(
                 at(gast.Subscript(value=inner, slice=constant(0, node), ctx=gast.Load()), node), place, [item]
             )
-        return operator_call("listcomp", [self.one(first.iter), element, line], node)
+        return [self.one(first.iter), element, line]
 
     def _element(self, comprehension: Any, node: Any) -> Any:
         """A part of a comprehension, which our function or Python's evaluates."""

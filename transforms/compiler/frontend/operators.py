@@ -40,6 +40,7 @@ class Regions(Protocol):
     def not_(self, x: Any) -> Any: ...
     def assert_(self, test: Any, message: Callable[[], Any] | None, line: int) -> Any: ...
     def listcomp(self, iterable: Any, element: Callable[[Any], Any], line: int) -> Any: ...
+    def summed(self, iterable: Any, element: Callable[[Any], Any], line: int, start: Any = 0) -> Any: ...
     def truth(self, value: Any, line: int, reason: str) -> Any: ...
     def trips(self, iterable: Any, line: int, reason: str) -> Any: ...
     def append(self, place: Any, value: Any) -> Any: ...
@@ -201,6 +202,17 @@ def listcomp(iterable: Any, element: Callable[[Any], Any], line: int) -> Any:
     return [element(item) for item in iterable]
 
 
+def summed(f: Any, iterable: Any, element: Callable[[Any], Any], line: int, *start: Any, listed: bool = False) -> Any:
+    """`f(element(item) for item in iterable)`, or of a list, where `f` is what the user's code calls `sum`."""
+    if f is sum and (regions := control_flow()) is not None:
+        kept = regions.summed(iterable, element, line, *start)
+        if kept is not NotImplemented:
+            return kept
+    if listed:
+        return call(f)([element(item) for item in iterable], *start)
+    return call(f)((element(item) for item in iterable), *start)
+
+
 def truth(value: Any, line: int, reason: str) -> Any:
     """The condition of an `if` or `while` that stayed Python's, for a `reason`; a recorder may count the trips."""
     if (regions := control_flow()) is not None and (seen := regions.truth(value, line, reason)) is not NotImplemented:
@@ -315,7 +327,7 @@ _IN_PLACE = {
 
 operators = types.SimpleNamespace(
     while_=while_, for_=for_, if_=if_, ifexp=ifexp, and_=and_, or_=or_, not_=not_, chain=chain, binary=binary, assert_=assert_,
-    listcomp=listcomp, truth=truth, trips=trips, undef=undef, name=name, delete=delete, bound=bound, append=append,
+    listcomp=listcomp, summed=summed, truth=truth, trips=trips, undef=undef, name=name, delete=delete, bound=bound, append=append,
     call=call, caught=caught, entered=telling,
     **{name: _in_place(getattr(operator, name), sign) for name, sign in _IN_PLACE.items()},
 )  # fmt: skip

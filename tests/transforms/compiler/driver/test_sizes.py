@@ -332,6 +332,35 @@ def test_effects_happen_once_at_each_size(function: Any, capsys: pytest.CaptureF
         assert seen[1][2:] == seen[0][2:]
 
 
+# Places that follow from sizes ---------------------------------------------------------------------------------------
+
+
+def of_a_list(x: Any) -> Any:
+    return sum([np.sin(v) for v in x], 1.5)
+
+
+PLACES: list[Any] = [
+    lambda x: np.median(np.sin(x)), lambda x: np.percentile(np.sin(x), 30), lambda x: np.sum(np.quantile(x, [0.25, 1.0, 0.5])),
+    lambda x: np.sum(np.median(np.outer(x, x[1:]), axis=0)), lambda x: np.sum(np.insert(x, 1, 2.0) ** 2),
+    lambda x: np.sum(np.insert(x * x, [3, -1, 3], [1, 2, 3]) ** 3), lambda x: sum(x[i] ** 2 for i in range(x.shape[0])),
+    lambda x: np.sum(sum(row * v for row, v in zip(np.outer(x, x), x, strict=False))), of_a_list,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", PLACES)
+def test_places_that_follow_from_sizes_are_values(function: Any, written: Written) -> None:
+    compiled = same_at(function, [12, 13, 16, 21, 30], vector)
+    assert written() == 2
+    assert len(gs.explain(compiled).specialisations) == 1
+    assert len(str(compiled.source(*vector(12))).splitlines()) < 55
+
+
+def test_a_sum_of_pythons_numbers_rounds_as_python_does() -> None:
+    """From Python 3.12 on `sum` compensates for what floats lose; of NumPy's numbers it does not."""
+    same_at(lambda x: np.sum(x) * sum(0.1 * i for i in range(len(x))), [10, 11, 30], vector)
+    same_at(lambda x: sum(v * 0.1 for v in x) * sum(i / len(x) for i in range(7)), [10, 11, 30], vector)
+
+
 # Sizes in loops -------------------------------------------------------------------------------------------------------
 
 

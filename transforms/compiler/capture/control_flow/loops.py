@@ -281,6 +281,32 @@ class Loops(Calls):
 
         return self.attempt((element.__code__, line), run)
 
+    def summed(self, iterable: Any, element: Any, line: int, start: Any = 0) -> Any:
+        """The sum of one item for each of others: as a loop that adds them."""
+        steps = self.steps_of(iterable)
+        if steps is None:
+            return NotImplemented
+
+        def body(item: Any, total: Any) -> Any:
+            new = element(item)
+            if isinstance(getattr(new, "_value", new), float) and not isinstance(
+                getattr(new, "_value", new), np.generic
+            ):
+                raise LoopRejected("adds numbers of Python's, whose sum rounds as Python does")
+            return (total + new,)
+
+        def run() -> Any:
+            if known(steps.n) and int(steps.n) < FEW:
+                raise LoopRejected(f"has {steps.n} trips only")
+            if not known(steps.n) and not self.runs(steps.n, or_open=True):
+                return start
+            return self._loop(body, (start,), ("total",), test=None, steps=steps)[0]
+
+        kept = self.attempt((element.__code__, line), run)
+        if kept is NotImplemented:
+            self.capture.counted.fix(steps.n)
+        return kept
+
     def range_(self, *args: Any) -> Any:
         """`range(...)` of traced numbers."""
         if any(map(is_number, args)):
