@@ -204,19 +204,13 @@ bind(compile=_late("transforms.compiler.compile", "compile"), compare=_late("tra
 bind(**{name: _late("transforms.compiler.source", name) for name in ("source", "graph", "program")})
 bind_stochastic(lambda name: getattr(importlib.import_module(".tracer.autograd.legacy.stochastic", __name__), name))
 WHOLE_MODULES["scipy.integrate", "odeint"] = _late("transforms.derivatives.odeint", "odeint")
-for _name in [
-    "bisect",
-    "brenth",
-    "brentq",
-    "fixed_point",
-    "fsolve",
-    "newton",
-    "ridder",
-    "root",
-    "root_scalar",
-    "toms748",
-]:
-    CALLBACKS["scipy.optimize", _name] = _loader("transforms.derivatives.scipy_roots", _name)
+for _place, _names in {
+    "optimize scipy_roots": "bisect brenth brentq fixed_point fsolve newton ridder root root_scalar toms748",
+    "integrate scipy_integrals": "dblquad fixed_quad nquad quad quad_vec tplquad",
+}.items():
+    _module, _, _file = _place.partition(" ")
+    for _name in _names.split():
+        CALLBACKS[f"scipy.{_module}", _name] = _loader(f"transforms.derivatives.{_file}", _name)
 _FUNCTIONS = tuple((FUNCTIONS + OTHER_FUNCTIONS).split())  # not in __all__, since some are named as Python's own
 _LATER |= dict.fromkeys(_FUNCTIONS, "tracer.tensors.torch_functions")
 _MODULES = frozenset(["compat", "numpy", "scipy", "testing", *_PLACES])

@@ -34,6 +34,7 @@ __all__ = [
     "same",
     "singular",
     "solved_matrix",
+    "tracing",
     "without_rule",
 ]  # fmt: skip
 
@@ -134,6 +135,8 @@ class Run:
         if nodes is not None:
             self.inputs.edges.update(dict.fromkeys([n for n in nodes if n is not None]))
         self.inner = self.inputs.note(self.result)
+        for variable in self.variables:  # which moves by itself, whatever it was computed from
+            self.inner.pop(variable, None)
         self.edges = tuple([e for e in self.inputs.edges if nodes is None or all(e is not n for n in nodes)])
 
     @property
@@ -258,6 +261,8 @@ def without_rule(path: str, what: str, value: Any, edges: tuple[Any, ...]) -> An
     """A result of SciPy's that can be looked at, and whose derivative raises by name."""
 
     def pull(node: Attached, g: tuple[Any, ...]) -> list[Any]:
+        if g[0] is None or not np.any(plain(g[0], path)):  # nobody has asked
+            return [None] * len(node.edges)
         raise blame(
             NoRuleError(
                 f"`{what}` of scipy.{path} has no derivative here: gs.stop_gradient of it says that none is meant, and what the "
