@@ -1024,7 +1024,6 @@ _ways(Kind.may_raise, """
     sum((t * np.ones(3)).tolist())
     np.array(t * np.ones(2)).tolist()[1]
     float(np.asarray(t).tolist())
-    t.__float__()
     float.__add__(float(t), 1.0)
     float.__call__(t) if False else t
     float.__new__(float, t)
