@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import textwrap
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -177,15 +178,19 @@ def table(name: str, entries: dict[str, Any], kind: str = "") -> str:
     return line if len(line) <= WIDTH else f"{name}{kind} = {_literal(entries, '')}"
 
 
-def _literal(value: Any, indent: str) -> str:
+def _literal(value: Any, indent: str, before: int = 0) -> str:
+    """A value as it stands behind `before` letters and in front of a comma: on one line where it fits."""
     line = _inline(value)
-    if not isinstance(value, dict) and len(indent) + len(line) < WIDTH // 2:
+    if before and len(indent) + before + len(line) < WIDTH:
         return line
     if isinstance(value, dict) and value:
-        rows = "".join(f"{indent}    {_quoted(k)}: {_literal(v, indent + '    ')},\n" for k, v in value.items())
+        keys = {k: f"{_quoted(k)}: " for k in value}
+        rows = "".join(
+            f"{indent}    {keys[k]}{_literal(v, indent + '    ', len(keys[k]))},\n" for k, v in value.items()
+        )
         return f"{{\n{rows}{indent}}}"
-    if isinstance(value, (list, tuple)):
-        rows = "".join(f"{indent}    {_literal(v, indent + '    ')},\n" for v in value)
+    if isinstance(value, (list, tuple)) and value:
+        rows = "".join(f"{indent}    {_literal(v, indent + '    ', 1)},\n" for v in value)
         return f"[\n{rows}{indent}]" if isinstance(value, list) else f"(\n{rows}{indent})"
     return line
 
@@ -247,7 +252,8 @@ class Module(NamedTuple):
         """The whole module."""
         body = "\n\n\n".join(self.functions)
         entries = [entry for _, table in self.tables for entry in table.values()]
-        check = CHECK if all(type(e) is str and e.endswith("]") and ">" not in e for e in entries) else CHECKS
+        flat = all(type(e) is str and e[0] != "=" and ">" not in e and e != "Generator" for e in entries)
+        check = CHECK if flat else CHECKS
         helpers = check if script is None else CHECKS
         scipy = "".join(f"import {module}{_UNTYPED}\n" for module in SCIPY if f"{module}." in body)
         python = [f"import {part}\n" for part in ("cmath", "math", "statistics") if re.search(rf"\b{part}\.", body)]
@@ -265,9 +271,35 @@ class Module(NamedTuple):
         parts.append(f"\n\n{body}\n\n")
         if script is not None and script.names is not None:
             helpers = (*CHECKS, *PARTS, *(SECOND if script.second else ()))
-        parts.append("\n\n".join(inspect.getsource(part).replace("_check_arrays(", "_check(") for part in helpers))
+        sources = [_without_blocks(inspect.getsource(part), entries) for part in helpers]
+        parts.append("\n\n".join(source.replace("_check_flat(", "_check(") for source in sources))
         text = "\n".join(parts)
         return text if script is None else f"{text}{_scripted(script, body)}"
+
+
+def _without_blocks(source: str, entries: list[Any]) -> str:
+    """The source of a check without what it does for instances, trees and constants, where no entry is one."""
+    kinds = {
+        "isinstance(expected, dict) and ": any(_holds(e, _is_instance) for e in entries),
+        "isinstance(expected, (dict": any(type(e) is not str for e in entries),
+        "expected.startswith(": any(_holds(e, lambda leaf: type(leaf) is str and leaf[0] == "=") for e in entries),
+    }
+    (definition,) = ast.parse(source).body
+    lines = source.splitlines(keepends=True)
+    for s in reversed(definition.body if definition.name == "_check_argument" else []):  # type: ignore[attr-defined]
+        if isinstance(s, ast.If) and not all(kinds.get(k, True) for k in kinds if ast.unparse(s.test).startswith(k)):
+            del lines[s.lineno - 1 : s.end_lineno]
+    return "".join(lines)
+
+
+def _holds(entry: Any, asked: Callable[[Any], bool]) -> bool:
+    """Whether a part of an entry of the table is such a one."""
+    parts = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, (list, tuple)) else ()
+    return asked(entry) or any(_holds(part, asked) for part in parts)
+
+
+def _is_instance(entry: Any) -> bool:
+    return isinstance(entry, dict) and str(next(iter(entry), "")).startswith(".")
 
 
 def _scripted(script: Script, body: str) -> str:

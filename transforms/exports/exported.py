@@ -9,21 +9,21 @@ import numpy as np
 __all__ = ["CHECK", "CHECKS", "PARTS", "SECOND"]
 
 
-def _check_arrays(expected: dict[str, str], /, **arguments: Any) -> None:
-    """Raise TypeError or ValueError unless the arguments are the arrays expected."""
+def _check_flat(expected: dict[str, str], /, **arguments: Any) -> None:
+    """Raise TypeError or ValueError unless the arguments are as `expected` says."""
     sizes: dict[str, int] = {}
     for name, value in arguments.items():
-        dtype, _, axes = expected[name].rstrip("]").partition("[")
-        names = axes.split(", ") if axes else []
+        dtype, bracket, axes = expected[name].rstrip("]").partition("[")
         kind = value.dtype if type(value) is np.ndarray else type(value).__name__
-        got = f"{kind}{list(np.shape(value))}"
+        got, wanted = f"{kind}{list(np.shape(value))}", expected[name]
+        if kind != dtype or (type(value) is np.ndarray) != bool(bracket):
+            raise TypeError(f"{name} must be {wanted}, not {got}")
+        names = axes.split(", ") if axes else []
         for axis, size in zip(names, np.shape(value), strict=False):
             sizes.setdefault(axis, int(axis) if axis.isdigit() else size)
-        if kind != dtype:
-            raise TypeError(f"{name} must be an array {expected[name]}, not {got}")
         here = [sizes.get(axis, axis) for axis in names]
-        if list(value.shape) != here:
-            raise ValueError(f"{name} must be {expected[name]}, here {here}, not {got}")
+        if list(np.shape(value)) != here:
+            raise ValueError(f"{name} must be {wanted}, here {here}, not {got}")
 
 
 def _check(expected: dict[str, Any], /, **arguments: Any) -> None:
@@ -223,7 +223,7 @@ def _check_products(
     return agree
 
 
-CHECK = (_check_arrays,)
+CHECK = (_check_flat,)
 CHECKS = (_check, _check_argument)
 PARTS = (
     _at, _replaced, _moved, _nearness, _symmetric, _slopes, _arrays, _unchanged, _check_gradient,

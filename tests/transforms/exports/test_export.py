@@ -212,6 +212,28 @@ def test_a_gradient_of_ten_lines_is_a_file_of_sixty() -> None:
     assert "    return squared_value_and_grad(w, x, y)[1]" in lines
 
 
+def test_what_checks_the_arguments_is_no_longer_than_they_need() -> None:
+    def penalised(w, b, x, y):
+        return np.mean((x @ w + b - y) ** 2)
+
+    def of_parts(params, x, y):
+        w, b = params
+        return np.mean((x @ w + b - y) ** 2)
+
+    flat, nested = gs.export(penalised, W, 0.5, X, Y), gs.export(of_parts, (W, np.float64(0.5)), X, Y)
+    assert len(flat[flat.index("def _check(") :].splitlines()) <= 16, flat
+    assert len(nested[nested.index("def _check(") :].splitlines()) <= 35, nested
+    assert "fields" not in nested
+    for text, whole in ((flat, (W, 0.5, X, Y)), (nested, ((W, np.float64(0.5)), X, Y))):
+        module = executed(text)
+        name = next(name for name in module if name.endswith("_grad") and not name.endswith("and_grad"))
+        module[name](*whole)
+        for wrong in ([1.0], 3, np.ones((2, 2)), X[:, :2], None, X.tolist()):
+            for k in range(len(whole)):
+                with pytest.raises((TypeError, ValueError)):
+                    module[name](*whole[:k], wrong, *whole[k + 1 :])
+
+
 def test_comments_cite_the_block_of_lines_in_the_file() -> None:
     text = gs.export(loss, W, X, Y)
     block = dict(re.findall(r"^# +(\d+): (.*)$", text, re.MULTILINE))
@@ -335,10 +357,10 @@ def test_a_size_of_one_is_fixed_where_it_would_broadcast() -> None:
     ("args", "error", "message"),
     [
         ((W, X, Y[:4]), ValueError, "y must be float64[m], here [50], not float64[4]"),
-        ((W, X, Y.astype(np.float32)), TypeError, "y must be an array float64[m], not float32[50]"),
+        ((W, X, Y.astype(np.float32)), TypeError, "y must be float64[m], not float32[50]"),
         ((W, X[0], Y), ValueError, "x must be float64[m, n]"),
-        (([1.0, 2.0], X, Y), TypeError, "w must be an array float64[n], not list[2]"),
-        ((np.ma.array(W), X, Y), TypeError, "w must be an array float64[n], not MaskedArray[3]"),
+        (([1.0, 2.0], X, Y), TypeError, "w must be float64[n], not list[2]"),
+        ((np.ma.array(W), X, Y), TypeError, "w must be float64[n], not MaskedArray[3]"),
     ],
 )  # fmt: skip
 def test_wrong_arrays_raise_and_say_what_was_expected(args: Any, error: Any, message: str) -> None:
