@@ -47,7 +47,11 @@ _SPECIAL = (
     "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
     "special_noncentral",
 )  # fmt: skip
-for _rules in (*_SPECIAL, "scipy_fft", "scipy_linalg", "scipy_optimize", "scipy_signal", "distributions"):
+_SCIPY = (
+    "scipy_distance", "scipy_fft", "scipy_filters", "scipy_integrate", "scipy_linalg", "scipy_ndimage", "scipy_optimize",
+    "scipy_signal", "scipy_statistics",
+)  # fmt: skip
+for _rules in (*_SPECIAL, *_SCIPY, "distributions"):
     FOREIGN[f"runtime.rules.{_rules}"] = {"numpy", "scipy"}
 
 
