@@ -21,11 +21,15 @@ from ..tracer.memory import writers
 from ..tracer.protocols.interop import answered
 from ..tracer.tensors.tensor import Tensor
 from ..transforms.user_code.namespaces import replacement
-from .coverage_reasons import ABOUT, PASSING, REASONS
+from .coverage_reasons import ABOUT, NO_RULE, PASSING, REASONS
 
 __all__ = ["KINDS", "MODULES", "Row", "chosen", "coverage", "markdown", "text"]
 
-MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.ndarray", "scipy.special", "scipy.fft")
+MODULES = (
+    "numpy", "numpy.linalg", "numpy.fft", "numpy.ndarray", "scipy.special", "scipy.fft", "scipy.integrate",
+    "scipy.linalg", "scipy.ndimage", "scipy.signal", "scipy.spatial.distance",
+)  # fmt: skip
+_OF_SCIPY = MODULES[6:]  # beyond special and fft: most of it has none
 RULE, NATURE, REFUSED, ASIDE = "rule", "no gradient by nature", "not supported", "not a computation"
 KINDS = (RULE, NATURE, REFUSED, ASIDE)
 PARTS, WRITES = "by its parts", "writes in place"
@@ -99,7 +103,7 @@ def of_function(module: str, name: str, value: Any) -> Row:
     ours = replacement(value)
     if ours is not None and not hasattr(ours, WATCHING):
         return Row(module, name, RULE, reached(value), PARTS)
-    return Row(module, name, REFUSED, "", REASONS.get(name, ""))
+    return Row(module, name, REFUSED, "", REASONS.get(name, NO_RULE if module in _OF_SCIPY else ""))
 
 
 def of_op(op: Op) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ABOUT", "PASSING", "REASONS"]
+__all__ = ["ABOUT", "NO_RULE", "PASSING", "REASONS"]
 
 
 def _each(reason: str, names: str) -> dict[str, str]:
@@ -51,6 +51,8 @@ PASSING: dict[str, str] = {"row_stack": "is np.vstack", "fromfunction": "calls a
 INVERSE = "the inverse of a distribution in a parameter: its slope has no closed form"
 SEQUENCES = "gives all orders at once, in a table; use the function of one order"
 CHOOSING = "an object that chooses among ufuncs, and gives its slopes itself where it is asked for (diff_n=1)"
+
+NO_RULE = "no rule: compute it outside where it is constant, else state one with gs.op and gs.rule"
 
 # Why what calculates has no rule.
 REASONS: dict[str, str] = {

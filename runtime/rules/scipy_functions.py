@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ops import Kind, compile_bind, parse_signature
-from ..registry import composed, op
+from ..registry import composed, op, require
+from ..unpatched import np
+from .support import literal
 
-__all__ = ["of_scipy"]
+__all__ = ["arrays", "made", "of_scipy", "refused"]
 
 
 def of_scipy(
@@ -40,3 +42,25 @@ def of_scipy(
 
         composed(fn)(of_all)
     return call
+
+
+def made(fn: Callable[..., Any], beside: Any, *args: Any) -> Any:
+    """The array that an op of no arrays makes, such as np.arange, made so that a recorder notes it where `beside` is traced."""
+    enter = getattr(type(beside), "__gradscribe_apply__", None)
+    return fn(*args) if enter is None else enter(require(fn), args)
+
+
+def arrays(*values: Any) -> tuple[Any, ...]:
+    """Arguments that may be lists, as arrays; None stays."""
+    return tuple([None if v is None else _array(v, values) for v in values])
+
+
+def _array(value: Any, beside: tuple[Any, ...]) -> Any:
+    if isinstance(value, (list, tuple)) and any(hasattr(type(v), "__gradscribe_apply__") for v in value):
+        return np.stack(value)
+    return literal(value, *beside)
+
+
+def refused(name: str, what: str, way: str) -> NotImplementedError:
+    """Return the error about a form of a function of SciPy's that has no gradient, with the way out."""
+    return NotImplementedError(f"scipy.{name} with {what} has no gradient here; {way}")

@@ -1,16 +1,20 @@
-"""scipy.signal.convolve: along any axes, with products over others summed, as one op whose transposes are itself."""
+"""scipy.signal's convolutions, and autograd's: along any axes, with products over others summed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from scipy import signal
 
+from ..batching import BatchedCall, shifted
+from ..memory import NEW
 from ..ops import Kind
-from ..registry import composed, primitive, rule
+from ..registry import batching, composed, primitive, rule
 from ..result_types import RUN
 from ..unpatched import np
+from .contraction import conj
+from .scipy_functions import arrays, of_scipy
 
 __all__ = ["convolve"]
 
@@ -98,6 +102,119 @@ def convolve(
     return np.reshape(found, (*rows, *columns, *np.shape(found)[2:]))
 
 
-@composed(signal.convolve)
-def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    return convolve(in1, in2, mode=mode)
+# SciPy's own, each along all axes but fftconvolve and oaconvolve: the cotangent of one array is the convolution of the result's
+# with the other array reversed, of the places where that lies wholly within it.
+
+
+def _whole(g: Any, x_shape: Any, y_shape: Any, axes: Any) -> Any:
+    """The cotangent of the full convolution, of which a mode has kept the middle, also of axes that were broadcast."""
+    pairs = []
+    for axis, (n, m, kept) in enumerate(zip(x_shape, y_shape, np.shape(g), strict=True)):
+        missing = (n + m - 1 if axis in axes else max(n, m)) - kept
+        pairs.append((missing // 2, missing - missing // 2))
+    return np.pad(g, pairs) if any(p != (0, 0) for p in pairs) else g
+
+
+def _fitting(found: Any, shape: Any) -> Any:
+    """A cotangent summed over the axes that were of length 1."""
+    spread = tuple([k for k, n in enumerate(shape) if n == 1 != np.shape(found)[k]])
+    return np.sum(found, axis=spread, keepdims=True) if spread else found
+
+
+def _along(axes: Any, ndim: int) -> tuple[int, ...]:
+    if axes is None:
+        return tuple(range(ndim))
+    return tuple([a % ndim for a in ((axes,) if isinstance(axes, int) else axes)])
+
+
+def by_transforms(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a convolution by Fourier transforms, along some axes, the others being broadcast."""
+    made = of_scipy("scipy.signal", fn, "in1, in2, mode='full', axes=None", Kind.bilinear, memory=NEW, types=RUN)
+
+    def back(g: Any, other: Any, own_shape: Any, other_shape: Any, in1_shape: Any, in2_shape: Any, axes: Any) -> Any:
+        along = _along(axes, len(own_shape))
+        if not along:
+            return _fitting(g * other, own_shape)
+        found = made(_whole(g, in1_shape, in2_shape, along), np.flip(other, along), mode="valid", axes=along)
+        return _fitting(found, own_shape)
+
+    rule(
+        fn,
+        in1=lambda g, in2, in1_shape, in2_shape, axes: back(g, in2, in1_shape, in2_shape, in1_shape, in2_shape, axes),
+        in2=lambda g, in1, in1_shape, in2_shape, axes: back(g, in1, in2_shape, in1_shape, in1_shape, in2_shape, axes),
+    )
+    return made
+
+
+fftconvolve, oaconvolve = by_transforms(signal.fftconvolve), by_transforms(signal.oaconvolve)
+
+
+@batching(signal.fftconvolve, signal.oaconvolve)
+def batched_transforms(call: BatchedCall) -> Any:
+    """Along axes that are one further back; what is not mapped is broadcast over the batch."""
+    ndim = call.ndim("in1")
+    if not call.only("in1", "in2") or not ndim or (call["mode"] == "same" and not call.is_mapped("in1")):
+        return NotImplemented  # that mode gives as many examples as the first array has
+    changes = {name: call[name] if call.is_mapped(name) else call[name][None] for name in ("in1", "in2")}
+    return call.run(axes=shifted(_along(call["axes"], ndim), ndim), **changes)
+
+
+convolve_all = of_scipy(
+    "scipy.signal", signal.convolve, "in1, in2, mode='full', method='auto'", Kind.bilinear, memory=NEW, types=RUN
+)  # fmt: skip
+
+
+def _convolved_back(g: Any, other: Any, in1_shape: Any, in2_shape: Any, method: Any) -> Any:
+    if not in1_shape:
+        return g * other
+    return convolve_all(_whole(g, in1_shape, in2_shape, range(np.ndim(g))), np.flip(other), mode="valid", method=method)
+
+
+rule(
+    signal.convolve,
+    in1=lambda g, in2, in1_shape, in2_shape, method: _convolved_back(g, in2, in1_shape, in2_shape, method),
+    in2=lambda g, in1, in1_shape, in2_shape, method: _convolved_back(g, in1, in1_shape, in2_shape, method),
+)
+
+correlate = of_scipy(
+    "scipy.signal", signal.correlate, "in1, in2, mode='full', method='auto'", Kind.bilinear, memory=NEW, types=RUN
+)  # fmt: skip
+rule(
+    signal.correlate,
+    in1=lambda g, in2, in1_shape, in2_shape, method: _convolved_back(
+        g, np.flip(conj(in2)), in1_shape, in2_shape, method
+    ),
+    in2=lambda g, in1, in1_shape, in2_shape, method: conj(
+        np.flip(_convolved_back(g, in1, in1_shape, in2_shape, method))
+    ),
+)
+
+convolve_planes = of_scipy(
+    "scipy.signal", signal.convolve2d, "in1, in2, mode='full'", Kind.bilinear, memory=NEW, types=RUN
+)  # fmt: skip
+rule(
+    signal.convolve2d,
+    in1=lambda g, in2, in1_shape, in2_shape: convolve_planes(
+        _whole(g, in1_shape, in2_shape, (0, 1)), np.flip(in2), mode="valid"
+    ),
+    in2=lambda g, in1, in1_shape, in2_shape: convolve_planes(
+        _whole(g, in1_shape, in2_shape, (0, 1)), np.flip(in1), mode="valid"
+    ),
+)
+
+
+_BORDERS: dict[str, Any] = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
+
+
+@composed(signal.convolve2d)
+def _convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+    in1, in2 = arrays(in1, in2)
+    if mode == "valid" or (boundary == "fill" and isinstance(fillvalue, (int, float)) and fillvalue == 0):
+        return convolve_planes(in1, in2, mode=mode)
+    words: Any = {"constant_values": fillvalue} if boundary == "fill" else {}
+    pads = [(n - 1, n - 1) for n in np.shape(in2)]
+    wide = np.pad(in1, pads, _BORDERS[boundary], **words)
+    found = convolve_planes(wide, in2, mode="valid")
+    if mode == "same":
+        found = found[tuple([slice((m - 1) // 2, (m - 1) // 2 + n) for n, m in zip(np.shape(in1), np.shape(in2), strict=True)])]
+    return found

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import fft
+from scipy import fft, ndimage
+from scipy import signal as filters
+from scipy.spatial import distance
 
-from gradscribe.runtime.rules import row_products, scipy_fft, scipy_linalg, scipy_signal
+from gradscribe.runtime.rules import row_products, scipy_fft, scipy_filters, scipy_linalg, scipy_signal
 from gradscribe.scipy import linalg, signal
 
 from samples import ONE_AXIS, SEVERAL_AXES, Options, Sample, dispatched
@@ -81,9 +83,52 @@ FOURIER = [
     *[Sample(f, (((),),), call=lambda d, call=call: call(5, d), domain=(0.3, 2.0)) for f, call in FREQUENCIES],
 ]  # fmt: skip
 
+MODES: Options = ({}, {"mode": "same"}, {"mode": "valid"})
+PLANES = (((4, 5), (2, 3)), ((2, 3), (4, 5)))
+BY_TRANSFORMS = (filters.fftconvolve, filters.oaconvolve)
+LFILTER, SAVGOL = map(dispatched, (filters.lfilter, filters.savgol_filter))
+
+
+def stable(b: Any, a: Any, x: Any, **options: Any) -> Any:
+    """A filter whose answer dies away."""
+    return LFILTER(b, a * 0.2 + np.array([1.5, 0.0, 0.0]).astype(a.dtype), x, **options)
+
+
+FILTERS = [
+    *[Sample(f, PLANES, MODES, call=dispatched(f), complex=True, empty=False) for f in (filters.convolve, filters.correlate)],
+    *[Sample(f, (((5,), (3,)),), ({"method": "direct"}, {"method": "fft", "mode": "valid"}), call=dispatched(f), empty=False)
+      for f in (filters.convolve, filters.correlate)],
+    Sample(filters.convolve2d, PLANES, MODES, call=dispatched(filters.convolve2d), complex=True, empty=False),
+    *[Sample(f, PLANES, MODES, call=dispatched(f), empty=False) for f in BY_TRANSFORMS],
+    *[Sample(f, (((2, 5), (1, 3)), ((1, 4), (2, 2))), ({"axes": -1}, {"axes": [1], "mode": "same"}), call=dispatched(f),
+             complex=True, empty=False) for f in BY_TRANSFORMS],
+    Sample(filters.lfilter, (((3,), (3,), (2, 6)), ((2,), (3,), (5,))), call=stable, complex=True, empty=False),
+    Sample(filters.lfilter, (((4,), (3,), (6, 2)),), ({"axis": 0},), call=stable, empty=False),
+    Sample(scipy_filters.lags, (((2, 5), (2, 5)),), call=lambda x, y: scipy_filters.lags(x, y, 3, -1), complex=True, empty=False),
+    *[Sample(filters.detrend, (((6, 5),),), ({"type": "constant"}, {"axis": 0, "bp": [3]}), call=dispatched(filters.detrend),
+             empty=False)],
+    Sample(filters.savgol_filter, (((2, 7),), ((6,),)),
+           ({}, {"mode": "mirror", "deriv": 1}, {"mode": "constant", "cval": 0.5}),
+           call=lambda x, **k: SAVGOL(x, 5, 2, **k), finite=True, empty=False),
+    Sample(filters.savgol_filter, (((6, 2),),), ({"axis": 0}, {"axis": 0, "mode": "wrap"}),
+           call=lambda x, **k: SAVGOL(x, 4, 1, **k), finite=True, empty=False),
+    Sample(scipy_filters.delayed, (((3,), (2, 5)),), call=lambda c, x: scipy_filters.delayed(c, x, -1), complex=True,
+           empty=False),
+]  # fmt: skip
+
+BORDERS: Options = tuple([{"mode": mode} for mode in ("reflect", "mirror", "nearest", "wrap")]) + (
+    {"mode": "constant", "cval": 0.3, "origin": -1},
+)
+IMAGES = [
+    Sample(ndimage.correlate1d, (((4, 5), (3,)), ((4,), (2,))), BORDERS, call=dispatched(ndimage.correlate1d), empty=False),
+    Sample(ndimage.correlate1d, (((4, 5), (3,)),), ({"axis": 0},), call=dispatched(ndimage.correlate1d), empty=False),
+    Sample(ndimage.correlate, (((4, 5), (3, 2)),), BORDERS, call=dispatched(ndimage.correlate), empty=False),
+    Sample(distance.squareform, (((6,),), ((1,),)), call=dispatched(distance.squareform), empty=False),
+]  # fmt: skip
+
 ROWS_ADDED = [
     Sample(row_products.multiply_rows, (((4, 3),), ((4, 2, 2),)),
            call=lambda v: row_products.multiply_rows(v, ROWS, (3, *v.shape[1:]), v.dtype)),
 ]  # fmt: skip
 
-SAMPLES_SCIPY: list[Sample] = [*FOURIER, *SYSTEMS, *FUNCTIONS, *CONVOLUTIONS, *ROWS_ADDED]
+SAMPLES_SCIPY: list[Sample] = [*FILTERS, *IMAGES, *FOURIER, *SYSTEMS, *FUNCTIONS, *CONVOLUTIONS, *ROWS_ADDED]

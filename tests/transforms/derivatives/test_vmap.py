@@ -32,6 +32,9 @@ LOOPS = {
     "gradscribe.runtime.rules.scipy_linalg.expm", "gradscribe.runtime.rules.scipy_linalg.solve_banded",
     "gradscribe.runtime.rules.scipy_linalg.solve_sylvester", "gradscribe.runtime.rules.scipy_linalg.solve_triangular",
     "gradscribe.runtime.rules.scipy_linalg.sqrtm", "gradscribe.runtime.rules.scipy_signal.convolved", "np.pad",
+    "gradscribe.runtime.rules.scipy_filters.delayed", "gradscribe.runtime.rules.scipy_filters.lags", "scipy.signal.fftconvolve",
+    "scipy.signal.oaconvolve", "scipy.signal.convolve", "scipy.signal.convolve2d", "scipy.signal.correlate",
+    "scipy.signal.lfilter", "scipy.ndimage.correlate", "scipy.ndimage.correlate1d", "scipy.spatial.distance.squareform",
     "np.arange", "np.diag_indices_from", "np.ix_", "np.tril_indices_from", "np.triu_indices_from",
 }  # fmt: skip
 

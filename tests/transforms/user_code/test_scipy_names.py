@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats
-from scipy import fft, linalg, signal, stats
+from scipy import fft, integrate, linalg, ndimage, signal, stats
 from scipy.integrate import odeint
+from scipy.spatial import distance
 from scipy.stats import norm
 
 import gradscribe as gs
@@ -154,6 +155,100 @@ def test_fourier_transforms() -> None:
         gs.grad(lambda d: np.sum(fft.fht(X, d, 0.3)))(0.1)
     with pytest.raises(NotImplementedError, match="orthogonalize"):
         gs.grad(lambda x: np.sum(np.abs(fft.dct(x * 1j, orthogonalize=True))))(X)
+
+
+WAVE, B, A1 = rng.normal(size=(2, 9)), np.array([0.5, 0.3, 0.2]), np.array([1.3, -0.4, 0.2])
+
+
+def test_filters() -> None:
+    state = rng.normal(size=(2, 2))
+    check(lambda x: np.sum(np.sin(np.concatenate(signal.lfilter(B, A1, x, zi=state), axis=-1))), WAVE)
+    check(lambda z: np.sum(np.sin(np.concatenate(signal.lfilter(B, A1, WAVE[:, :1], zi=z), axis=-1))), state)
+    check(lambda a: np.sum(np.sin(signal.filtfilt(B, a, WAVE, padlen=4))), A1)
+    check(lambda x: np.sum(np.sin(signal.filtfilt(B, A1, x, 0, "even", 3))), WAVE.T.copy())
+    check(lambda b: np.sum(np.sin(signal.filtfilt(b, [1.0], WAVE, padtype=None))), B)
+    check(lambda t: np.sum(signal.lfilter([t, 0.5], [1.0, t], WAVE)), 0.3)
+    sos = signal.butter(4, 0.3, output="sos")
+    start = signal.sosfilt_zi(sos)
+    check(lambda x: np.sum(np.sin(signal.sosfilt(sos, x, zi=start)[1])), WAVE[0])
+    check(lambda s: np.sum(np.sin(signal.sosfilt(s * np.array([1, 1, 1, 0, 1, 1]) + np.eye(6)[3], WAVE))), sos)
+    check(lambda x: np.sum(np.sin(signal.detrend(x, overwrite_data=True))), WAVE)
+    with pytest.raises(NotImplementedError, match='use method="pad"'):
+        gs.grad(lambda x: np.sum(signal.filtfilt(B, A1, x, method="gust")))(WAVE)
+
+
+@pytest.mark.parametrize("boundary", ["fill", "wrap", "symm"])
+def test_convolutions_of_planes_with_a_border(boundary: str) -> None:
+    check(lambda x: np.sum(np.sin(signal.convolve2d(x, KERNEL, "same", boundary))), IMAGE)
+    check(lambda y: np.sum(np.sin(signal.convolve2d(IMAGE, y, "full", boundary, fillvalue=2.0))), KERNEL)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "mirror", "nearest", "wrap", "constant"])
+def test_filters_of_images(mode: str) -> None:
+    check(lambda x: np.sum(np.sin(ndimage.gaussian_filter(x, (0.6, 1.1), (0, 1), mode=mode))), IMAGE)
+    check(lambda x: np.sum(np.sin(ndimage.uniform_filter(x, (3, 2), mode=mode, cval=0.3))), IMAGE)
+    check(lambda w: np.sum(np.sin(ndimage.convolve(IMAGE, w, mode=mode) + ndimage.sobel(IMAGE, 0, mode=mode))), KERNEL)
+
+
+def test_filters_of_images_say_what_has_no_gradient() -> None:
+    check(lambda s: np.sum(np.sin(ndimage.gaussian_filter(IMAGE, s, radius=2))), 0.7)
+    with pytest.raises(NotImplementedError, match="radius="):
+        gs.grad(lambda s: np.sum(ndimage.gaussian_filter(IMAGE, s)))(0.7)
+    with pytest.raises(NotImplementedError, match="use what it returns"):
+        gs.grad(lambda x: np.sum(ndimage.convolve(x, KERNEL, np.empty((4, 5)))))(IMAGE)
+    with pytest.raises(gs.GradientLossError, match="scipy"):
+        gs.grad(lambda x: np.sum(ndimage.median_filter(x, 3)))(IMAGE)
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 7])
+def test_integrals_of_samples(n: int) -> None:
+    x, y = np.sort(rng.uniform(0, 3, n)), rng.normal(size=(2, n))
+    rules: Any = (integrate.trapezoid, integrate.simpson)
+    running: Any = (integrate.cumulative_trapezoid, integrate.cumulative_simpson)
+    for f in (*rules, *running):
+        check(lambda x, f=f: np.sum(np.sin(f(y, x=x))), x)
+        check(lambda y, f=f: np.sum(np.sin(f(y, dx=0.5, axis=0))), y.T.copy())
+    for f in running:
+        check(lambda y, f=f: np.sum(np.sin(f(y, x=x, initial=0))), y)
+
+
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [*[(m, {}) for m in ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine")],
+     *[(m, {}) for m in ("correlation", "canberra", "braycurtis")],
+     ("minkowski", {"p": 3}), ("euclidean", {"w": [0.5, 1.0, 2.0]}), ("minkowski", {"p": 1.5, "w": [0.5, 1.0, 2.0]}),
+     ("seuclidean", {"V": [0.5, 1.0, 2.0]}), ("mahalanobis", {"VI": np.eye(3) + 0.1})],
+)  # fmt: skip
+def test_distances(metric: str, options: dict[str, Any]) -> None:
+    options = {k: np.array(v) if k in ("w", "V", "VI") else v for k, v in options.items()}
+    check(lambda x: np.sum(np.sin(distance.cdist(x, P, metric, **options))), A)
+    check(lambda x: np.sum(np.sin(distance.squareform(distance.pdist(x, metric, **options)))), P)
+
+
+def test_distances_of_points_that_are_one() -> None:
+    np.testing.assert_allclose(
+        gs.grad(lambda x: np.sum(distance.cdist(x, x)))(A), 2 * gs.grad(lambda x: np.sum(distance.cdist(x, A)))(A)
+    )
+    with pytest.raises(NotImplementedError, match="metric='jaccard'"):
+        gs.grad(lambda x: np.sum(distance.cdist(x, P, "jaccard")))(A)
+
+
+@pytest.mark.parametrize("axis", [1, None])
+def test_statistics_of_samples(axis: Any) -> None:
+    p, q = rng.uniform(0.2, 1, (2, 3, 6))
+    for f in (stats.entropy, stats.zscore, stats.gmean, stats.hmean, stats.skew, stats.kurtosis):
+        check(lambda x, f=f: np.sum(np.sin(f(x, axis=axis))), p)
+    check(lambda x: np.sum(stats.entropy(x, q, base=2, axis=axis)), p)
+    check(lambda x: np.sum(stats.skew(x, axis, False, keepdims=True) + stats.kurtosis(x, axis, False, False)), p)
+    check(lambda w: np.sum(stats.gmean(p, axis, weights=w) + stats.hmean(p, axis, weights=w)), q)
+
+
+def test_correlation_and_regression() -> None:
+    x, y = rng.normal(size=(2, 7))
+    check(lambda x: stats.pearsonr(x, y).statistic + stats.pearsonr(x, y)[1], x)
+    check(lambda y: np.sum(np.stack(list(stats.linregress(x, y)))) + stats.linregress(x, y).slope, y)
+    with pytest.raises(NotImplementedError, match="alternative"):
+        gs.grad(lambda x: stats.linregress(x, y, alternative="less").slope)(x)
 
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])

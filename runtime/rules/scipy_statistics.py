@@ -1,0 +1,145 @@
+"""scipy.stats of samples: means, moments, entropy, scores, correlation and regression, in terms of ops."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from scipy import special, stats
+
+from ..registry import composed
+from ..unpatched import np
+from .scipy_functions import arrays, refused
+
+
+def _sample(name: str, a: Any, axis: Any, nan_policy: str) -> tuple[Any, Any]:
+    """The sample and the axis along which it lies; without one all of it is one sample."""
+    if nan_policy != "propagate":
+        raise refused(f"stats.{name}", f"nan_policy={nan_policy!r}", "leave out what is nan, by an index")
+    (a,) = arrays(a)
+    return (np.reshape(a, (-1,)), 0) if axis is None else (a, axis)
+
+
+def _kept(found: Any, a: Any, axis: Any, keepdims: bool) -> Any:
+    """A result, with the axis that it lost as one of length 1 if that is wanted."""
+    if not keepdims:
+        return found
+    whole = (1,) * np.ndim(a)
+    return np.reshape(found, whole) if axis is None else np.expand_dims(found, axis)
+
+
+@composed(stats.entropy)
+def entropy(
+    pk: Any, qk: Any = None, base: Any = None, axis: Any = 0, *, nan_policy: str = "propagate", keepdims: bool = False
+) -> Any:
+    """Shannon's entropy of a distribution, or its divergence from another one."""
+    p, along = _sample("entropy", pk, axis, nan_policy)
+    p = p / np.sum(p, axis=along, keepdims=True)
+    if qk is None:
+        parts = special.entr(p)
+    else:
+        q, _ = _sample("entropy", qk, axis, nan_policy)
+        parts = special.rel_entr(p, q / np.sum(q, axis=along, keepdims=True))
+    found = np.sum(parts, axis=along)
+    return _kept(found if base is None else found / np.log(base), pk, axis, keepdims)
+
+
+@composed(stats.zscore)
+def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
+    """Each number as its distance from the mean in standard deviations."""
+    _sample("zscore", a, axis, nan_policy)
+    (a,) = arrays(a)
+    return (a - np.mean(a, axis=axis, keepdims=True)) / np.std(a, axis=axis, ddof=ddof, keepdims=True)
+
+
+def _weighted(name: str, a: Any, axis: Any, weights: Any, nan_policy: str, dtype: Any) -> tuple[Any, Any, Any]:
+    a, along = _sample(name, a, axis, nan_policy)
+    if dtype is not None:
+        raise refused(f"stats.{name}", "dtype=", "convert the sample before")
+    if weights is not None:
+        (weights,) = arrays(weights)
+        weights = np.reshape(weights, (-1,)) if axis is None else weights
+    return a, along, weights
+
+
+@composed(stats.gmean)
+def gmean(
+    a: Any, axis: Any = 0, dtype: Any = None, weights: Any = None, *, nan_policy: str = "propagate", keepdims: bool = False
+) -> Any:
+    """The geometric mean."""
+    x, along, w = _weighted("gmean", a, axis, weights, nan_policy, dtype)
+    return _kept(np.exp(np.average(np.log(x), axis=along, weights=w)), a, axis, keepdims)
+
+
+@composed(stats.hmean)
+def hmean(
+    a: Any, axis: Any = 0, dtype: Any = None, *, weights: Any = None, nan_policy: str = "propagate", keepdims: bool = False
+) -> Any:
+    """The harmonic mean."""
+    x, along, w = _weighted("hmean", a, axis, weights, nan_policy, dtype)
+    return _kept(1.0 / np.average(1.0 / x, axis=along, weights=w), a, axis, keepdims)
+
+
+def _moments(x: Any, axis: int, order: int) -> tuple[Any, Any]:
+    """The second central moment, and that of an order."""
+    x = x - np.mean(x, axis=axis, keepdims=True)
+    squares = x * x
+    return np.mean(squares, axis=axis), np.mean(squares * (x if order == 3 else squares), axis=axis)
+
+
+@composed(stats.skew)
+def skew(a: Any, axis: Any = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
+    """The third moment in standard deviations."""
+    x, along = _sample("skew", a, axis, nan_policy)
+    m2, m3 = _moments(x, along, 3)
+    found, n = m3 / m2**1.5, np.shape(x)[along]
+    if not bias and n > 2:
+        found = ((n - 1.0) * n) ** 0.5 / (n - 2.0) * found
+    return _kept(found, a, axis, keepdims)
+
+
+@composed(stats.kurtosis)
+def kurtosis(
+    a: Any, axis: Any = 0, fisher: bool = True, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False
+) -> Any:
+    """The fourth moment in standard deviations, above that of the normal distribution if it is Fisher's."""
+    x, along = _sample("kurtosis", a, axis, nan_policy)
+    m2, m4 = _moments(x, along, 4)
+    found, n = m4 / m2**2, np.shape(x)[along]
+    if not bias and n > 3:
+        found = ((n**2 - 1.0) * found - 3 * (n - 1) ** 2.0) / ((n - 2) * (n - 3)) + 3.0
+    return _kept(found - 3 if fisher else found, a, axis, keepdims)
+
+
+PearsonRResult = namedtuple("PearsonRResult", "statistic pvalue")
+LinregressResult = namedtuple("LinregressResult", "slope intercept rvalue pvalue stderr")
+
+
+@composed(stats.pearsonr)
+def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = None, axis: Any = 0) -> Any:
+    """The correlation of two samples, and how probable a greater one is by chance."""
+    if method is not None or alternative != "two-sided":
+        raise refused("stats.pearsonr", "`method=` or `alternative=`", "compute the p-value outside of the transform")
+    x, along = _sample("pearsonr", x, axis, "propagate")
+    y, _ = _sample("pearsonr", y, axis, "propagate")
+    x, y = (v - np.mean(v, axis=along, keepdims=True) for v in (x, y))
+    r = np.sum(x * y, axis=along) / (np.linalg.norm(x, axis=along) * np.linalg.norm(y, axis=along))
+    half = np.shape(x)[along] / 2 - 1
+    return PearsonRResult(r, 2 * special.betainc(half, half, (1 - np.abs(r)) / 2))
+
+
+@composed(stats.linregress)
+def linregress(x: Any, y: Any = None, alternative: str = "two-sided", **options: Any) -> Any:
+    """The line through points: its slope, intercept, correlation, p-value and standard error."""
+    if y is None or alternative != "two-sided" or any(options.values()):
+        raise refused(
+            "stats.linregress", "one array, `alternative=`, `axis=` or `nan_policy=`", "give it x and y of one dimension"
+        )
+    x, y = arrays(x, y)
+    n, x_mean, y_mean = np.shape(x)[0], np.mean(x), np.mean(y)
+    dx, dy = x - x_mean, y - y_mean
+    xx, xy, yy = np.mean(dx * dx), np.mean(dx * dy), np.mean(dy * dy)
+    slope, r = xy / xx, xy / np.sqrt(xx * yy)
+    t = r * np.sqrt((n - 2) / ((1.0 - r) * (1.0 + r)))
+    error = np.sqrt((1 - r**2) * yy / xx / (n - 2))
+    return LinregressResult(slope, y_mean - slope * x_mean, r, 2 * special.stdtr(n - 2, -np.abs(t)), error)
