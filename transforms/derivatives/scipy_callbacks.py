@@ -14,6 +14,7 @@ from ...tracer.core.custom import CustomNode
 from ...tracer.core.dispatch import has_tensor, stack_nested
 from ...tracer.core.engine import run_backward
 from ...tracer.core.graph import AccumulateGrad, Pick, meta_of, next_sequence
+from ...tracer.core.levels import under
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, alias, levels_of, wrap
 from ...tracer.modes.thread_state import LOCAL, Era, grad_mode, transforming
@@ -30,6 +31,7 @@ __all__ = [
     "changed",
     "hide_the_rest",
     "not_converged",
+    "one_by_one",
     "plain",
     "same",
     "singular",
@@ -190,8 +192,7 @@ class Attached(CustomNode):
         return Pick(self, k) if self.plural else self
 
     def _backward(self, g: Any, saved: Any, sums: Any) -> tuple[Any, ...]:
-        gs = tuple(g) if self.plural else (g,)
-        return tuple(_differentiable(self, gs) if LOCAL.grad else self.pull(self, gs))
+        return tuple(_pulled(self, tuple(g) if self.plural else (g,)))
 
 
 Pull = Callable[[Attached, tuple[Any, ...]], list[Any]]
@@ -209,6 +210,31 @@ def attached(path: str, results: tuple[Any, ...], edges: tuple[Any, ...], pull: 
     for t, behind in zip(made, node.make(made, several=len(made) > 1), strict=True):
         t._node = behind
     return made
+
+
+def _pulled(node: Attached, gs: tuple[Any, ...]) -> list[Any]:
+    """The cotangents; for many at once, as of a Jacobian, one example after the other."""
+    return one_by_one(lambda *gs: _differentiable(node, gs) if LOCAL.grad else node.pull(node, gs), gs)
+
+
+def one_by_one(run: Callable[..., Any], given: tuple[Any, ...]) -> list[Any]:
+    """What `run` gives of these; under gs.vmap of one example after the other."""
+    level = next((level for x in given for level in levels_of(x)), None)
+    if level is None:
+        return list(run(*given))
+    own = [level in levels_of(x) for x in given]
+    shown = [level.shown(x, (level,)) if many else x for x, many in zip(given, own, strict=True)]
+    with under(tuple([other for other in LOCAL.levels if other is not level])):
+        each = [
+            one_by_one(run, tuple([x[k] if many else x for x, many in zip(shown, own, strict=True)]))
+            for k in range(int(level.size))
+        ]
+        found: list[Any] = []
+        for parts in zip(*each, strict=True):
+            there = next((d for d in parts if d is not None), None)
+            zeros: Any = None if there is None else np.zeros(np.shape(there))
+            found.append(None if there is None else np.stack([zeros if d is None else d for d in parts]))
+    return [None if d is None else level.hidden(d, (level,)) for d in found]
 
 
 def _differentiable(node: Attached, gs: tuple[Any, ...]) -> list[Any]:

@@ -15,13 +15,12 @@ import numpy as np
 from ...runtime.ops import Op
 from ...runtime.user_ops import called_by_name
 from ...tracer.autograd.function import Function
-from ...tracer.core.levels import under
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
 from ...tracer.memory.survivors import as_stored
 from ...tracer.modes.listening import called, in_loop
-from ...tracer.modes.thread_state import LOCAL, capturing, grad_mode, recording, refuse
+from ...tracer.modes.thread_state import capturing, grad_mode, recording, refuse
 from ..user_code.scope import original_code, scope, stores_outside
-from .scipy_callbacks import Solved, changed, same
+from .scipy_callbacks import Solved, changed, one_by_one, same
 from .vjp import vjp
 
 __all__ = ["Driver", "scipy_adjoint", "scipy_solution"]
@@ -435,11 +434,8 @@ class _Adjoint(Function):
 
 def _pulled(call: str, chain: Any, given: tuple[Any, ...]) -> list[Any]:
     """The cotangents by a call; one for each of many at once cannot be written down."""
-    differ = tuple([level for level in LOCAL.levels if any(level in levels_of(x) for x in given)])
-    if differ:
+    if any(levels_of(x) for x in given):
         refuse(f"takes the derivative of {call.partition('(')[0]} along many cotangents at once")
-        with under(differ):
-            found: Any = _level(call, chain)(*given)
-    else:
-        found = _Adjoint.apply(call, chain, *given)
+        return one_by_one(_level(call, chain), given)
+    found = _Adjoint.apply(call, chain, *given)
     return list(found) if isinstance(found, tuple) else [found]

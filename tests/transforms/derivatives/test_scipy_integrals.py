@@ -97,6 +97,7 @@ def test_third_order_and_mixed_derivatives() -> None:
     rows = np.stack([slope(lambda h, e=e: gs.grad(f)(p + h * e), 0.0) for e in np.eye(2)])
     of_row = lambda k: gs.grad(lambda p: gs.grad(f)(p)[k])(p)
     np.testing.assert_allclose([of_row(0), of_row(1)], rows, rtol=1e-7)
+    np.testing.assert_allclose(gs.hessian(f)(p), rows, rtol=1e-7)
 
 
 def test_integrals_that_depend_on_nothing_are_plain() -> None:

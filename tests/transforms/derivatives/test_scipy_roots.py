@@ -127,6 +127,8 @@ def test_jacobians() -> None:
     rows = np.stack([slope(lambda h, e=e: f(x + h * e), 0.0) for e in np.eye(2)], axis=1)
     for jacobian in (gs.jacobian(f), gs.jacrev(f), gs.jacfwd(f)):
         np.testing.assert_allclose(jacobian(x), rows, rtol=1e-7)
+    with pytest.warns(EagerWarning, match="along many cotangents at once"):
+        np.testing.assert_array_equal(gs.compile(gs.jacrev(f))(x), gs.jacrev(f)(x))
     g = lambda p: np.sum(np.sin(f(p)))
     rows = np.stack([slope(lambda h, e=e: gs.grad(g)(x + h * e), 0.0) for e in np.eye(2)], axis=1)
     np.testing.assert_allclose(gs.hessian(g)(x), rows, rtol=1e-7)
