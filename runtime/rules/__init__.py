@@ -19,7 +19,8 @@ _LATE = {  # rules that wait for the first function that is not known yet, by th
         "special_noncentral",
     ),
     "numpy.fft": ("fft",),
-    "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal",), "scipy.stats": ("distributions",),
+    "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal",),
+    "scipy.stats": ("distributions", "distribution_families"),
     "scipy.optimize": ("scipy_optimize",),
 }  # fmt: skip
 

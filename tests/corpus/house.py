@@ -47,7 +47,7 @@ _SPECIAL = (
     "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
     "special_noncentral",
 )  # fmt: skip
-for _rules in (*_SPECIAL, "scipy_linalg", "scipy_optimize", "scipy_signal", "distributions"):
+for _rules in (*_SPECIAL, "scipy_linalg", "scipy_optimize", "scipy_signal", "distributions", "distribution_families"):
     FOREIGN[f"runtime.rules.{_rules}"] = {"numpy", "scipy"}
 FOREIGN["fit.result"] = {"numpy", "scipy"}  # a class of SciPy's with more methods; loaded where SciPy runs
 
