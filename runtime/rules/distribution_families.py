@@ -1,0 +1,164 @@
+"""Densities of scipy.stats' continuous families without a formula in `distributions.py`: their `_pdf` and `_logpdf`, traced.
+
+SciPy's public functions check and reorder their arguments by `np.place`, which no Tensor survives. What computes the density
+stands in the private methods of a family; around them this file does what SciPy does: location, scale, support, what is invalid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from scipy import special, stats
+
+from ..errors import NoRuleError
+from ..registry import composed
+from ..unpatched import np
+
+INF = math.inf
+
+# What computes their densities is compiled code, or takes one number after the other.
+_OUT_OF_SIGHT = {
+    "dpareto_lognorm", "genhyperbolic", "geninvgauss", "irwinhall", "kappa4", "ksone", "kstwo", "kstwobign", "landau",
+    "levy_stable", "ncf", "nct", "ncx2", "studentized_range",
+}  # fmt: skip
+
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    """Return `np.where`; of numbers a number, which a capture takes for a constant."""
+    found = np.where(condition, a, b)
+    return found[()] if np.ndim(found) == 0 else found
+
+
+def _genhalflogistic(z: Any, c: Any) -> Any:
+    base = 1 - c * z
+    return 2 * base ** (1 / c - 1) / (1 + base ** (1 / c)) ** 2
+
+
+def _pearson3(z: Any, skew: Any) -> Any:
+    """A gamma distribution, shifted; of no skew to speak of the normal one."""
+    bent = np.abs(skew) >= 1.6e-5
+    beta = 2 / _where(bent, skew, 1.0)
+    shifted = beta * (z + beta)
+    inside = shifted > 0
+    safe, alpha = _where(inside, shifted, 1.0), beta**2
+    density = np.abs(beta) * np.exp(special.xlogy(alpha - 1, safe) - safe - special.gammaln(alpha))
+    normal = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    return _where(bent, _where(inside, density, 0.0), normal)
+
+
+def _trapezoid(z: Any, c: Any, d: Any) -> Any:
+    height = 2 / (d - c + 1)
+    rising = z / _where(c > 0, c, 1.0)
+    falling = (1 - z) / _where(d < 1, 1 - d, 1.0)
+    return height * _where(z < c, rising, _where(z > d, falling, 1.0))
+
+
+def _triang(z: Any, c: Any) -> Any:
+    rising = z / _where(c > 0, c, 1.0)
+    falling = (1 - z) / _where(c < 1, 1 - c, 1.0)
+    return 2 * _where((z < c) | (c == 1), rising, falling)
+
+
+def _truncpareto(z: Any, b: Any, c: Any) -> Any:
+    return b / -np.expm1(-b * np.log(c)) * z ** -(b + 1)
+
+
+def _tukeylambda(z: Any, lam: Any) -> Any:
+    share = special.tklmbda(z, lam)
+    return 1 / (share ** (lam - 1) + (1 - share) ** (lam - 1))
+
+
+# Densities as SciPy's documentation of the family states them, where its code is not seen through.
+_FORMULAS: dict[str, Callable[..., Any]] = {
+    "genhalflogistic": _genhalflogistic, "pearson3": _pearson3, "trapezoid": _trapezoid, "triang": _triang,
+    "truncpareto": _truncpareto, "tukeylambda": _tukeylambda,
+}  # fmt: skip
+
+
+_SUPPORTS: dict[str, Callable[..., Any]] = {
+    "genpareto": lambda c: (0.0, _where(c < 0, -1 / _where(c < 0, c, -1.0), INF)),
+}
+
+
+def _formula(family: Any, logarithm: bool) -> Callable[..., Any]:
+    """Return the density of the standard member of a family, or its logarithm, from what the family defines itself."""
+    if family.name in _FORMULAS:
+        density = _FORMULAS[family.name]
+        return (lambda z, *shapes: np.log(density(z, *shapes))) if logarithm else density
+    defined = [name for name in ("_pdf", "_logpdf") if _defines(family, name)]
+    if family.name in _OUT_OF_SIGHT or not defined:
+        method = "logpdf" if logarithm else "pdf"
+        raise NoRuleError(
+            f"scipy.stats.{family.name}.{method} has no gradient rule in gradscribe: SciPy computes it out of sight. "
+            "Write its density with NumPy's functions, or those of scipy.special that have a rule."
+        )
+    wanted = "_logpdf" if logarithm else "_pdf"
+    if wanted in defined:
+        found: Callable[..., Any] = getattr(family, wanted)
+        return found
+    other: Callable[..., Any] = getattr(family, defined[0])
+    return lambda z, *shapes: (np.log if logarithm else np.exp)(other(z, *shapes))
+
+
+def _defines(family: Any, name: str) -> bool:
+    """Whether a family states a method itself: what it inherits takes differences."""
+    return getattr(type(family), name, None) is not getattr(stats.rv_continuous, name, None)
+
+
+def _is_valid(family: Any, shapes: tuple[Any, ...]) -> Any:
+    """Whether the shapes are such that the family has: True where nothing is asked of them."""
+    if _defines(family, "_argcheck"):
+        return family._argcheck(*shapes)
+    found: Any = True
+    for shape in shapes:
+        found = (shape > 0) if found is True else found & (shape > 0)
+    return found
+
+
+def _between(low: Any, high: Any) -> Any:
+    """Return a point within a support, where the formula is evaluated in place of points beyond it."""
+    if np.ndim(low) == np.ndim(high) == 0 and all(isinstance(v, (int, float, np.generic)) for v in (low, high)):
+        if low > -INF and high < INF:
+            return (low + high) / 2
+        return low + 1.0 if low > -INF else high - 1.0
+    left, right = np.isfinite(low), np.isfinite(high)
+    a, b = _where(left, low, 0.0), _where(right, high, 0.0)
+    return _where(left & right, (a + b) / 2, _where(left, a + 1.0, _where(right, b - 1.0, 0.0)))
+
+
+def _wide(value: Any) -> Any:
+    """Return a number or array in double precision, as SciPy computes."""
+    if isinstance(value, (int, float, list, tuple)):
+        return np.asarray(value, float)[()]
+    return value if value.dtype == np.float64 or value.dtype.kind == "c" else value.astype(np.float64)
+
+
+def _density(family: Any, logarithm: bool) -> Callable[..., Any]:
+    """Return what `family.pdf` is of Tensors, or with `logarithm` `family.logpdf`."""
+    names = [*(family.shapes or "").replace(",", " ").split(), "loc", "scale"]
+
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        at = {"loc": 0, "scale": 1, **dict(zip(names, args, strict=False)), **kwargs}
+        if len(args) > len(names) or set(at) != set(names):
+            raise TypeError(f"scipy.stats.{family.name} takes {names}, but got {[*args, *kwargs]}")
+        formula = _formula(family, logarithm)
+        shapes, scale = tuple([_wide(at[n]) for n in names[:-2]]), _wide(at["scale"])
+        z = (_wide(x) - _wide(at["loc"])) / scale
+        low, high = _SUPPORTS.get(family.name, family._get_support)(*shapes)
+        whole = isinstance(low, float) and isinstance(high, float) and low == -INF and high == INF
+        inside = True if whole else (z >= low) & (z <= high)
+        found = formula(z if whole else _where(inside, z, _between(low, high)), *shapes)
+        if not whole:
+            found = _where(inside, found, -INF if logarithm else 0.0)
+        found = found - np.log(scale) if logarithm else found / scale
+        valid = _is_valid(family, shapes) & (scale > 0)
+        return _where(valid, found, np.nan)
+
+    return call
+
+
+for _family in [one for one in vars(stats).values() if isinstance(one, stats.rv_continuous)]:
+    composed(_family.logpdf)(_density(_family, logarithm=True))
+    composed(_family.pdf)(_density(_family, logarithm=False))
