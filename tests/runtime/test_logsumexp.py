@@ -58,7 +58,8 @@ def test_the_bits_are_those_of_scipy(change: Any, dtype: Any) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 found = (logsumexp_kept if keepdims else logsumexp_over)(a, axis)
-            expected = special.logsumexp(a, axis=axis, keepdims=keepdims)
+            with np.errstate(all="ignore"):  # below 1.16 SciPy warns of its own infinities
+                expected = special.logsumexp(a, axis=axis, keepdims=keepdims)
             assert type(found) is type(expected)
             assert found.dtype == expected.dtype
             assert found.shape == expected.shape
