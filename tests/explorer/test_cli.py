@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -157,7 +158,7 @@ def test_why_names_the_line_and_is_json_with_nan(run: Any) -> None:
 def test_coverage_gives_the_counts_first_and_is_filtered(run: Any) -> None:
     found = run("coverage")
     assert found.status == 0
-    assert len(found.out.splitlines()) < 12
+    assert len(found.out.splitlines()) < 20
     everything = run("coverage", "--all").out
     assert len(everything.splitlines()) > 700
     assert everything.startswith(found.out.partition("\n\n")[0])
@@ -177,7 +178,7 @@ def test_coverage_needs_no_scipy(tmp_path: Path) -> None:
             [sys.executable, "-m", "gradscribe", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
-        assert "scipy.special  is not installed: pip install scipy" in done.stdout
+        assert re.search(r"scipy\.special +is not installed: pip install scipy", done.stdout)
 
 
 def test_methods_doctor_cache_and_bench_answer(run: Any) -> None:

@@ -9,6 +9,7 @@ import math
 import pathlib
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -437,3 +438,32 @@ def test_what_is_stored_can_be_written(grad: Any) -> None:
         seen[-1][:] = 0.0
         seen[-1] += 1.0
     np.testing.assert_array_equal(seen, np.ones((3, 3)))
+
+
+BARE, PARAMETERS = gs.tensor([1.0, 2.0]), {"w": gs.tensor([1.0], requires_grad=True)}
+
+
+def stores_by_globals(x: Any) -> Any:
+    globals()["LAST_SEEN"] = np.sum(x)
+    return np.sum(x**2)
+
+
+def updates_parameters(x: Any) -> Any:
+    PARAMETERS.update(last=np.sum(x))
+    return np.sum(x**2)
+
+
+@pytest.mark.parametrize("function", [stores_by_globals, updates_parameters])
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_tensors_of_the_users_own_stay_where_they_stand(function: Any, compiled: bool) -> None:
+    gradient = gs.compile(gs.grad(function)) if compiled else gs.grad(function)
+    own, parameter = BARE, PARAMETERS["w"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.EagerWarning)
+        for _ in range(3):
+            gradient(np.ones(2))
+    assert BARE is own  # once an array, as every Tensor that the globals led to
+    assert isinstance(BARE, gs.Tensor)
+    assert PARAMETERS["w"] is parameter
+    stored = globals()["LAST_SEEN"] if function is stores_by_globals else PARAMETERS["last"]
+    assert type(stored) is np.float64

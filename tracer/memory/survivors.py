@@ -34,6 +34,7 @@ __all__ = [
     "is_traced_key",
     "note",
     "note_appended",
+    "note_globals",
     "note_held",
     "note_moved",
     "put_back",
@@ -65,7 +66,7 @@ def note(holder: Any, key: Any = _ALL) -> None:
     entry = era.stored.get(id(holder))
     if entry is None:
         entry = era.stored[id(holder)] = [holder, set()]
-    if entry[1] is _ALL or entry[1] is _UNSEEN:
+    if entry[1] is _ALL or entry[1] is _UNSEEN or type(entry[1]) is _Before:
         return
     if key is _ALL or type(entry[1]) is int or isinstance(key, (Operand, slice, tuple)):
         entry[1] = _ALL
@@ -74,6 +75,24 @@ def note(holder: Any, key: Any = _ALL) -> None:
         entry[1].add(key)
     except TypeError:  # no key that can be remembered
         entry[1] = _ALL
+
+
+class _Before(dict[Any, Any]):
+    """What stood in a dict when code got hold of it: what is new since then was stored in this run."""
+
+    def changed(self, now: dict[Any, Any]) -> list[Any]:
+        """Return the keys of what is new."""
+        return [key for key, value in list(now.items()) if self.get(key, _ALL) is not value]
+
+
+def note_globals(space: dict[str, Any]) -> None:
+    """Remember that code got hold of the globals of a module, in which Tensors of the user's own may stand."""
+    era = running()
+    if era is None:
+        return
+    keys = era.stored.setdefault(id(space), [space, set()])[1]
+    if type(keys) is set:  # of what was stored before
+        era.stored[id(space)][1] = _Before({key: value for key, value in space.items() if key not in keys})
 
 
 def note_appended(holder: Any, start: int) -> None:
@@ -153,6 +172,12 @@ def _is_own(tensor: Any) -> bool:
     return tensor._node is None or not any(
         type(found) is AccumulateGrad and type(found.inner) is Era for found in reached_from([tensor._node])
     )
+
+
+def _is_parameter(tensor: Any) -> bool:
+    """Whether a Tensor is a leaf of the user's own that requires grad: no transform has made it."""
+    node = tensor._node
+    return type(node) is AccumulateGrad and type(node.inner) is not Era
 
 
 # --- values that an earlier transform stored -------------------------------------------------------------------------
@@ -287,8 +312,8 @@ def put_back(standing: dict[int, Any]) -> None:
     era = running()
     if era is not None and standing:
         seen = _Walk(standing)
-        for holder, _ in list(era.stored.values()):
-            _settle_holder(holder, _ALL, seen)
+        for holder, keys in list(era.stored.values()):
+            _settle_holder(holder, keys if type(keys) is _Before else _ALL, seen)
 
 
 def _settle(era: Era, error: BaseException | None) -> None:
@@ -359,7 +384,7 @@ def _settle_holder(holder: Any, keys: Any, seen: _Walk) -> None:
         if keys is _ALL:
             plain(holder, seen)
             return
-        for k in keys:
+        for k in keys.changed(holder) if type(keys) is _Before else keys:
             if k in holder:
                 holder[k] = _settled_entry(holder, k, holder[k], seen)
     elif isinstance(holder, (set, deque, np.ndarray, weakref.WeakKeyDictionary)):
@@ -407,7 +432,7 @@ def _is_leaf(value: Any) -> bool:
 def plain(value: Any, seen: _Walk) -> Any:
     """Return a value without Tensors of ended transforms: containers and objects are changed in place, tuples replaced."""
     if isinstance(value, Operand):
-        if not seen.numbers:
+        if not seen.numbers or _is_parameter(value):
             return value
         return _keep(_number(value)) if seen.keeps else _number(value)
     kind = type(value)

@@ -43,6 +43,7 @@ from ...tracer.memory.survivors import (
     is_traced_key,
     note,
     note_appended,
+    note_globals,
     note_held,
     note_moved,
     remembered,
@@ -282,7 +283,7 @@ class _Globals(dict[str, Any]):
 
     def _all(self) -> dict[str, Any]:
         """The dict that `globals()` gives, into which the code may store."""
-        note(self.real)
+        note_globals(self.real)
         return self.real
 
 

@@ -51,7 +51,7 @@ class Ran(NamedTuple):
 def kernel_for(specialisation: Specialisation) -> Kernel:
     """Write the kernel of a specialisation; RefusedError with the reason where it has none."""
     if specialisation.paths:
-        raise RefusedError("it has several paths")
+        raise RefusedError("it has several paths, and C is not written for these")
     signature = specialisation.signature
     if signature.writes or signature.stores:
         raise RefusedError("it writes into an argument, or stores what it computes")
