@@ -174,7 +174,7 @@ NO_EXIT = {
     "__init_subclass__", "__subclasshook__", "__class__", "__sizeof__", "__getstate__", "__setitem__",
     "__array_ufunc__",
     "__array_function__", "__array_namespace__", "device", "__gradscribe_apply__", "__array_priority__", "__doc__",
-    "__module__", "__slots__",
+    "__module__", "__slots__", "__pandas_priority__",
     "__weakref__",
     "shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "requires_grad", "requires_grad_",
     "is_leaf", "is_inference",
