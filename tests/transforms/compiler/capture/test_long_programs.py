@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import cProfile
-import gc
 import linecache
 import pstats
 from typing import Any
@@ -12,6 +11,8 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
+
+from programs import no_collector
 
 
 def straight(operations: int) -> Any:
@@ -36,12 +37,8 @@ def test_ten_thousand_operations_in_a_straight_line_compile() -> None:
 def counted(operations: int) -> dict[Any, int]:
     """How often each function was called in a first compiled call of so many operations."""
     compiled, profile = gs.compile(gs.grad(straight(operations))), cProfile.Profile()
-    gc.collect()
-    gc.disable()  # what dies in the midst of the call, and calls its weak references, is no work of the call
-    try:
+    with no_collector():  # garbage that dies in the midst of the call, and calls its weak references, is no work of it
         profile.runcall(compiled, np.array([0.3, 0.7]))
-    finally:
-        gc.enable()
     return {key: row[0] for key, row in pstats.Stats(profile).stats.items()}  # type: ignore[attr-defined]
 
 
