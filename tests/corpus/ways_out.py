@@ -2330,7 +2330,7 @@ def run(t):
 r = gs.checkpoint(run, t)
 ===
 r = run(t)
-## thread (may raise)
+## thread
 def run(t):
     {BODY}
     return r

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...runtime.errors import AutogradError, GradientLossError
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL, Era
+from ..modes.thread_state import LOCAL, RUNNING, Era
 from .graph import AccumulateGrad, reached_from
 from .levels import refuse_one_value
 from .losses import loss
@@ -17,7 +17,7 @@ from .site import blame, is_library, is_ours
 from .tensor_base import levels_of
 from .versions import own_array
 
-__all__ = ["is_ended", "is_followed", "leave", "told", "warn_at_user"]
+__all__ = ["is_ended", "is_followed", "is_numpys", "leave", "told", "warn_at_user"]
 
 _NUMBERS = frozenset(["float", "int", "complex", "index"])
 _OUT = _NUMBERS | {
@@ -104,6 +104,13 @@ def is_followed(node: Any) -> bool:
         return LOCAL.grad
     leaves = [found.inner for found in reached_from([node]) if type(found) is AccumulateGrad]
     return any(type(era) is Era and not era.over for era in leaves)
+
+
+def is_numpys(tensor: Any) -> bool:
+    """Return whether a Tensor means what NumPy's value does: in a transform, here or in the thread that began this one."""
+    if LOCAL.depth:
+        return True
+    return bool(RUNNING) and tensor._node is not None and is_followed(tensor._node)
 
 
 def _formats(how: str) -> bool:

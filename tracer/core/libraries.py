@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["LEFT_ALONE", "NUMERIC", "OURS", "PURE", "PYTHON", "SEEN_THROUGH", "SUPPORT", "TAKE_NUMBERS"]
+__all__ = ["LEFT_ALONE", "NUMERIC", "OURS", "PURE", "PYTHON", "SEEN_THROUGH", "SUPPORT", "TAKE_NUMBERS", "THREADS"]
 
 OURS = frozenset(["gradscribe", __name__.partition(".")[0]])
 NUMERIC = frozenset(["numpy", "scipy"])  # whose functions are ops
@@ -20,7 +20,8 @@ LEFT_ALONE = frozenset(
 # Modules that code inside a transform sees through a namespace, with ours in place of what knows no Tensors.
 SEEN_THROUGH = NUMERIC | frozenset(
     ["math", "random", "cmath", "statistics", "functools", "itertools", "builtins", "operator", "json", "pickle", "marshal",
-     "struct", "array", "ctypes", "decimal", "fractions", "collections", "csv", "heapq", "bisect", "logging"]
+     "struct", "array", "ctypes", "decimal", "fractions", "collections", "csv", "heapq", "bisect", "logging",
+     "threading", "asyncio"]
 )  # fmt: skip
 
 # Modules of Python whose functions know no Tensors, and say nothing of gradients.
@@ -34,3 +35,6 @@ PURE = frozenset(
     ["math", "cmath", "functools", "itertools", "operator", "collections", "dataclasses", "typing", "types", "enum",
      "contextlib", "numbers", "fractions", "statistics", "abc", "copy", "string", "re", "bisect", "heapq", "textwrap"]
 )  # fmt: skip
+
+# Modules whose functions have other threads run code.
+THREADS = frozenset(["threading", "_thread", "concurrent", "multiprocessing", "asyncio", "joblib"])

@@ -25,6 +25,7 @@ __all__ = [
     "during",
     "enable_grad",
     "grad_mode",
+    "in_another_thread",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
@@ -116,6 +117,11 @@ class _Local(_local):
     def method_in_scope(holder: Any, name: str, takes_ctx: bool) -> Any:
         """A method of a Function as it runs inside a transform (transforms/user_code/scope.py says how)."""
         return getattr(holder, name)
+
+    @staticmethod
+    def special(obj: Any, name: str) -> Any:
+        """A special method that the user wrote, as it runs inside a transform; None of all else (see method_in_scope)."""
+        return None
 
     def __init__(self) -> None:
         self.written = []
@@ -245,6 +251,36 @@ def on_new_stack(call: Callable[[], Any]) -> Any:
     if raised:
         raise raised[0]
     return found[0]
+
+
+_OF_ONE_THREAD = (
+    "recorder",
+    "run",
+    "watch",
+    "profiler",
+    "on_new_stack",
+)  # what a thread does not take over from another
+
+
+def in_another_thread(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `call` as another thread runs it for the transform that runs here: under the modes that hold now."""
+    if not LOCAL.depth:
+        return call
+    refuse("starts a thread")
+    held = {name: value for name, value in vars(LOCAL).items() if name not in _OF_ONE_THREAD}
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(LOCAL))
+        vars(LOCAL).update(held)
+        refresh()
+        try:
+            return call(*args, **kwargs)
+        finally:
+            vars(LOCAL).clear()
+            vars(LOCAL).update(before)
+            refresh()
+
+    return run
 
 
 def recording(recorder: Recorder | None) -> AbstractContextManager[None]:

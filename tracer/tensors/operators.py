@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...runtime.registry import require
 from ...runtime.unpatched import np
 from ..core.dispatch import apply, apply1, apply2, has_tensor, stack_nested
-from ..core.exits import leave, told
+from ..core.exits import is_numpys, leave, told
 from ..core.foreign import Foreign, protocol_of
 from ..core.losses import asks_for_a_library, loss
 from ..core.tensor_base import Operand, alias, levels_of
@@ -82,7 +82,8 @@ def _asks(fn: Callable[..., Any], otherwise: bool) -> Callable[[Any, Any], Any]:
 
 def _in_place(fn: Callable[..., Any], symbol: str) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if LOCAL.depth and (type(self._value) is not np.ndarray or (levels_of(self) and not self.ndim)):
+        scalar = type(self._value) is not np.ndarray or bool(levels_of(self) and not self.ndim)
+        if scalar and is_numpys(self):
             return apply2(op, self, other)  # a scalar is rebound, as in NumPy
         if symbol == "@=" and np.ndim(other) == 1:
             raise ValueError("inplace matrix multiplication takes a second operand of at least two dimensions")
@@ -101,7 +102,7 @@ class Operators(_Base):
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Tensor:
-        if not LOCAL.depth and self._value is not None and type(self._value) is np.ndarray:
+        if not LOCAL.depth and type(self._value) is np.ndarray and not is_numpys(self):
             parts = index if isinstance(index, tuple) else (index,)
             if all(isinstance(p, (int, np.integer, slice)) and not isinstance(p, bool) for p in parts):
                 index = (*parts, ...)  # so that one element of a bare Tensor is a view, as in PyTorch

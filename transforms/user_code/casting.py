@@ -8,6 +8,8 @@ import functools
 import heapq
 import itertools
 import operator
+import threading
+import types
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -20,11 +22,12 @@ from ...tracer.core.exits import leave
 from ...tracer.core.tensor_base import Operand
 from ...tracer.memory.survivors import note
 from ...tracer.modes.listening import of_sizes
-from ...tracer.modes.thread_state import LOCAL, refuse
+from ...tracer.modes.thread_state import LOCAL, in_another_thread, refuse
 from ...tracer.protocols.interop import tensors_in
 from ...tracer.tensors.casts import as_complex, as_float, as_scalar
 
-__all__ = ["CASTS", "HIGHER", "OF_SIZES", "STORING", "counting", "past_cache", "storing", "taking_numbers"]
+__all__ = ["CASTS", "HIGHER", "OF_SIZES", "STORING", "counting", "is_threaded", "past_cache", "storing", "taking_numbers",
+           "threaded"]  # fmt: skip
 
 
 def _float(*args: Any) -> Any:
@@ -112,6 +115,73 @@ def _by_name(fn: Any, ours: Callable[[Any], Any]) -> Any:
     return make
 
 
+def _making(fn: Any, ours: Callable[[Any], Any]) -> Any:
+    """threading.Thread and Timer, which take what the thread runs second, or by name."""
+    name = "target" if fn is threading.Thread else "function"
+
+    @functools.wraps(fn, updated=())
+    def make(*args: Any, **options: Any) -> Any:
+        if len(args) > 1:
+            args = (args[0], _thrown(args[1], ours), *args[2:])
+        elif name in options:
+            options[name] = _thrown(options[name], ours)
+        return fn(*args, **options)
+
+    return make
+
+
+def _thrown(function: Any, ours: Callable[[Any], Any]) -> Any:
+    """What another thread runs for this one: a function of the user's in scope."""
+    return function if function is None else in_another_thread(ours(function))
+
+
+_RUN_BY_THREADS = {  # functions of Python's library which let another thread run a function, and where that stands
+    ("concurrent.futures.thread", "ThreadPoolExecutor.submit"): 0,
+    ("concurrent.futures._base", "Executor.map"): 0,
+    ("asyncio.threads", "to_thread"): 0,
+    ("asyncio.base_events", "BaseEventLoop.run_in_executor"): 1,
+    **{
+        ("multiprocessing.pool", f"Pool.{name}"): 0
+        for name in ("apply", "apply_async", "map", "map_async", "imap", "imap_unordered", "starmap", "starmap_async")
+    },
+}
+
+
+def is_threaded(value: Any) -> bool:
+    """Return whether a function or method of Python's library has another thread run a function."""
+    function = getattr(value, "__func__", value)
+    if type(function) is not types.FunctionType:
+        return False
+    if function is threading.Thread.start:
+        return True
+    known = (function.__module__, function.__qualname__) in _RUN_BY_THREADS
+    # of processes: what is traced cannot be pickled, which raises
+    return known and type(getattr(value, "__self__", None)).__name__ not in ("Pool", "ProcessPoolExecutor")
+
+
+def threaded(value: Any, ours: Callable[[Any], Any]) -> Any:
+    """Return the function that a call of `value` runs, which has another thread run a function."""
+    function = getattr(value, "__func__", value)
+    if function is threading.Thread.start:
+        return functools.partial(_started, value, ours)
+    place = _RUN_BY_THREADS[function.__module__, function.__qualname__]
+
+    def call(*args: Any, **options: Any) -> Any:
+        if len(args) > place:
+            args = (*args[:place], _thrown(args[place], ours), *args[place + 1 :])
+        return value(*args, **options)
+
+    return call
+
+
+def _started(start: Any, ours: Callable[[Any], Any], *args: Any) -> Any:
+    """`thread.start()`: a class of the user's has the code in its `run`."""
+    thread = getattr(start, "__self__", None) or args[0]
+    if type(thread).run not in (threading.Thread.run, threading.Timer.run):
+        thread.run = _thrown(thread.run, ours)
+    return start(*args)
+
+
 HIGHER: dict[Any, Callable[[Any, Callable[[Any], Any]], Any]] = {
     **dict.fromkeys(
         (map, filter, functools.reduce, functools.partial, defaultdict, itertools.starmap, itertools.takewhile,
@@ -120,6 +190,7 @@ HIGHER: dict[Any, Callable[[Any, Callable[[Any], Any]], Any]] = {
     ),
     **dict.fromkeys((builtins.sorted, builtins.min, builtins.max, heapq.nlargest, heapq.nsmallest, heapq.merge), _keyed),
     **dict.fromkeys((itertools.accumulate, itertools.groupby), _second), operator.methodcaller: _by_name,
+    **dict.fromkeys((threading.Thread, threading.Timer), _making),
 }  # fmt: skip
 
 

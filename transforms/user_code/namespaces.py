@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import re
 import sys
 import types
@@ -18,7 +19,7 @@ from ...tracer.core.dispatch import apply, has_tensor, stack_nested, stacking, u
 from ...tracer.core.losses import watching
 from ...tracer.core.tensor_base import Operand, wrap
 from ...tracer.modes.listening import drew, new_generator, printed
-from ...tracer.modes.thread_state import capturing, refuse
+from ...tracer.modes.thread_state import LOCAL, capturing, refuse
 from .array_makers import JOINERS, chkfinite, required, vectorize
 from .library_code import Library, broadcast, ndenumerate, nditer
 from .math_names import ROWS, stand_in
@@ -34,7 +35,36 @@ __all__ = [
 ]
 
 
+_AS_THEY_ARE = frozenset([float, int, complex, bool, str, bytes, type(None), np.ndarray, np.float64, np.float32, np.int64, dict,
+                          range])  # fmt: skip
+
+
+def _by_own_methods(value: Any, dtype: Any, inside: bool = False) -> Any:
+    """Objects of the user's, in lists too, as the arrays and numbers that their own methods give.
+
+    As in NumPy, `__array__` comes first, and a number `inside` a list is made by `__float__`, or it is none.
+    """
+    cls = type(value)
+    if cls in _AS_THEY_ARE or isinstance(value, Operand):
+        return value
+    if cls is list or cls is tuple:
+        made = [_by_own_methods(v, dtype, True) for v in value]
+        return value if all(map(operator.is_, made, value)) else cls(made)
+    method = LOCAL.special(value, "__array__")
+    if method is not None:
+        array = method() if dtype is None else method(dtype)
+        if np.ndim(array) or not inside:
+            return array
+    elif dtype is None:
+        return value
+    method = LOCAL.special(value, "__complex__" if dtype is not None and np.dtype(dtype).kind == "c" else "__float__")
+    method = method or LOCAL.special(value, "__float__")
+    return value if method is None else method()
+
+
 def _array(obj: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, **options: Any) -> Any:
+    if LOCAL.depth and not _is_no_number(dtype):
+        obj = _by_own_methods(obj, dtype)
     if isinstance(obj, Operand):
         if dtype is not None and _is_scalar(obj):
             np.array(obj._value, dtype)  # NumPy's own errors

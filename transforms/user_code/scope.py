@@ -34,6 +34,7 @@ from ...tracer.core.libraries import (
     SEEN_THROUGH,
     SUPPORT,
     TAKE_NUMBERS,
+    THREADS,
 )
 from ...tracer.core.losses import Suppressing, caught, telling
 from ...tracer.core.site import is_generated
@@ -66,7 +67,18 @@ from ..compiler.frontend.hooks import (
     rewritten,
 )  # fmt: skip
 from .array_makers import JOINERS, vectorized
-from .casting import CASTS, HIGHER, OF_SIZES, STORING, counting, past_cache, storing, taking_numbers
+from .casting import (
+    CASTS,
+    HIGHER,
+    OF_SIZES,
+    STORING,
+    counting,
+    is_threaded,
+    past_cache,
+    storing,
+    taking_numbers,
+    threaded,
+)
 from .drop_in import Namespace
 from .namespaces import makes_generators, may_draw, op_of_the_user, polynomials, replacement
 
@@ -472,6 +484,8 @@ class Scope:
             return self.module(value)
         if is_user_function(value):
             return self.rebuild(value)
+        if kind in _STOOD_FOR and _is_threaded(value):
+            return threaded(value, self.callee)
         if (kind is types.MethodType and is_user_function(value.__func__)) or is_partial(value):
             return self.rebuild(value)
         if self.witness is None and kind in (types.MethodType, types.FunctionType) and _logs(value):
@@ -558,6 +572,8 @@ class Scope:
                 return higher(value, self.callee)
             if issubclass(getattr(value, "__objclass__", type), _NUMBERS):
                 return functools.partial(_of_tensor, value)
+        if kind in _STOOD_FOR and _is_threaded(value):
+            return threaded(value, self.callee)
         if takes_numbers(value):
             return taking_numbers(value)
         if self.witness is not None:
@@ -703,7 +719,10 @@ class Scope:
         """Whether what a call of a name runs is another thing than what its name stands for."""
         higher = type(value) is types.BuiltinFunctionType and (value in HIGHER or value in OF_SIZES)
         higher = higher and self.witness is not None
-        if not (isinstance(value, type) or takes_numbers(value) or higher or is_user_callable(value)) or value is super:
+        told = (
+            isinstance(value, type) or takes_numbers(value) or _is_threaded(value) or higher or is_user_callable(value)
+        )
+        if not told or value is super:
             return False
         holders = [_value_of(chain[:k], real) for k in range(1, len(chain))]
         return all(isinstance(h, types.ModuleType) and isinstance(self.module(h), ScopedModule) for h in holders)
@@ -866,6 +885,11 @@ def is_left_alone(name: str | None) -> bool:
     return (name or "").partition(".")[0] in LEFT_ALONE
 
 
+def _is_threaded(value: Any) -> bool:
+    """Whether a function or method has another thread run a function."""
+    return (getattr(value, "__module__", None) or "").partition(".")[0] in THREADS and is_threaded(value)
+
+
 def is_user_callable(value: Any) -> bool:
     """Whether a value is called by code of the user's: a method, or an object of a class with `__call__`."""
     if type(value) is types.MethodType:
@@ -938,6 +962,7 @@ def _method_in_scope(holder: Any, name: str, takes_ctx: bool) -> Any:
 
 
 setattr(type(LOCAL), "method_in_scope", staticmethod(_method_in_scope))  # noqa: B010
+setattr(type(LOCAL), "special", staticmethod(lambda obj, name: _special(obj, name)))  # noqa: B010
 
 
 def scope() -> Scope:
@@ -1267,9 +1292,13 @@ def _call(value: Any) -> Any:
 def _special(obj: Any, name: str) -> Any:
     """A special method of an object as the scope runs it; None where no code of the user's stands behind it."""
     cls = type(obj)
-    if not is_user_class(cls) or is_left_alone(cls.__module__) or not _is_special(cls, name):
+    if not is_user_class(cls) or is_left_alone(cls.__module__):
         return None
-    return types.MethodType(_eager.rebuild(member(cls, name)), obj)
+    (mirrored,) = vars(cls).get("__gradscribe_mirror__", (None,))  # of a class in a capture
+    if mirrored is not None and _is_special(mirrored, name):
+        found = member(cls, name)
+        return types.MethodType(getattr(found, "kept", found), obj)
+    return types.MethodType(_eager.rebuild(member(cls, name)), obj) if _is_special(cls, name) else None
 
 
 def _operator(sign: str, *operands: Any) -> Any:

@@ -24,27 +24,11 @@ OPEN = {
     "(t * np.ones(2)).data[0]": "cuts, by name: `.data` is PyTorch's, and not NumPy's buffer",
 }
 
-# Gradients that are lost today, each way with the place. Still to mend, and strict as well.
-LOST = {
-    (
-        "o = [t] * 3\no[1] *= 2.0\nr = sum(o)",
-        "thread",
-    ): "a thread changes a Tensor in place where NumPy makes a new number",
-    **{
-        (text, place): "the refusal within `__array__` is swallowed, and the first compiled call goes on"
-        for text in ("np.asarray(Q(t)) * 1.0", "np.array([Q(t), 1.0], dtype=float).sum()")
-        for place in PLACES
-        if place.startswith("swallowed")
-    },
-}
-
 
 def is_known(way: Way, place: str) -> bool:
     """Whether a loss is one of those that docs/numbers.md tells of."""
     if place == "dict memo":
         return True  # the plain function has filled the dict with numbers
-    if place == "thread" and ".data[" in way.text:
-        return True  # `.data` cuts by name
     return place.startswith("swallowed") and any(
         w in way.text for w in ("select.select", "logpdf", "metrics.", "linear_model")
     )
@@ -67,14 +51,6 @@ def marks_of(way: Way, strict: bool = True) -> Any:
 @pytest.mark.parametrize("place", ["plain", pytest.param("method", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("way", [pytest.param(w, id=w.name, marks=marks_of(w)) for w in WAYS])
 def test_a_way_out_keeps_the_gradient_or_raises(way: Way, place: str, tmp_path: pathlib.Path) -> None:
-    hold(way, place, "file", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("text", "place"), [pytest.param(*at, marks=pytest.mark.xfail(reason=why, strict=True)) for at, why in LOST.items()]
-)
-def test_a_gradient_that_is_lost_in_one_place_is_still_to_mend(text: str, place: str, tmp_path: pathlib.Path) -> None:
-    (way,) = (w for w in WAYS if w.text == text)
     hold(way, place, "file", tmp_path)
 
 
@@ -109,7 +85,7 @@ def test_ways_in_every_place(place: str, flavour: str, tmp_path: pathlib.Path) -
     for k, at, how in ways_out.combinations([place], (flavour,), EVERY if flavour == "file" else 3 * EVERY):
         found = ways_out.outcome(WAYS[k], PLACES[at], how, tmp_path)
         counts[found.status] += 1
-        listed = WAYS[k].text in OPEN or (WAYS[k].text, at) in LOST or is_known(WAYS[k], at)
+        listed = WAYS[k].text in OPEN or is_known(WAYS[k], at)
         if found.status in ("lost", "warned") and not listed:
             faults.append(f"{found.status}: {WAYS[k].name}: {found.detail}")
     assert not faults, "\n".join([str(dict(counts)), *faults])

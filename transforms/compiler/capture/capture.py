@@ -18,6 +18,7 @@ from ....runtime.rules.control import size_of
 from ....runtime.rules.messages import PRINTS
 from ....runtime.user_ops import USERS, home_of, is_users
 from ....tracer.core.graph import next_sequence
+from ....tracer.core.libraries import THREADS
 from ....tracer.core.site import Site, called_site, calls_to, definition, user_site
 from ....tracer.core.tensor_base import Operand, wrap
 from ....tracer.memory.survivors import note_held
@@ -534,7 +535,7 @@ class Capture:
             if seen is not value:
                 return seen
             note_held(value)
-            if _has_methods(value):
+            if _only_eager(value):
                 self._run_again()
             return self.scope.stand_in(value, path)
         kind = type(value)
@@ -580,7 +581,7 @@ class Capture:
         if reason is not None:
             note_held(value)
             site = reading(self._entered, path.name) if path[0] == "cell" and self._entered else None
-            self.refuse(reason, site, better_again=_has_methods(value) or bool(self.stored.found))
+            self.refuse(reason, site, better_again=_only_eager(value) or bool(self.stored.found))
         elif path[0] != "attribute" or path[1] is not builtins:
             self.reads[path] = value
         if is_plain_data(value) or is_user_error(value):
@@ -682,8 +683,12 @@ class Capture:
         )
 
 
-def _has_methods(value: Any) -> bool:
-    """Whether a value is a class of the user's, an object of one, or a dict by functions: only eager mode knows them well."""
+def _only_eager(value: Any) -> bool:
+    """Whether only eager mode knows a value well: a class of the user's, its objects, a dict by functions, what runs threads."""
     if type(value) is dict:
         return any(isinstance(k, (types.FunctionType, types.MethodType)) for k in value)
-    return is_user_class(value if isinstance(value, type) else type(value)) and not is_plain_data(value)
+    cls = value if isinstance(value, type) else type(value)
+    where = value.__name__ if isinstance(value, types.ModuleType) else str(cls.__module__)
+    if where.partition(".")[0] in THREADS:
+        return True
+    return is_user_class(cls) and not is_plain_data(value)

@@ -10,9 +10,11 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+from ....tracer.core.exits import leave
 from ....tracer.core.tensor_base import Operand
 from ...user_code.scope import ABSENT, Path, is_user_class, is_user_function, member, watched
 from .definitions import Definitions
+from .handles import EXITS
 from .outside import generated, is_constant, is_plain_data, own_code
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ __all__ = ["Classes", "class_of_mirror"]
 
 _UNSEEN = frozenset(
     ["__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__init_subclass__", "__del__", "__class__", "__new__",
-     "__slots__", "__class_getitem__", "__set_name__"]
+     "__slots__", "__class_getitem__", "__set_name__", "__array_interface__", "__array_struct__", "__dlpack__", "__buffer__"]
 )  # fmt: skip
 _KEPT = frozenset(  # what Python writes into a class, and the mirror inherits
     ["__module__", "__qualname__", "__doc__", "__orig_bases__", "__parameters__", "__match_args__", "__abstractmethods__",
@@ -125,7 +127,7 @@ class Classes:
             return property(*[None if f is None else self.later(f) for f in (found.fget, found.fset, found.fdel)])
         if type(found) is types.FunctionType:
             if not generated(found):
-                return self.later(found)
+                return self.leaving(found, EXITS[name]) if name in EXITS else self.later(found)
             for part in ("__code__", "__defaults__", "__kwdefaults__"):
                 capture.reads[Path(("id", Path(("attribute", found, part)), ""))] = getattr(found, part)
             return found
@@ -137,6 +139,17 @@ class Classes:
         def call(*args: Any, **kwargs: Any) -> Any:
             return self.rebuilt(function)(*args, **kwargs)
 
+        return functools.update_wrapper(call, function, updated=())
+
+    def leaving(self, function: Any, how: str) -> Any:
+        """A special method by which C code takes a plain number or array; `kept` is the method as code in scope calls it."""
+        kept = self.later(function)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = kept(*args, **kwargs)
+            return leave(result, how) if isinstance(result, Operand) else result
+
+        call.kept = kept  # type: ignore[attr-defined]
         return functools.update_wrapper(call, function, updated=())
 
     def rebuilt(self, function: Any) -> Any:

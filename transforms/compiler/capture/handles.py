@@ -13,9 +13,10 @@ from ...user_code.scope import is_user_function, member
 if TYPE_CHECKING:
     from .instances import Instances
 
-__all__ = ["OURS", "handle_of"]
+__all__ = ["EXITS", "OURS", "handle_of"]
 
-_EXITS = {"__float__": "float", "__complex__": "complex", "__array__": "array"}
+# Special methods by which C code takes a plain number or array of an object, and the exit that this is.
+EXITS = {"__float__": "float", "__complex__": "complex", "__array__": "array"}
 OURS = frozenset(
     ["__new__", "__init__", "__post_init__", "__setattr__", "__delattr__", "__reduce__", "__reduce_ex__", "__getstate__",
      "__setstate__", "__subclasshook__", "__set_name__", "__sizeof__", "__dir__", "__class_getitem__", "__copy__",
@@ -59,8 +60,8 @@ def handle_of(instances: Instances, obj: Any) -> Any:
             if self is not handle:
                 return getattr(cls, name)(self, *args, **kwargs)
             result = instances._special(obj, name)(*args, **kwargs)
-            if name in _EXITS and isinstance(result, Operand):  # C code takes a plain number
-                return leave(result, _EXITS[name])
+            if name in EXITS and isinstance(result, Operand):  # C code takes a plain number
+                return leave(result, EXITS[name])
             return bool(result) if name == "__bool__" and isinstance(result, Operand) else result
 
         return call
