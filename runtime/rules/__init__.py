@@ -11,7 +11,7 @@ __all__ = ["casts", "control", "creation", "elementwise", "indexing", "linalg", 
 _LATE = {  # rules that wait for the first function that is not known yet, by the module that has to be there for them
     "numpy": (
         "decompositions", "eigen", "least_squares", "norms", "matrix_forms", "polynomials", "quantiles", "differences",
-        "convolution", "counting", "histograms", "assembling", "compositions", "python_math",
+        "convolution", "counting", "histograms", "assembling", "compositions", "python_math", "windows",
     ),
     "statistics": ("python_statistics",),
     "scipy.special": (
