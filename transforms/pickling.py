@@ -8,8 +8,8 @@ import io
 import linecache
 import pickle
 import sys
-import threading
 import types
+from _thread import _local  # threading.local: the rest of threading is slow to import
 from typing import Any
 
 __all__ = ["reduced"]
@@ -17,7 +17,7 @@ __all__ = ["reduced"]
 _HOMES = ("cloudpickle", "joblib.externals.cloudpickle")  # joblib brings one along
 
 
-class _Within(threading.local):
+class _Within(_local):
     """Whether this thread is writing cloudpickle's bytes of a transform."""
 
     bytes = False
