@@ -13,6 +13,7 @@ import numpy as np
 from ....runtime.ir.graph import Call, Value, values_in
 from ..schedule.program import (
     Assign,
+    Fork,
     Guard,
     If,
     List,
@@ -22,10 +23,13 @@ from ..schedule.program import (
     Return,
     Reverse,
     Statement,
+    Store,
     Unpack,
     each_statement,
+    reads_of,
 )
 from ..schedule.signature import Instance, children
+from .aliases import aliases_of
 from .boxes import box, declared, scalar_of, unboxed
 from .calls import python_call
 from .forms import form_of
@@ -47,7 +51,7 @@ from .values import (
     product,
     suffix,
 )
-from .views import handlers
+from .views import handlers, indexed
 
 __all__ = ["FLAT", "Kernel", "kernel_of"]
 
@@ -70,6 +74,7 @@ class Kernel(NamedTuple):
     calls: tuple[Callable[..., Any], ...]
     constants: tuple[Any, ...]
     arms: int
+    paths: int
     called_out: Counter[str]  # ops that Python runs, by name
     native: int  # how many calls have a C form
     nested: Any = None  # the tree of the result, where C gives its leaves in a row
@@ -101,7 +106,7 @@ class _Emitter:
         self.calls: list[Callable[..., Any]] = []
         self.called_out: Counter[str] = Counter()
         self.native = 0
-        self.slots = self.objects = self.arms = 0
+        self.slots = self.objects = self.arms = self.paths = 0
         self.taken: set[str] = set(_KEYWORDS.split())
         self.named: dict[Value, str] = {}
         self.returned: set[Value] = set()
@@ -111,10 +116,11 @@ class _Emitter:
         for s in each_statement(self.program.body):
             if isinstance(s, Return):
                 self.returned.update(v for v in values_in(s.outputs) if is_native(v.type) and v.type.shape)
-            if not isinstance(s, (Assign, Guard, If, List, Loop, Push, Return, Reverse, Unpack)):
-                words = {"Store": "writes into an argument", "Effect": "has an effect", "Fork": "has several paths"}
+            if not isinstance(s, (Assign, Fork, Guard, If, List, Loop, Push, Return, Reverse, Store, Unpack)):
+                words = {"Effect": "has an effect"}
                 raise RefusedError(f"it {words.get(type(s).__name__, 'holds a ' + type(s).__name__)}")
-        self.shared = self._shared()
+        self.aliases = aliases_of(self.program)
+        self.shared = self.aliases.shared
         block = Block(self, {})
         block.statements(self.program.body)
         lines = block.lines()
@@ -131,40 +137,9 @@ class _Emitter:
             "punt:", "fail:", "    *why = 1;", "    return 0;", "unseen:", "    *why = 2;", "    return 0;", "}", "",
         ])  # fmt: skip
         return Kernel(
-            text, len(self.program.parameters), tuple(self.calls), tuple(self.constants), self.arms, self.called_out,
+            text, len(self.program.parameters), tuple(self.calls), tuple(self.constants), self.arms, self.paths, self.called_out,
             self.native, self.nested,
         )  # fmt: skip
-
-    def _shared(self) -> set[Value]:
-        """The values whose memory the results share with others: these are arrays of Python's throughout."""
-        roots: dict[Value, Value] = {}
-        given: set[Value] = set()
-        views: dict[Value, tuple[Value, ...]] = {}
-        for s in self.program.body:
-            if isinstance(s, Unpack):
-                given.update(_leaves(s.tree))
-            if isinstance(s, Assign):
-                for slot in s.slots:
-                    if slot.memory == "view":
-                        views[slot.value] = slot.of
-        ends = [v for s in self.program.body if isinstance(s, Return) for v in values_in(s.outputs)]
-
-        def root(v: Value) -> Value:
-            while views.get(v):
-                v = views[v][0]
-            return v
-
-        for v in ends:
-            roots[v] = root(v)
-        counted = Counter(dict.fromkeys(ends) and [roots[v] for v in dict.fromkeys(ends)])
-        found: set[Value] = set()
-        for v in ends:
-            if roots[v] in given or counted[roots[v]] > 1:
-                while views.get(v):
-                    found.add(v)
-                    v = views[v][0]
-                found.add(v)
-        return found
 
     def name(self, v: Value | str, after: str = "") -> str:
         """A new name in C, for a value or like a word."""
@@ -301,9 +276,15 @@ class Block:
 
     # --- statements ----------------------------------------------------------------------------------------------------
 
-    def statements(self, body: Iterable[Statement]) -> None:
-        for s in body:
+    def statements(self, body: Sequence[Statement]) -> None:
+        for k, s in enumerate(body):
             match s:
+                case Fork():
+                    self.fork(s, body[k + 1 :])
+                    return
+                case Store():
+                    self.stores(body[k:])
+                    return
                 case Assign():
                     self.assign(s)
                 case Unpack(tree=tree, parameter=parameter):
@@ -353,8 +334,8 @@ class Block:
     def assign(self, s: Assign) -> None:
         call = s.call
         self.over = s.is_over()
-        if len(call.outs) == 1 and call.outs[0] not in self.emitter.shared:
-            handler = handlers().get(call.op.base)
+        handler = handlers().get(call.op.base)
+        if len(call.outs) == 1 and (call.outs[0] not in self.emitter.shared or self.is_whole(s, handler)):
             mark = (len(self.before), [len(lines) for lines in self.before], dict(self.same), len(self.groups))
             try:
                 if handler is not None and (is_native(call.outs[0].type) or handler.__name__ == "shape"):
@@ -370,6 +351,10 @@ class Block:
                 del self.before[mark[0] :]
                 self.same = mark[2]
         self.call_out(call, s)
+
+    def is_whole(self, s: Assign, handler: Any) -> bool:
+        """Whether C may make a result whose object others see, too: a new array in C order."""
+        return handler is None and s.slots[0].memory == "fresh" and order_of(s.call.outs[0]) is None
 
     # --- elementwise calls and reductions -------------------------------------------------------------------------------
 
@@ -581,21 +566,44 @@ class Block:
         return found.c if found.dtype.kind == "b" else f"{found.c} != 0"
 
     def guard(self, s: Guard) -> None:
+        self.at(self.levels(s.value)).append(f"if (!({self.holds(s)})) goto punt;")
+        self.env[s.out] = self.read(s.value)
+        self.level[s.out] = self.levels(s.value)
+
+    def fork(self, s: Fork, rest: Sequence[Statement]) -> None:
+        """A path of its own, and what follows for the other calls."""
+        test = self.holds(s)
+        for inner in each_statement([*s.body, *rest]):
+            for v in reads_of(inner):
+                if v in self.env:
+                    self.read(v)
+        arms: list[list[str]] = []
+        for body, guard in ((s.body, s.call), (rest, s.other)):
+            block = Block(self.emitter, dict(self.env), self.same)
+            if guard is not None:
+                block.env[guard.outs[0]] = self.read(s.value)
+            block.at(0).append(self.seen())
+            block.statements(body)
+            arms.append(_deeper(block.lines()))
+        self.group(f"if ({test}) {{{self.comment(s.call)}", *arms[0], "} else {", *arms[1], "}")
+
+    def holds(self, s: Guard | Fork) -> str:
+        """The test of a guard."""
         found = self.read(s.value)
         if not isinstance(found, Num) or s.how not in ("bool", "int", "float", "index", "item"):
             raise RefusedError("it is held to a value that C does not have")
         kind = "b" if s.how == "bool" else found.dtype.kind
         want = literal(s.expected, np.dtype(bool) if kind == "b" else found.dtype)
-        have = f"({found.c} != 0)" if kind == "b" else found.c
-        self.at(self.levels(s.value)).append(f"if ({have} != {want}) goto punt;")
-        self.env[s.out] = found
-        self.level[s.out] = self.levels(s.value)
+        return f"{f'({found.c} != 0)' if kind == 'b' else found.c} == {want}"
 
     def choice(self, s: If) -> None:
         lines: list[str] = []
         outs: list[CValue] = []
         for v in s.outs:
-            outs.append(declared(self, lines, v))
+            out = declared(self, lines, v)
+            if v in self.emitter.aliases.merged and isinstance(out, Arr):
+                out = out._replace(maybe=f"f->o[{self.emitter.object()}]")
+            outs.append(out)
         test = self.truth(self, s.test)
         arms: list[list[str]] = []
         for arm in (s.then, s.orelse):
@@ -634,6 +642,9 @@ class Block:
                 size = f"sizeof({t}) * ({product(own.dims)})"
                 lines += [f"{t} *{name} = room(f, {slots[0]}, {size}), *{name}_next = room(f, {slots[1]}, {size});"]
                 lines += [f"if (!{name} || !{name}_next) goto punt;", *self.copied(own, start, "=")]
+                if c.out in e.aliases.merged:  # the array itself where no trip is made
+                    own = own._replace(maybe=f"f->o[{e.object()}]")
+                    lines.append(f"hold(f, {_place(own.maybe)}, {_object_of(start)});")
                 carried.append((own, 0))
             elif is_native(v.type):
                 if not isinstance(start, Num):
@@ -694,6 +705,8 @@ class Block:
         if isinstance(own, Arr):
             if own == end:
                 return
+            if own.maybe:
+                swaps.append(f"hold(f, {_place(own.maybe)}, 0);")
             if not isinstance(end, Arr) or end.dtype != own.dtype:
                 raise RefusedError("a loop carries an array that C does not have")
             last += inner.copied(own._replace(p=f"{own.p}_next"), end, "=")
@@ -767,18 +780,63 @@ class Block:
 
     # --- the end ---------------------------------------------------------------------------------------------------------
 
-    def result(self, s: Return) -> None:
+    def stores(self, body: Sequence[Statement]) -> None:
+        """The last statements of a function that writes: all that can fail comes first, also where the result is made."""
+        *writes, last = body
+        if not isinstance(last, Return) or not all(isinstance(s, Store) for s in writes):
+            raise RefusedError("it goes on after it has written into an argument")
+        before: list[str] = []
+        after: list[str] = []
+        e = self.emitter
+        for s in writes:
+            assert isinstance(s, Store)
+            base, found = self.read(s.base), self.read(s.value)
+            if not isinstance(base, Arr) or not base.obj or not isinstance(found, (Arr, Num)):
+                raise RefusedError("it writes into an argument that C does not have")
+            if found.dtype.kind == "f" and base.dtype.kind in "ib":
+                raise RefusedError("it writes floats into an array of ints")
+            level = len(self.groups)
+            before.append(f"if (!(ARRAY({base.obj})->flags & 0x400)) goto punt;  /* read-only */")
+            try:
+                start = len(self.at(level))
+                p, dims, strides = indexed(self, base, s.index, level, (0,) * len(base.dims))
+                before += self.at(level)[start:]
+                del self.at(level)[start:]
+                t, source = CTYPES[found.dtype.name], e.name("stored")
+                own: CValue
+                if isinstance(found, Arr):  # it may lie in what an earlier write changes
+                    dims_now = self.roots(found.dims)
+                    whole = Arr(source, dims_now, contiguous(dims_now), found.dtype, "", True)
+                    before.append(f"{t} *const {source} = room(f, {e.slot()}, sizeof({t}) * ({product(dims_now)}));")
+                    before += [f"if (!{source}) goto punt;", *self.copied(whole, found, "=")]
+                    own = whole
+                else:
+                    before.append(f"const {t} {source} = {found.c};")
+                    own = Num(source, found.dtype, found.kind)
+                where = e.name("at")
+                before.append(f"{CTYPES[base.dtype.name]} *const {where} = {p};")
+                lines = self.copied(Arr(where, tuple(dims), tuple(strides), base.dtype), own, "=")
+            except UnmodelledError:
+                raise RefusedError("it writes into an argument at places that C does not have") from None
+            tests = [line for line in lines if "goto punt" in line]
+            before += tests
+            after += [line for line in lines if line not in tests]
+        self.group(*before)
+        self.result(last, after)
+
+    def result(self, s: Return, writes: Sequence[str] = ()) -> None:
         lines: list[str] = []
-        made: dict[int, str] = {}
+        made: dict[Any, str] = {}
         e = self.emitter
 
         def leaf(k: int) -> str:
-            """A new reference to one output."""
-            if k not in made:
-                v = s.outputs[k]
+            """A new reference to one output; one that is given twice is one object."""
+            v = s.outputs[k]
+            key = v if isinstance(v, Value) and v.type.kind == "array" else k
+            if key not in made:
                 found = self.read(v)
                 j = e.object()
-                made[k] = f"f->o[{j}]"
+                made[key] = f"f->o[{j}]"
                 if isinstance(found, Arr):
                     lines.extend(self.given_back(found, j, order_of(v)))
                 elif isinstance(found, Num) and isinstance(v, Value):
@@ -788,7 +846,7 @@ class Block:
                 else:
                     lines.append(f"hold(f, {j}, again({e.constant(v)}));" if not isinstance(v, Value) else "goto punt;")
                 lines.append(f"if (!f->o[{j}]) goto fail;")
-            return made[k]
+            return made[key]
 
         def build(tree: Any) -> str:
             """A new reference to a part of the result."""
@@ -825,7 +883,10 @@ class Block:
             text = build((FLAT, *range(len(s.outputs))))
         else:
             text = build(s.tree)
-        self.group(*lines, f"return {text};")
+        end = e.name("whole")
+        path, e.paths = e.paths, e.paths + 1
+        counted = f"if (!st->probing) st->hits[{path}]++;"
+        self.group(*lines, f"PyObject *const {end} = {text};", *writes, counted, f"return {end};")
 
     def given_back(self, found: Arr, j: int, order: tuple[int, ...] | None) -> list[str]:
         """An array of Python's with the elements of one of the kernel's, in the order of axes of NumPy's."""
@@ -842,6 +903,8 @@ class Block:
             f"if (!{own}) goto punt;",
             *self.copied(Arr(own, found.dims, strides, found.dtype, "", order is None), found, "="),
         ]
+        if found.maybe:
+            return [f"if ({found.maybe}) hold(f, {j}, again({found.maybe}));", "else {", *_deeper(copy), "}"]
         if not found.obj:
             return ["{", *_deeper(copy), "}"]
         if found.made:
@@ -861,15 +924,34 @@ def order_of(v: Any) -> tuple[int, ...] | None:
     return None if wide == sorted(wide) else tuple(axes)
 
 
+def _place(text: str) -> str:
+    """The number of an object's place among those of the frame."""
+    found = re.fullmatch(r"f->o\[(\d+)\]", text)
+    assert found is not None
+    return found[1]
+
+
+def _object_of(x: Arr) -> str:
+    """A new reference to the object that an array is, or NULL."""
+    if x.maybe:
+        return f"{x.maybe} ? again({x.maybe}) : 0"
+    return f"again({x.obj})" if x.obj else "0"
+
+
 def _nothing(out: CValue) -> list[str]:
     """Lines by which an arm gives a value that nobody reads who has taken this arm."""
     if isinstance(out, Num):
         return [f"{out.c} = 0;"]
     if isinstance(out, Arr):
-        return [f"{out.p} = 0;", *[f"{d} = 0;" for d in out.dims if d != "1"], *[f"{s} = 0;" for s in out.strides]]
-    k = re.fullmatch(r"f->o\[(\d+)\]", out.c) if isinstance(out, Obj) else None
-    assert k is not None
-    return [f"hold(f, {k[1]}, 0);"]
+        gone = [f"hold(f, {_place(out.maybe)}, 0);"] if out.maybe else []
+        return [
+            *gone,
+            f"{out.p} = 0;",
+            *[f"{d} = 0;" for d in out.dims if d != "1"],
+            *[f"{s} = 0;" for s in out.strides],
+        ]
+    assert isinstance(out, Obj)
+    return [f"hold(f, {_place(out.c)}, 0);"]
 
 
 def _assigned(block: Block, out: CValue, end: CValue, v: Value) -> list[str]:
@@ -878,6 +960,8 @@ def _assigned(block: Block, out: CValue, end: CValue, v: Value) -> list[str]:
         if not isinstance(end, Arr) or end.dtype != out.dtype or len(end.dims) != len(out.dims):
             raise RefusedError("a branch gives an array that C does not have")
         made = [f"{out.p} = ({CTYPES[out.dtype.name]} *){end.p};"]
+        if out.maybe:
+            made.append(f"hold(f, {_place(out.maybe)}, {_object_of(end)});")
         for d, s, have, step in zip(out.dims, out.strides, end.dims, end.strides, strict=True):
             made.append(f"if ({have} != 1) goto punt;" if d == "1" else f"{d} = {have};")
             made += [f"{s} = {step};"]
@@ -888,9 +972,8 @@ def _assigned(block: Block, out: CValue, end: CValue, v: Value) -> list[str]:
         return [f"{out.c} = {cast(end.c, end.dtype, out.dtype)};"]
     lines: list[str] = []
     text = box(block, lines, end)
-    k = re.fullmatch(r"f->o\[(\d+)\]", out.c)  # type: ignore[union-attr]
-    assert k is not None
-    return [*lines, f"hold(f, {k[1]}, again({text}));"]
+    assert isinstance(out, Obj)
+    return [*lines, f"hold(f, {_place(out.c)}, again({text}));"]
 
 
 def _holds_instance(tree: Any) -> bool:

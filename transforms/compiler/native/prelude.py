@@ -67,6 +67,7 @@ typedef struct {
     PyObject *errors, *usual;       /* the context variable of np.errstate, and its value by default */
     PyObject *fallback, **calls, **constants;
     uint8_t *seen;                  /* the arms that a checked call has taken */
+    int64_t *hits;                  /* the calls that ended in each return */
     int64_t probing;
 } State;
 

@@ -38,7 +38,7 @@ class Arr(NamedTuple):
     """An array: a pointer, lengths and strides in elements as C expressions; `obj` is the Python object, where there is one.
 
     A length that is "1" in the text is 1 in every call. One that is `dense` is in C order by construction, and the object of one
-    that is `made` was made by the kernel.
+    that is `made` was made by the kernel. `maybe` is an object that is this array, or NULL where none is.
     """
 
     p: str
@@ -48,6 +48,7 @@ class Arr(NamedTuple):
     obj: str = ""
     dense: bool = False
     made: bool = False
+    maybe: str = ""
 
 
 class Tup(NamedTuple):
