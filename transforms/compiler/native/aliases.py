@@ -31,7 +31,7 @@ def aliases_of(program: Program) -> Aliases:
     for v in shared:
         if v.type.kind == "array" and not v.type.shape:
             raise RefusedError("an array of one number and no axis is a result, and is seen elsewhere too")
-        if v in walk.refused:
+        if v in walk.refused or any(v in handed and walk.sources.get(v) for handed in walk.handed):
             raise RefusedError("a loop gives a part of an array that is seen elsewhere too")
     return Aliases(frozenset(shared), frozenset(shared & walk.merged))
 
@@ -43,7 +43,8 @@ class _Walk:
         self.sources: dict[Value, list[Value]] = {}
         self.arguments: set[Value] = set()
         self.merged: set[Value] = set()
-        self.refused: set[Value] = set()  # values through which a loop hands memory on
+        self.refused: set[Value] = set()  # items of lists
+        self.handed: list[set[Value]] = []  # what trips hand to the next, other than what they were handed
         self.ends: list[Value] = []
         for s in each_statement(body):
             self.look(s)
@@ -69,11 +70,12 @@ class _Walk:
                     for own in values_in(v):
                         self.add(own, *values_in(x))
                         self.refused.update(values_in(v) if (x, v) in items else ())
+                params = {c.param for c in carries}
                 for c in carries:
                     self.add(c.out, *values_in(c.start), *values_in(c.after))
                     self.add(c.param, *values_in(c.start), *values_in(c.after))
-                    self.refused.update((c.param, *values_in(c.after)))
-                    self.merged.add(c.out)
+                    self.handed.append(set(values_in(c.after)) - params)
+                    self.merged.update((c.param, c.out))
             case Push(target=target, value=value):
                 self.add(target, *values_in(value))
             case Return(outputs=outputs):

@@ -35,6 +35,7 @@ from .calls import python_call
 from .forms import form_of
 from .nests import Fold, Item, Nest, written
 from .prelude import ENTRY, prelude
+from .stacks import as_list, depth_of, is_storable, item_of, length_of, pushed, room_on, turned
 from .values import (
     CTYPES,
     Arr,
@@ -42,6 +43,7 @@ from .values import (
     Num,
     Obj,
     RefusedError,
+    Stk,
     Tup,
     UnmodelledError,
     cast,
@@ -62,7 +64,7 @@ auto break case char const continue default do double else enum extern float for
 return short signed sizeof static struct switch typedef union unsigned void volatile while
 a b d e f i n o s p st run entry frame room hold again boxed fresh scalar within cut end why head now self store slot cap
 result all main size by more argv abs exp log sin cos tan pow sqrt floor ceil trunc rint fmod hypot free malloc D F L B STORE
-SLOTS OBJECTS ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
+SLOTS OBJECTS STACKS Stack nothing k row ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
 """
 
 
@@ -106,7 +108,7 @@ class _Emitter:
         self.calls: list[Callable[..., Any]] = []
         self.called_out: Counter[str] = Counter()
         self.native = 0
-        self.slots = self.objects = self.arms = self.paths = 0
+        self.slots = self.objects = self.stacks = self.arms = self.paths = 0
         self.taken: set[str] = set(_KEYWORDS.split())
         self.named: dict[Value, str] = {}
         self.returned: set[Value] = set()
@@ -130,6 +132,7 @@ class _Emitter:
             f"#define ARGUMENTS {len(self.program.parameters)}",
             f"#define SLOTS {self.slots}",
             f"#define OBJECTS {self.objects}",
+            f"#define STACKS {self.stacks}",
         ]
         text = "\n".join([
             *head, "", "static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)", "{",
@@ -165,6 +168,10 @@ class _Emitter:
         self.slots += 1
         return self.slots - 1
 
+    def stack(self) -> int:
+        self.stacks += 1
+        return self.stacks - 1
+
     def object(self) -> int:
         self.objects += 1
         return self.objects - 1
@@ -185,6 +192,8 @@ class Block:
         self.needed: set[Value] = set()
         self.locals: dict[Value, str] = {}
         self.held: dict[Value, str] = {}  # the objects of Python's whose memory arrays lie in
+        self.pushed: dict[Value, Value] = {}  # the lists on which values of this block are put
+        self.on_stack: set[Value] = set()  # those of them that are made there
         self.site = ""
 
     # --- lines ---------------------------------------------------------------------------------------------------------
@@ -277,6 +286,7 @@ class Block:
     # --- statements ----------------------------------------------------------------------------------------------------
 
     def statements(self, body: Sequence[Statement]) -> None:
+        self.pushed = {s.value: s.target for s in reversed(body) if isinstance(s, Push) and isinstance(s.value, Value)}
         for k, s in enumerate(body):
             match s:
                 case Fork():
@@ -299,9 +309,9 @@ class Block:
                 case List(target=target):
                     self.new_list(target)
                 case Push(target=target, value=value):
-                    self.push(target, value)
+                    self.push(target, value, body[k + 1 :])
                 case Reverse(target=target):
-                    self.group(f"if (PyList_Reverse({self.object_of(self.read(target))}) < 0) goto fail;")
+                    self.group(turned(self.read(target)))
                 case Return():
                     self.result(s)
 
@@ -338,7 +348,7 @@ class Block:
         if len(call.outs) == 1 and (call.outs[0] not in self.emitter.shared or self.is_whole(s, handler)):
             mark = (len(self.before), [len(lines) for lines in self.before], dict(self.same), len(self.groups))
             try:
-                if handler is not None and (is_native(call.outs[0].type) or handler.__name__ == "shape"):
+                if handler is not None and (is_native(call.outs[0].type) or handler.__name__ in ("shape", "items")):
                     handler(self, call)
                 else:
                     self.elementwise(call)
@@ -465,6 +475,12 @@ class Block:
         """An expression for the memory of a whole array: one of Python's where it is returned."""
         e = self.emitter
         t = CTYPES[out.type.dtype.name]
+        target = self.pushed.get(out)
+        if target is not None and out not in self.on_stack and out.type.shape.count(1) == dims.count("1"):
+            stack = self.env.get(target)
+            if isinstance(stack, Stk) and out not in e.returned and out not in e.shared:
+                self.on_stack.add(out)
+                return room_on(self, stack, dims, out.type.dtype)
         if (out in e.returned or out in e.shared) and order_of(out) is None:
             k = e.object()
             self.held[out] = f"f->o[{k}]"
@@ -511,12 +527,27 @@ class Block:
             raise RefusedError("a list of it is none of Python's")
         return x.c
 
+    def boxed(self, lines: list[str], x: CValue, lasting: bool) -> str:
+        """The object of an operand; `lasting` in memory of its own, since what C does not follow may keep a part of it."""
+        if isinstance(x, Stk):
+            return as_list(self, lines, x)
+        if not lasting or not isinstance(x, Arr) or x.obj:
+            return box(self, lines, x)
+        k = self.emitter.object()
+        own, t = self.emitter.name("own"), CTYPES[x.dtype.name]
+        dims = self.roots(x.dims)
+        room = f"new_array(st, f, {k}, {suffix(x.dtype).upper()}, {len(dims)}, (int64_t[]){{{', '.join(dims)}}}, 0)"
+        lines += [f"{t} *const {own} = {room};", f"if (!{own}) goto fail;"]
+        lines += self.copied(Arr(own, dims, contiguous(dims), x.dtype, "", True), x, "=")
+        return f"f->o[{k}]"
+
     def call_out(self, call: Call, s: Assign) -> None:
         """One call of Python, whose operands are boxed."""
         e = self.emitter
         reads = list(dict.fromkeys(call.reads))
         lines: list[str] = []
-        boxes = [box(self, lines, self.read(v)) for v in reads]
+        kept = {v for slot in s.slots if slot.memory == "view" and not is_native(slot.value.type) for v in slot.of}
+        boxes = [self.boxed(lines, self.read(v), v in kept) for v in reads]
         k = e.object()
         e.calls.append(python_call(call, reads, s.note.quiet, s.is_over()))
         e.called_out.update([call.op.path])
@@ -600,7 +631,7 @@ class Block:
         lines: list[str] = []
         outs: list[CValue] = []
         for v in s.outs:
-            out = declared(self, lines, v)
+            out = declared(self, lines, v, is_storable(v.element))
             if v in self.emitter.aliases.merged and isinstance(out, Arr):
                 out = out._replace(maybe=f"f->o[{self.emitter.object()}]")
             outs.append(out)
@@ -626,7 +657,7 @@ class Block:
         e = self.emitter
         lines: list[str] = []
         trips = None if s.trips is None else self.read(s.trips)
-        lists = [self.object_of(self.read(v)) for v, _ in s.items]
+        lists = [self.read(v) for v, _ in s.items]
         starts = [self.read(c.start) for c in s.carries]
         inner = self.inner(s.given)
         count, place, limit = e.name(s.count), e.name(s.place), e.name("trips")
@@ -642,7 +673,7 @@ class Block:
                 size = f"sizeof({t}) * ({product(own.dims)})"
                 lines += [f"{t} *{name} = room(f, {slots[0]}, {size}), *{name}_next = room(f, {slots[1]}, {size});"]
                 lines += [f"if (!{name} || !{name}_next) goto punt;", *self.copied(own, start, "=")]
-                if c.out in e.aliases.merged:  # the array itself where no trip is made
+                if {c.out, v} & e.aliases.merged:  # the array itself where no trip is made
                     own = own._replace(maybe=f"f->o[{e.object()}]")
                     lines.append(f"hold(f, {_place(own.maybe)}, {_object_of(start)});")
                 carried.append((own, 0))
@@ -660,7 +691,9 @@ class Block:
         if trips is not None and not isinstance(trips, Num):
             raise RefusedError("a loop runs as often as an object of Python's says")
         if trips is None and s.test is None:
-            lines.append(f"const int64_t {limit} = PyList_Size({lists[0]});")
+            first = lists[0]
+            n = length_of(first) if isinstance(first, Stk) else f"PyList_Size({self.object_of(first)})"
+            lines.append(f"const int64_t {limit} = {n};")
             lines.append(f"if ({limit} < 0) goto fail;")
         elif isinstance(trips, Num):
             lines.append(f"const int64_t {limit} = {trips.c};")
@@ -680,8 +713,15 @@ class Block:
         inner.env[s.place] = Num(place, s.place.type.dtype, "python")
         body.append(f"const int64_t {place} = {f'{limit} - 1 - {count}' if s.reverse else count};")
         inner.at(0).append(self.seen())
-        for text, (_, item) in zip(lists, s.items, strict=True):
-            k = e.object()
+        for one, (_, item) in zip(lists, s.items, strict=True):
+            if isinstance(one, Stk):
+                if not isinstance(item, Value):
+                    raise RefusedError("a loop walks a list of tuples")
+                before: list[str] = []
+                inner.env[item] = item_of(inner, one, place, item, before)
+                inner.at(0).extend(before)
+                continue
+            text, k = self.object_of(one), e.object()
             inner.at(0).append(f"hold(f, {k}, again(PyList_GetItem({text}, {place})));")
             inner.at(0).append(f"if (!f->o[{k}]) goto fail;")
             if type(item) is tuple or not isinstance(item, Value):
@@ -689,10 +729,11 @@ class Block:
             inner.enter(item, f"f->o[{k}]", e.name(item))
         inner.statements(s.body)
         last: list[str] = []
+        objects: list[str] = []  # new references, behind all that may fail
         swaps: list[str] = []
         for c, (held, k) in zip(s.carries, carried, strict=True):
-            self.carry_on(inner, held, k, inner.read(c.after), last, swaps)
-        inner.group(*last, *swaps, f"if ((++{count} & 4095) == 0 && PyErr_CheckSignals()) goto fail;")
+            self.carry_on(inner, held, k, inner.read(c.after), last, objects, swaps)
+        inner.group(*last, *objects, *swaps, f"if ((++{count} & 4095) == 0 && PyErr_CheckSignals()) goto fail;")
         lines += _deeper(body + inner.lines())
         g = self.group(*lines, "}")
         for c, (held, _) in zip(s.carries, carried, strict=True):
@@ -700,13 +741,18 @@ class Block:
         self.env[s.count] = Num(count, np.dtype(np.int64), "python")
         self.level[s.count] = g + 1
 
-    def carry_on(self, inner: Block, own: CValue, k: int, end: CValue, last: list[str], swaps: list[str]) -> None:
+    def carry_on(
+        self, inner: Block, own: CValue, k: int, end: CValue, last: list[str], objects: list[str], swaps: list[str]
+    ) -> None:  # fmt: skip
         """What a trip gives to the next: all that is read stands in `last`, all that is written in `swaps`."""
         if isinstance(own, Arr):
-            if own == end:
-                return
+            dims = inner.roots(end.dims) if isinstance(end, Arr) else ()
+            if isinstance(end, Arr) and (own.p, own.strides, inner.roots(own.dims)) == (end.p, end.strides, dims):
+                return  # written in place
             if own.maybe:
-                swaps.append(f"hold(f, {_place(own.maybe)}, 0);")
+                name = self.emitter.name("object")
+                objects.append(f"PyObject *const {name} = {_object_of(end) if isinstance(end, Arr) else '0'};")
+                swaps.append(f"hold(f, {_place(own.maybe)}, {name});")
             if not isinstance(end, Arr) or end.dtype != own.dtype:
                 raise RefusedError("a loop carries an array that C does not have")
             last += inner.copied(own._replace(p=f"{own.p}_next"), end, "=")
@@ -719,18 +765,31 @@ class Block:
             swaps.append(f"{own.c} = {own.c}_next;")
         else:
             name, text = self.emitter.name("object"), box(inner, last, end)
-            last.append(f"PyObject *const {name} = again({text});")
+            objects.append(f"PyObject *const {name} = again({text});")
             swaps.append(f"hold(f, {k}, {name});")
 
     def new_list(self, target: Value) -> None:
-        k = self.emitter.object()
-        self.group(f"hold(f, {k}, PyList_New(0));", f"if (!f->o[{k}]) goto fail;")
-        self.env[target] = Obj(f"f->o[{k}]")
+        if target.element is not None and is_storable(target.element):
+            own = f"(f->stacks + {self.emitter.stack()})"
+            self.group(f"empty_stack({own}, {depth_of(target.element)});")
+            self.env[target] = Stk(own, target.element)
+        else:
+            k = self.emitter.object()
+            self.group(f"hold(f, {k}, PyList_New(0));", f"if (!f->o[{k}]) goto fail;")
+            self.env[target] = Obj(f"f->o[{k}]")
         self.level[target] = len(self.groups)
 
-    def push(self, target: Value, value: Any) -> None:
-        lines: list[str] = []
+    def push(self, target: Value, value: Any, rest: Sequence[Statement]) -> None:
+        stack = self.read(target)
         found = self.read(value)
+        if isinstance(value, Value) and self.pushed.get(value) is target and value in self.on_stack:
+            return  # it was made there
+        if isinstance(stack, Stk):
+            if isinstance(found, Stk) and any(value in reads_of(s) for s in rest):
+                raise RefusedError("a list is read behind the place where it is put on another")
+            self.group("{", *_deeper(pushed(self, stack, found)), "}")
+            return
+        lines: list[str] = []
         if isinstance(found, Arr):
             k = self.emitter.object()
             dims = f"(int64_t[]){{{', '.join(found.dims)}}}"
@@ -742,7 +801,7 @@ class Block:
             text = f"f->o[{k}]"
         else:
             text = box(self, lines, found)
-        lines.append(f"if (PyList_Append({self.object_of(self.read(target))}, {text}) < 0) goto fail;")
+        lines.append(f"if (PyList_Append({self.object_of(stack)}, {text}) < 0) goto fail;")
         self.group("{", *_deeper(lines), "}")
 
     def copied(self, to: Arr, x: CValue, how: str) -> list[str]:
@@ -757,17 +816,18 @@ class Block:
             if extra > 0 and set(own[:extra]) != {"1"}:
                 raise UnmodelledError
             own, steps = own[max(extra, 0) :], x.strides[max(extra, 0) :]
-            aligned = ["0"] * (len(dims) - len(own))
+            aligned, whole = ["0"] * (len(dims) - len(own)), len(own) == len(dims)
             for k, (d, s) in enumerate(zip(own, steps, strict=True), len(dims) - len(own)):
                 if d == "1" and dims[k] != "1":
                     aligned.append("0")
+                    whole = False
                     continue
                 if d != dims[k]:
                     lines.append(f"if ({d} != {dims[k]}) goto punt;")
                 aligned.append(s)
-            if x.dense and to.dense and not lines and dims == own and how == "=" and x.dtype == to.dtype:
+            if x.dense and to.dense and whole and how == "=" and x.dtype == to.dtype:
                 size = f"sizeof({CTYPES[to.dtype.name]}) * ({product(dims)})"
-                return [f"memcpy({to.p}, {x.p}, {size});"]
+                return [*lines, f"memcpy({to.p}, {x.p}, {size});"]
             place = " + ".join(f"i{k} * ({s})" for k, s in enumerate(aligned) if s != "0") or "0"
             value = cast(f"{x.p}[{place}]", x.dtype, to.dtype)
         else:
@@ -910,7 +970,7 @@ class Block:
         if found.made:
             return [f"hold(f, {j}, again({found.obj}));"]
         return [
-            f"if (!within(f, SLOTS, {found.p})) hold(f, {j}, again({found.obj}));", "else {", *_deeper(copy), "}",
+            f"if (!within(f, SLOTS, STACKS, {found.p})) hold(f, {j}, again({found.obj}));", "else {", *_deeper(copy), "}",
         ]  # fmt: skip
 
 
@@ -950,6 +1010,8 @@ def _nothing(out: CValue) -> list[str]:
             *[f"{d} = 0;" for d in out.dims if d != "1"],
             *[f"{s} = 0;" for s in out.strides],
         ]
+    if isinstance(out, Stk):
+        return [f"{out.c} = 0;"]
     assert isinstance(out, Obj)
     return [f"hold(f, {_place(out.c)}, 0);"]
 
@@ -970,6 +1032,10 @@ def _assigned(block: Block, out: CValue, end: CValue, v: Value) -> list[str]:
         if not isinstance(end, Num):
             raise RefusedError("a branch gives a number that C does not have")
         return [f"{out.c} = {cast(end.c, end.dtype, out.dtype)};"]
+    if isinstance(out, Stk):
+        if not isinstance(end, Stk) or end.rows is not None:
+            raise RefusedError("a branch gives a list that C does not have")
+        return [f"{out.c} = {end.c};"]
     lines: list[str] = []
     text = box(block, lines, end)
     assert isinstance(out, Obj)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....runtime.ir.graph import Type
+from ....runtime.ir.graph import Type, Value
 
 __all__ = [
-    "CTYPES", "Arr", "CValue", "Num", "Obj", "RefusedError", "Tup", "UnmodelledError", "cast", "contiguous", "is_native",
+    "CTYPES", "Arr", "CValue", "Num", "Obj", "RefusedError", "Stk", "Tup", "UnmodelledError", "cast", "contiguous", "is_native",
     "literal", "product", "suffix",
 ]  # fmt: skip
 
@@ -63,7 +63,15 @@ class Obj(NamedTuple):
     c: str
 
 
-CValue = Num | Arr | Tup | Obj
+class Stk(NamedTuple):
+    """A list that C keeps: an expression for a Stack pointer, and what an item is; or the `rows` of an array."""
+
+    c: str
+    element: Value
+    rows: Arr | None = None
+
+
+CValue = Num | Arr | Tup | Obj | Stk
 
 
 def is_native(type: Type) -> bool:
