@@ -11,7 +11,7 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.known_ops import EXPAND_DIMS, GETITEM
-from ....runtime.ir.opcodes import Function, has_effects, is_region
+from ....runtime.ir.opcodes import SCAN, Function, has_effects, is_region
 from ....runtime.rules.control import GUARD, SIZES
 from ..schedule.blocks import Block
 from ..schedule.program import (
@@ -65,7 +65,7 @@ from .steps import STEPS
 from .stores import write_store
 from .terms import BINARY, is_real, term
 from .tile_loops import write_loop
-from .widths import width, width_around
+from .widths import SHORT, is_sum_of_counts, width, width_around
 from .written import as_written
 
 __all__ = ["Emitter", "emit", "emitters_of_functions", "shaped", "text_of"]
@@ -143,6 +143,8 @@ def _emitter_of(function: Function) -> Emitter:
             emitter.region.slots[v] = [v.name]
     return emitter
 
+
+WIDE = 32  # columns of a number of trips that is written wherever it is read
 
 _UNITS = (0.0, 1.0, -1.0)  # which nobody computes
 
@@ -373,6 +375,8 @@ class Emitter:
             or not self.facts.uses.get(out)
         ):
             return False
+        if self.is_plain_count(out, tree):
+            return True
         if out in self.facts.kept:  # a loop reads it again and again, or it is stored behind another
             return False
         if isinstance(tree, gast.Attribute) and tree.attr == "T" and isinstance(tree.value, gast.Name):
@@ -393,6 +397,16 @@ class Emitter:
         if user.op.inline and (times_used(user, out) != 1 or (user.op.consuming is not None and user.args[0] is out)):
             return False  # with a name of its own it can be written over
         return width(tree) + width_around(out, user, self.trees) + self.margin(user) <= WIDTH
+
+    def is_plain_count(self, v: Value, tree: Any) -> bool:
+        """Whether a value is an int that costs next to nothing where it is read: `k + n` in an index, the trips of a loop."""
+        if v.type.kind != "python" or v.type.dtype.kind != "i" or not is_sum_of_counts(tree):
+            return False
+        readers = self.facts.users[v]
+        if any(is_region(user) and user.op is not SCAN for user in readers):
+            return False
+        trips = all(user.op is SCAN and user.args[4] is v and user.reads.count(v) == 1 for user in readers)
+        return width(tree) <= (WIDE if trips else SHORT)
 
     def is_widened_often(self, v: Value) -> bool:
         """Whether all that is read of a value is `v[:, None]`, in several places."""

@@ -154,10 +154,14 @@ def _number(tree: Any) -> Any:
 
 
 def with_named_lists(body: list[Any], stem: str, names: Names) -> list[Any]:
-    """Return statements in which each list that is named `ts`, for `t`, is named after what is put on it."""
+    """Return statements in which each list that is named `ts`, for `t`, is named after what is put on it.
+
+    What a loop takes from it, and calls `t`, is named alike.
+    """
     nodes = [node for statement in body for node in gast.walk(statement)]
     used = {node.id for node in nodes if isinstance(node, gast.Name)}
     renamed: dict[str, str] = {}
+    items: dict[str, str] = {}  # by the list: what an item is called
     for node in nodes:
         method = node.func if isinstance(node, gast.Call) else None
         if not isinstance(method, gast.Attribute) or method.attr != "append" or not isinstance(method.value, gast.Name):
@@ -168,14 +172,58 @@ def with_named_lists(body: list[Any], stem: str, names: Names) -> list[Any]:
         wish = item.id if isinstance(item, gast.Name) else described(item)
         if name in renamed or wish is None or not re.fullmatch(rf"{plural(stem)}(_\d+)?", name):
             continue
-        wish = plural(wish)
-        numbers = (wish, *[f"{wish}_{k}" for k in range(2, 99)])
-        renamed[name] = next(n for n in numbers if n not in used and names.is_free(n))
-        used.add(renamed[name])
+        renamed[name] = _unused(plural(wish), used, names)
+        items[name] = wish
+    taken: dict[
+        str, set[str]
+    ] = {}  # by the variable of an item: the lists that it is taken from, or where else it is stored
+    for node in nodes:
+        for target, source in _walked(node):
+            if isinstance(target, gast.Name) and re.fullmatch(rf"{stem}(_\d+)?", target.id):
+                taken.setdefault(target.id, set()).add(items.get(name_in(source), ""))
+    for name, wishes in taken.items():
+        if len(wishes) == 1 and (wish := min(wishes)) and _stores(nodes, name) == _takings(nodes, name):
+            renamed[name] = _unused(wish, used, names)
     for node in nodes:
         if isinstance(node, gast.Name) and node.id in renamed:
             node.id = renamed[node.id]
     return body
+
+
+def _unused(wish: str, used: set[str], names: Names) -> str:
+    """A name that nothing has so far."""
+    found = next(n for n in (wish, *[f"{wish}_{k}" for k in range(2, 99)]) if n not in used and names.is_free(n))
+    used.add(found)
+    return found
+
+
+def _walked(node: Any) -> list[tuple[Any, Any]]:
+    """The variables of the items that a statement takes from lists, and those lists."""
+    if isinstance(node, gast.Assign) and isinstance(node.value, gast.Subscript):
+        return [(node.targets[0], node.value.value)]
+    if not isinstance(node, gast.For):
+        return []
+    target, source = node.target, node.iter
+    if name_in(getattr(source, "func", None)) == "enumerate" and isinstance(target, gast.Tuple):
+        target, source = target.elts[1], source.args[0]
+    if name_in(getattr(source, "func", None)) == "zip" and isinstance(target, gast.Tuple):
+        pairs = list(zip(target.elts, source.args, strict=True))
+    else:
+        pairs = [(target, source)]
+    return [(t, s.args[0] if name_in(getattr(s, "func", None)) == "reversed" else s) for t, s in pairs]
+
+
+def name_in(tree: Any) -> str:
+    """The variable that an expression is; nothing where it is more."""
+    return str(tree.id) if isinstance(tree, gast.Name) else ""
+
+
+def _stores(nodes: list[Any], name: str) -> int:
+    return sum(isinstance(n, gast.Name) and n.id == name and isinstance(n.ctx, gast.Store) for n in nodes)
+
+
+def _takings(nodes: list[Any], name: str) -> int:
+    return sum(name_in(target) == name for node in nodes for target, _ in _walked(node))
 
 
 class Naming:
