@@ -43,7 +43,7 @@ from ..schedule.steps import chosen, program_of
 from ..schedule.verify import verified
 from ..schedule.weak import SPREADING
 from .blocks import Fork as Path
-from .blocks import about, assign, each_statement, mentions
+from .blocks import about, assign, each_statement, mentions, together
 from .boundary import arguments_of, result_of, unpacking_of
 from .conditions import condition
 from .conds import write_cond
@@ -272,8 +272,9 @@ class Emitter:
         """The definition around the statements."""
         body: list[Any] = [gast.Expr(value=gast.Constant(value=docstring, kind=None))]
         body.extend(self.unpacking)
-        note_tricks(made for made, _ in each_statement(self.statements))
-        body.extend(in_sections(self.statements, quietly=self.section is not None, before=self.section))
+        statements = together(self.statements, 4)
+        note_tricks(made for made, _ in each_statement(statements))
+        body.extend(in_sections(statements, quietly=self.section is not None, before=self.section))
         body.append(gast.Return(value=result))
         if any(isinstance(s, List) for s in _everywhere(self.program.body)):
             body = with_named_lists(body, self.naming.stem, self.naming.names)
