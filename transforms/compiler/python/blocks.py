@@ -13,17 +13,16 @@ from ....runtime.ir.graph import Call
 from ..frontend.user_names import line_text
 from .inlining import name_tree
 from .layout import WIDTH
-from .widths import width
+from .widths import MENTIONS, width
 
 __all__ = [
-    "Block", "Entries", "Fork", "Pairs", "TileLoop", "about", "alike", "assign", "each_statement", "mentions", "moves",
-    "name_of", "parts_of", "plain", "together",
+    "Block", "Entries", "Fork", "Pairs", "TileLoop", "about", "alike", "assign", "each_statement", "every_tree", "mentions",
+    "moves", "name_of", "parts_of", "plain", "together",
 ]  # fmt: skip
 
 Entries = list[tuple[Any, Call]]
 Pairs = list[tuple[str, Any]]  # variables, and expressions that become their values
 
-_KEY = "gradscribe_mentions"
 _NUMBER = re.compile(r"_\d+$")
 _STARTS = frozenset(["float32", "float64", "full_like", "ones", "ones_like", "zeros", "zeros_like"])
 
@@ -70,6 +69,16 @@ def each_statement(entries: Iterable[tuple[Any, Call]]) -> Iterator[tuple[Any, C
             yield statement, call
 
 
+def every_tree(entries: Entries) -> list[Any]:
+    """The statements of a function, those of loops and branches among them, and what it returns on its way."""
+    forks = [s for s, _ in entries if isinstance(s, Fork)]
+    made = [statement for statement, _ in each_statement(entries)]
+    while forks:
+        made += [fork.result for fork in forks]
+        forks = [s for fork in forks for s, _ in fork.entries if isinstance(s, Fork)]
+    return made
+
+
 def assign(name: str, value: Any) -> Any:
     """`name = value`."""
     return gast.Assign(targets=[name_tree(name, store=True)], value=value, type_comment=None)
@@ -97,9 +106,9 @@ def plain(name: str) -> str:
 
 def mentions(tree: Any) -> frozenset[str]:
     """The variables that an expression reads."""
-    found = tree.__dict__.get(_KEY)
+    found = tree.__dict__.get(MENTIONS)
     if found is None:
-        found = tree.__dict__[_KEY] = frozenset(node.id for node in gast.walk(tree) if isinstance(node, gast.Name))
+        found = tree.__dict__[MENTIONS] = frozenset(node.id for node in gast.walk(tree) if isinstance(node, gast.Name))
     return frozenset(found)
 
 

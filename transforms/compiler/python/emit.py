@@ -43,7 +43,7 @@ from ..schedule.steps import chosen, program_of
 from ..schedule.verify import verified
 from ..schedule.weak import SPREADING
 from .blocks import Fork as Path
-from .blocks import about, assign, each_statement, mentions, together
+from .blocks import about, assign, each_statement, every_tree, mentions, together
 from .boundary import arguments_of, result_of, unpacking_of
 from .conditions import condition
 from .conds import write_cond
@@ -53,7 +53,7 @@ from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
 from .literals import constant_tree, given_tree, in_place_of
 from .loops import write_scan
-from .naming import Naming, is_widened, with_named_lists
+from .naming import Naming, is_widened, name_lists
 from .nesting import Nesting, named_program
 from .order import Order
 from .printer import note, to_source
@@ -63,7 +63,7 @@ from .signs import with_sign
 from .spelling import SCIPY, imports_of_users
 from .steps import STEPS
 from .stores import write_store
-from .terms import BINARY, is_real, term
+from .terms import BINARY, is_real, once, term
 from .tile_loops import write_loop
 from .widths import SHORT, is_sum_of_counts, width, width_around
 from .written import as_written
@@ -272,12 +272,13 @@ class Emitter:
         """The definition around the statements."""
         body: list[Any] = [gast.Expr(value=gast.Constant(value=docstring, kind=None))]
         body.extend(self.unpacking)
+        if any(isinstance(s, List) for s in _everywhere(self.program.body)):
+            trees = [*self.unpacking, *every_tree(self.statements), gast.Return(value=result)]
+            name_lists(trees, self.naming.stem, self.naming.names)
         statements = together(self.statements, 4)
         note_tricks(made for made, _ in each_statement(statements))
         body.extend(in_sections(statements, quietly=self.section is not None, before=self.section))
         body.append(gast.Return(value=result))
-        if any(isinstance(s, List) for s in _everywhere(self.program.body)):
-            body = with_named_lists(body, self.naming.stem, self.naming.names)
         return gast.FunctionDef(
             name=name, args=arguments_of(self.signature), body=body, decorator_list=[], returns=None, type_comment=None,
             **({"type_params": []} if "type_params" in gast.FunctionDef._fields else {}),
@@ -367,6 +368,8 @@ class Emitter:
             return False
         if call.op in SIZES:
             return True  # x.shape costs nothing and says what it is
+        if out in self.facts.weak and once(call) is not None:
+            return True  # a variable, or a constant
         if out in self.facts.outputs and self.facts.uses[out] == 2 and call.op.n_out == 1:
             return is_deferred(self, call, tree)
         if (

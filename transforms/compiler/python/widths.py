@@ -12,11 +12,18 @@ from .expressions import ATOM, TUPLE, rank_by_name
 from .inlining import body_width
 from .printer import to_source
 
-__all__ = ["SHORT", "is_sum_of_counts", "width", "width_around"]
+__all__ = ["MENTIONS", "SHORT", "forget", "is_sum_of_counts", "width", "width_around"]
 
 _KEY = "gradscribe_width"
+MENTIONS = "gradscribe_mentions"  # where the names in a tree are noted down
 
 SHORT = 16  # columns of a sum of lengths that is written wherever it is read
+
+
+def forget(tree: Any) -> None:
+    """Measure an expression anew, of which a name has changed."""
+    for key in (_KEY, MENTIONS):
+        tree.__dict__.pop(key, None)
 
 
 def width(tree: Any) -> int:
