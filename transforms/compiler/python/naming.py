@@ -183,6 +183,19 @@ def name_lists(statements: list[Any], stem: str, names: Names) -> None:
             continue
         renamed[name] = _unused(plural(wishes[0]), used, names)
         items[name] = wishes
+    for node in nodes:
+        if not isinstance(node, gast.Assign) or not listed.fullmatch(_name_of(node.targets[0])):
+            continue
+        if (
+            _called_by(node.value) == "list"
+            and len(node.value.args) == 1
+            and (name := node.targets[0].id) not in renamed
+        ):
+            (rows,) = node.value.args
+            wish = _simple(rows) or described(rows)
+            if wish is not None and not anonymous.fullmatch(wish):
+                renamed[name] = _unused(f"{wish}_rows", used, names)
+                items[name] = [f"{wish}_row"]
     taken: dict[str, set[str]] = {}  # by the variable of an item: what the items of the lists that it is taken from are
     takings = Counter[str]()
     for target, source in _taken(nodes):
