@@ -128,6 +128,27 @@ def test_a_box_opens_into_its_operations_and_closes_by_the_keyboard(opened: Any,
     assert shown.locator(".box").count() == folded
 
 
+def test_a_loop_opens_into_its_lines_and_these_into_operations(opened: Any, tmp_path: Path) -> None:
+    def looped(x: Any) -> Any:
+        for _ in range(50):
+            y = np.tanh(x)
+            x = x - 0.1 * y
+        return np.sum(x)
+
+    shown = opened(gs.report(looped, np.ones(3), path=tmp_path / "loop.html"))
+    assert shown.locator(".box", has_text="y = np.tanh(x)").count() == 0
+    assert "up to 50 times" in shown.locator(".box", has_text="for _ in range").text_content()
+    shown.locator("#source .row", has_text="y = np.tanh(x)").hover()
+    assert "for _ in range" in shown.locator(".box.lit").text_content()
+    assert "It ran 50 times" in shown.locator("#detail").inner_text()
+    shown.locator(".box", has_text="for _ in range").press("Enter")
+    assert shown.locator(".box", has_text="y = np.tanh(x)").count() == 1
+    shown.locator(".box", has_text="x = x - 0.1 * y").press("Enter")
+    assert shown.locator(".box", has_text="np.subtract").count() == 1
+    shown.locator(".box", has_text="for _ in range").press("Enter")
+    assert shown.locator(".box", has_text="y = np.tanh(x)").count() == 0
+
+
 def test_the_graph_zooms_and_comes_back(opened: Any, report_file: Path) -> None:
     shown = opened(report_file)
     at_first = shown.locator("#graph svg > g").get_attribute("transform")
