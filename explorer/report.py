@@ -35,7 +35,7 @@ from ..transforms.transform import Transform
 from ..transforms.trees import flatten
 from ..transforms.why import why
 
-__all__ = ["Found", "page", "report", "report_data"]
+__all__ = ["Found", "page", "part", "report", "report_data"]
 
 MOST = 150  # nodes that one view of the graph shows; what is more is folded
 BARS = 20  # of a histogram
@@ -74,16 +74,17 @@ def page(data: dict[str, Any]) -> str:
     """Return the page that shows what `report_data` found."""
     parts = {
         "title": html.escape(data["title"]),
-        "style": _part("report.css"),
-        "vendor": _part("vendor.js"),
-        "script": _part("report.js"),
+        "style": part("report.css"),
+        "vendor": part("vendor.js"),
+        "script": part("report.js"),
         # as data, of which nothing is markup: "<" cannot end the element that it stands in
         "data": json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _part("report.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], part("report.html"))
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """Return a file that pages are made of."""
     return (_DATA / name).read_text(encoding="utf-8")
 
 

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
+from gradscribe.explorer.attempt import Choice
+from gradscribe.explorer.live import Explorer
 from gradscribe.explorer.report import page, report_data
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -190,6 +192,34 @@ def test_a_function_of_many_lines_opens_folded_and_no_view_is_too_large(opened: 
         shown.locator(".box[aria-expanded=false]").first.focus()
         shown.keyboard.press("Enter")
         assert shown.locator(".box").count() <= 150
+
+
+def test_the_live_page_follows_the_file_and_recovers_from_an_error(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    text = "import numpy as np\nw = np.ones(3)\ndef loss(w):\n    return np.sum(np.sin(w))\n"
+    path.write_text(text)
+    context = browser.new_context(viewport={"width": 375, "height": 900})
+    with Explorer(Choice(str(path))) as explorer:
+        shown, problems = context.new_page(), []
+        shown.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        shown.on("pageerror", lambda error: problems.append(str(error)))
+        shown.on(
+            "request", lambda request: problems.append(request.url) if explorer.address not in request.url else None
+        )
+        shown.goto(explorer.address)
+        shown.locator("#source .row", has_text="np.sin(w)").hover(timeout=60_000)
+        assert any("np.cos(w)" in line for line in lit(shown, "generated"))
+        path.write_text(text.replace("np.sin(w))", "np.sin(w, 1, 2, 3))  # <img src=x onerror=alert(1)>"))
+        assert "TypeError" in shown.locator("#said").inner_text(timeout=60_000)
+        assert "np.sin(w, 1, 2, 3)" in shown.locator(".lit-backward").inner_text()
+        assert shown.evaluate("document.documentElement.scrollWidth") <= 375
+        shown.evaluate(AXE.read_text(encoding="utf-8"))
+        assert [one["id"] for one in shown.evaluate("axe.run()")["violations"]] == []
+        path.write_text(text.replace("np.sin", "np.tanh"))
+        shown.locator("#source .row", has_text="np.tanh(w)").hover(timeout=60_000)
+        assert lit(shown, "generated")
+        assert problems == []
+    context.close()
 
 
 PAYLOADS = [
