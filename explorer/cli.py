@@ -63,6 +63,10 @@ def _is_ours(filename: str) -> bool:
 def _run(chosen: argparse.Namespace, version: str) -> int:
     if chosen.command == "demo":
         return int(_module("demo").demo(sys.stdout))
+    if chosen.command == "explore":
+        choice = _module("attempt").Choice(chosen.target, chosen.args, chosen.of, chosen.argnums)
+        _module("live").explore(choice, chosen.port, chosen.open, sys.stdout)
+        return OK
     text, data, ok = _HERE.get(chosen.command, _on_a_function)(chosen, version)
     print(json.dumps(_plain(data), indent=2, allow_nan=False) if chosen.json else text)
     return OK if ok else NO
@@ -216,6 +220,14 @@ def _parser(version: str) -> argparse.ArgumentParser:
     on_a_function(one)
     of_what(one)
     one.add_argument("-o", "--output", default="report.html", help="the file to write (report.html)")
+    one = command(
+        "explore", "the page of `report`, served to this machine alone, and anew whenever the file is saved",
+        "explore model.py", 'explore model.py:loss --args "np.ones(3), 2.0" --open', json=False,
+    )  # fmt: skip
+    on_a_function(one)
+    of_what(one)
+    one.add_argument("--port", type=int, default=0, help="of 127.0.0.1; a free one, if left away")
+    one.add_argument("--open", action="store_true", help="open it in a browser")
     one = command(
         "why",
         "why a gradient is None, zero, NaN or infinite: the operation and your line",

@@ -11,35 +11,38 @@ import os
 import re
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..runtime.errors import CompileError
-from ..runtime.ir.graph import Call, Graph, Value, interpret, values_in
-from ..runtime.ir.opcodes import has_effects, regions_of
+from ..runtime.ir.graph import Call, Graph, Value, values_in
+from ..runtime.ir.opcodes import graphs_in, has_effects, interpret_all
 from ..tracer.core.site import Site, definition, pruned
-from ..transforms.checks.compare import compare
+from ..transforms.checks.compare import Comparison, compare
 from ..transforms.compiler.capture.generators import privately
 from ..transforms.compiler.compile import compile
 from ..transforms.compiler.driver.compiled import Compiled
 from ..transforms.compiler.driver.specialise import Entry
 from ..transforms.compiler.driver.statements import graph_inputs, statements
 from ..transforms.compiler.explain import explain
-from ..transforms.compiler.source import Source, source_of
+from ..transforms.compiler.native.build import compiler
+from ..transforms.compiler.source import Source, source, source_of
 from ..transforms.derivatives.gradient import value_and_grad
 from ..transforms.transform import Transform
 from ..transforms.trees import flatten
 from ..transforms.why import why
 
-__all__ = ["Found", "page", "report", "report_data"]
+__all__ = ["Found", "page", "part", "report", "report_data"]
 
 MOST = 150  # nodes that one view of the graph shows; what is more is folded
 BARS = 20  # of a histogram
 SAMPLED = 1_000_000  # values that a histogram looks at
 RUNS = 5  # of the graph, for times of which the least counts
+PATIENCE = 2.0  # seconds, after which no further run is begun
+TRIPS = 1_000  # of a loop, whose values are looked at
 _DATA = Path(__file__).parent / "data"
 Key = str  # of a user line: "3:17" is line 17 of the file with number 3
 
@@ -71,16 +74,17 @@ def page(data: dict[str, Any]) -> str:
     """Return the page that shows what `report_data` found."""
     parts = {
         "title": html.escape(data["title"]),
-        "style": _part("report.css"),
-        "vendor": _part("vendor.js"),
-        "script": _part("report.js"),
+        "style": part("report.css"),
+        "vendor": part("vendor.js"),
+        "script": part("report.js"),
         # as data, of which nothing is markup: "<" cannot end the element that it stands in
         "data": json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _part("report.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], part("report.html"))
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """Return a file that pages are made of."""
     return (_DATA / name).read_text(encoding="utf-8")
 
 
@@ -102,6 +106,7 @@ def report_data(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     else:
         found.look(entry, compiled.inputs(args, kwargs))
         found.assumed = str(explain(compiled))
+        found.native(compiled, args, kwargs)
     found.compare(given, args, kwargs)
     found.why(given, args, kwargs)
     return found.data()
@@ -131,6 +136,8 @@ class Found:
         self.flags: list[dict[str, Any]] = []
         self.assumed = self.eager = self.path = ""
         self.comparison: dict[str, Any] | None = None
+        self.c: list[str] = []  # the generated C, where it is built
+        self.native_run: dict[str, Any] = {}
         self.notes: list[str] = []
 
     def key(self, site: Site) -> Key:
@@ -175,24 +182,12 @@ class Found:
             made[v] = len(self.nodes)
             self.nodes.append({
                 "op": "argument", "name": entry.specialisation.signature.name_of(v), "type": str(v.type), "phase": "input",
-                "reads": [], "key": None,
+                "reads": [], "key": None, "within": None,
             })  # fmt: skip
-        at: dict[int, int] = {}
-        for call in graph.calls:
-            at[id(call)] = len(self.nodes)
-            named = next((names[v] for v in call.outs if v in names), (None, 0))
-            inner = [c for region in regions_of(call) for c in region.calls]
-            self.nodes.append({
-                "op": call.op.path, "name": named[0], "row": named[1], "phase": "backward" if call.backward else "forward",
-                "type": ", ".join(str(v.type) for v in call.outs), "reads": sorted({made[v] for v in call.reads if v in made}),
-                "key": None if call.site is None else self.key(call.site), "place": _place(call.site),
-                "inner": [c.op.path for c in inner],
-                "of": next((made[p] for v in call.outs if (p := v.cotangent_of) is not None and p in made), None),
-            })  # fmt: skip
-            made |= dict.fromkeys(call.outs, at[id(call)])
+        order: list[int] = []  # the node of each call, in the order of `_every`
+        self._calls(graph, None, made, names, order)
         for v in values_in(tuple(graph.outputs)):
             self.nodes[made[v]]["result"] = True
-        order = list(at.values())
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -202,28 +197,84 @@ class Found:
         except Exception as error:  # the page is to show what is known, above all of a function that fails
             self.notes.append(f"The values could not be looked at: {type(error).__name__}: {error}")
 
+    def _calls(
+        self, graph: Graph, within: int | None, made: dict[Value, int], names: dict[Value, tuple[str, int]], order: list[int]
+    ) -> None:  # fmt: skip
+        """Note each call of a graph, behind a loop those of its body; `within` is the node of the loop."""
+        for call in graph.calls:
+            number = len(self.nodes)
+            named = next((names[v] for v in call.outs if v in names), (None, 0))
+            inner = [c for region in graphs_in(call) for c in region.calls]
+            self.nodes.append({
+                "op": call.op.path, "name": named[0], "row": named[1], "phase": "backward" if call.backward else "forward",
+                "type": ", ".join(str(v.type) for v in call.outs), "reads": sorted({made[v] for v in call.reads if v in made}),
+                "key": None if call.site is None else self.key(call.site), "place": _place(call.site), "within": within,
+                "inner": [c.op.path for c in inner],
+                "of": next((made[p] for v in call.outs if (p := v.cotangent_of) is not None and p in made), None),
+            })  # fmt: skip
+            order.append(number)
+            made |= dict.fromkeys(call.outs, number)
+            for part in graphs_in(call):  # what it takes comes by way of the loop
+                self._calls(part, number, made | dict.fromkeys(part.inputs, number), names, order)
+
     def _values(self, graph: Graph, inputs: list[Any], order: list[int]) -> None:
-        places = iter(order)
         for node, value in zip(self.nodes, inputs, strict=False):  # the inputs are the first nodes
             node["values"] = [figures(value)]
+        privately_run = privately(graph)
+        place_of = {id(call): place for call, place in zip(_every(privately_run), order, strict=True)}
 
         def seen(call: Call, results: tuple[Any, ...]) -> None:
-            node = self.nodes[next(places)]
-            node["values"] = [figures(result) for result in results]
-            node["bytes"] = sum(result.nbytes for result in results if isinstance(result, np.ndarray))
+            node = self.nodes[place_of[id(call)]]
+            trips = node["trips"] = node.get("trips", 0) + 1
+            node["bytes"] = node.get("bytes", 0) + sum(r.nbytes for r in results if isinstance(r, np.ndarray))
+            if trips <= TRIPS:
+                found = [figures(result) for result in results]
+                node["values"] = list(map(_together, node["values"], found)) if "values" in node else found
 
-        interpret(privately(graph), inputs, seen)
+        interpret_all(privately_run, inputs, seen)
 
     def _times(self, graph: Graph, inputs: list[Any], order: list[int]) -> None:
-        least = [math.inf] * len(order)
+        place_of = {id(call): place for call, place in zip(_every(graph), order, strict=True)}
+        least = dict.fromkeys(order, math.inf)
+        spent = 0.0
         for _ in range(RUNS):
-            ends: list[float] = []
-            start = time.perf_counter()
-            interpret(graph, inputs, lambda call, results, ends=ends: ends.append(time.perf_counter()))  # type: ignore[misc]
-            took = np.diff([start, *ends])
-            least = [min(a, float(b)) for a, b in zip(least, took, strict=True)]
-        for place, seconds in zip(order, least, strict=True):
+            took = dict.fromkeys(order, 0.0)
+            begun = last = time.perf_counter()
+
+            def seen(call: Call, results: tuple[Any, ...], took: dict[int, float] = took) -> None:
+                nonlocal last
+                took[place_of[id(call)]] += time.perf_counter() - last
+                last = time.perf_counter()
+
+            interpret_all(graph, inputs, seen)
+            least = {place: min(seconds, took[place]) for place, seconds in least.items()}
+            spent += time.perf_counter() - begun
+            if spent > PATIENCE:
+                break
+        for place, seconds in least.items():
             self.nodes[place]["seconds"] = seconds
+
+    def native(self, compiled: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Build the gradient as C, where there is a compiler and C for it: its source, result, time and peak of memory."""
+        if compiler() is None:
+            return
+        fast = compile(compiled.function, target="native")
+        try:
+            with warnings.catch_warnings():  # and no np.errstate, under which NumPy's source would run
+                warnings.simplefilter("ignore")
+                inputs = compiled.inputs(args, kwargs)
+                again, more = inputs.copied()
+                fast(*again, **more)
+                runs = explain(fast).specialisations[0].runs
+                if not runs.startswith("native"):
+                    self.notes.append(f"No C: {runs.partition(': ')[2]}.")
+                    return
+                self.c = str(source(fast, *args, **kwargs, target="native")).splitlines()
+                again, more = inputs.copied()
+                taken = _least(lambda: fast(*again, **more))  # the first calls of which are held to NumPy's source
+                self.native_run = {"leaves": flatten(fast(*again, **more))[0], "seconds": taken, "runs": runs}
+        except Exception as error:  # the rest of the page does without
+            self.notes.append(f"No C: {type(error).__name__}: {error}")
 
     def compare(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Compare eager, compiled and finite-difference gradients."""
@@ -232,7 +283,33 @@ class Found:
         except Exception as error:  # a Jacobian, say, which is no gradient of a scalar
             self.notes.append(f"Not compared with finite differences: {type(error).__name__}: {error}")
             return
-        self.comparison = {"ok": found.ok, "rows": found.table(), "footer": found.footer()}
+        self.comparison = {
+            "ok": found.ok, "rows": found.table(), "footer": found.footer(), "values": self._beside(found),
+            "ways": self._ways(found),
+        }  # fmt: skip
+
+    def _beside(self, found: Comparison) -> list[list[str]]:
+        """The length of each gradient, as each way has it."""
+        native = self.native_run["leaves"][-len(found.rows) :] if self.native_run else []
+        if [np.shape(leaf) for leaf in native] != [np.shape(row.eager) for row in found.rows]:
+            native = [None] * len(found.rows)
+        return [
+            [
+                row.argument, row.type, _length(row.eager), "-" if row.compiled is None else _length(row.compiled),
+                "-" if leaf is None else _length(leaf), _length(row.finite.found),
+                f"at some entries, where eager is {_length(row.finite.expected)}" if row.finite.sampled else "everywhere",
+            ]
+            for row, leaf in zip(found.rows, native, strict=True)
+        ]  # fmt: skip
+
+    def _ways(self, found: Comparison) -> list[list[Any]]:
+        """The seconds of one gradient each way, and the bytes at its peak; None where these cannot be seen, as in C."""
+        ways: list[list[Any]] = [["eager", found.eager_seconds, found.eager_bytes]]
+        if found.compiled_seconds is not None:
+            ways.append(["compiled", found.compiled_seconds, found.compiled_bytes])
+        if self.native_run:
+            ways.append([self.native_run["runs"], self.native_run["seconds"], None])
+        return [*ways, [f"finite differences, {found.evaluations:,} calls", found.finite_seconds, None]]
 
     def why(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Ask for gradients that are None, zero, NaN or infinite, and for the lines that made them so."""
@@ -248,7 +325,7 @@ class Found:
                 if cause.filename not in self.files:
                     self.files.append(cause.filename)
                 key = f"{self.files.index(cause.filename)}:{cause.lineno}"
-                text = f"The gradient of {answer.argument} is {answer.state}: {cause.op} {cause.reason}"
+                text = f"The gradient of {answer.argument} is {answer.state}: {cause.op}: {cause.reason}"
                 self.flags.append({"key": key, "text": text, "advice": cause.advice})
             if not causes and not answer.healthy:
                 self.flags.append(
@@ -262,10 +339,25 @@ class Found:
             "sources": list(self._sources()),
             "generated": {
                 "path": self.path, "rows": self.generated, "links": self.links, "phases": self.phases, "eager": self.eager,
+                "c": self.c, "c_links": self._c_links(),
             },
-            "nodes": self.nodes, "flags": self.flags, "most": MOST, "comparison": self.comparison, "assumed": self.assumed,
-            "notes": self.notes,
+            "nodes": self.nodes, "flags": self.flags, "most": MOST, "trips": TRIPS, "comparison": self.comparison,
+            "assumed": self.assumed, "notes": self.notes,
         }  # fmt: skip
+
+    def _c_links(self) -> list[Key | None]:
+        """The user's line of each line of C: that of the last comment which names one, up to the end of the block."""
+        known = {os.path.basename(path): number for number, path in reversed(list(enumerate(self.files)))}
+        links: list[Key | None] = []
+        last: Key | None = None
+        for row in self.c:
+            named = re.search(r"/\* (.+?):(\d+) \*/", row)
+            if named is not None and named[1] in known:
+                last = f"{known[named[1]]}:{named[2]}"
+            elif row.lstrip().startswith("}"):
+                last = None
+            links.append(last)
+        return links
 
     def _sources(self) -> Iterator[dict[str, Any]]:
         """Each piece of the user's source: a function, without those that stand in another that is shown."""
@@ -279,6 +371,37 @@ class Found:
             yield {
                 "file": number, "path": os.path.basename(path), "first": first, "rows": [row.rstrip("\n") for row in rows],
             }  # fmt: skip
+
+
+def _every(graph: Graph) -> Iterator[Call]:
+    """Each call of a graph, and behind it those that it holds."""
+    for call in graph.calls:
+        yield call
+        for part in graphs_in(call):
+            yield from _every(part)
+
+
+def _together(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+    """The figures of several trips: the range over all, the type and the histogram of the last."""
+    summed = {k: a.get(k, 0) + b.get(k, 0) for k in ("size", "zeros", "nan", "inf") if k in a or k in b}
+    low = [x["low"] for x in (a, b) if "low" in x]
+    return a | b | summed | ({"low": min(low), "high": max(x["high"] for x in (a, b) if "high" in x)} if low else {})
+
+
+def _length(value: Any) -> str:
+    """The length of a vector, a number as it is."""
+    array = np.asarray(value)
+    return f"{array.item():.6g}" if array.ndim == 0 else f"{float(np.linalg.norm(array.ravel())):.6g}"
+
+
+def _least(call: Callable[[], Any], budget: float = 0.1) -> float:
+    """The seconds of the quickest of several calls."""
+    best, end = math.inf, time.perf_counter() + budget
+    while best is math.inf or time.perf_counter() < end:
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best
 
 
 def _place(site: Site | None) -> str | None:

@@ -17,7 +17,7 @@ from ..transforms.derivatives.jacobian import jacobian
 from ..transforms.derivatives.second_order import hessian
 from ..transforms.transform import Transform
 
-__all__ = ["OF", "Call", "Target", "UsageError", "call_of", "load", "of"]
+__all__ = ["OF", "Call", "Target", "UsageError", "arguments_by_name", "call_of", "last_function", "load", "of"]
 
 OF = {"grad": grad, "value_and_grad": value_and_grad, "jacobian": jacobian, "hessian": hessian, "function": None}
 
@@ -55,6 +55,21 @@ def load(text: str) -> Target:
     if not callable(found):
         raise UsageError(f"`{name}` of {place} is no function, but a {type(found).__name__}")
     return Target(found, module, name)
+
+
+def last_function(path: str) -> Target:
+    """The function that a file defines last."""
+    module = _file(Path(path))
+    names = _functions(module)
+    if not names:
+        raise UsageError(f"{path} defines no function")
+    return Target(getattr(module, names[-1]), module, names[-1])
+
+
+def arguments_by_name(target: Target) -> Call | None:
+    """The values of a file that bear the names of the parameters; None where one that is needed is missing."""
+    needed, known = _needed(target.function), vars(target.module)
+    return Call(tuple(known[name] for name in needed), {}) if all(name in known for name in needed) else None
 
 
 def _file(path: Path) -> Any:

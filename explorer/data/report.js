@@ -50,7 +50,12 @@
     }
     const hue = phases.size > 1 ? "lit-both" : phases.has("backward") ? "lit-backward" : "lit-forward";
     for (const row of document.querySelectorAll("#source .row")) if (row.dataset.key === key) row.classList.add(hue);
-    for (const box of document.querySelectorAll(".box")) if (box.dataset.keys.split(" ").includes(key)) box.classList.add("lit");
+    const at = document.querySelectorAll(".box");
+    for (let held = key; held !== null; held = heldBy.size ? holderOf(held) : null) { // the box of the line, or of the loop around it
+      const boxes = [...at].filter((box) => box.dataset.keys.split(" ").includes(held));
+      for (const box of boxes) box.classList.add("lit");
+      if (boxes.length) break;
+    }
     showDetail(key);
   };
   const intoView = (pane, key) => {
@@ -112,6 +117,11 @@
     at("generated").append(make("h3", {}, data.generated.path.split("/").pop()));
     pane(at("generated"), "Generated source", data.generated.rows.map((text, k) => (
       { number: k + 1, text, key: data.generated.links[k], phase: data.generated.phases[k] })), "source");
+    if (data.generated.c.length) {
+      const folded = make("details", {}, make("summary", {}, "The same in C (target=\"native\"), without the page that all kernels share"));
+      at("generated").append(folded);
+      pane(folded, "Generated C", data.generated.c.map((text, k) => ({ number: k + 1, text, key: data.generated.c_links[k] })), "source");
+    }
   }
 
   // --- figures ------------------------------------------------------------------------------------
@@ -144,6 +154,9 @@
     const nodes = nodesOf.get(key) ?? [];
     const place = at("detail");
     place.replaceChildren(make("p", {}, make("code", {}, (textOf.get(key) ?? nodes[0]?.name ?? "").trim() || "no line of yours")));
+    const trips = Math.max(0, ...nodes.map((node) => node.trips ?? (node.phase === "input" ? 1 : 0)));
+    if (!trips) place.append(saying("Nothing of this line ran for these arguments."));
+    if (trips > 1) place.append(saying(`It ran ${trips} times: least, largest and notes are of all ${trips > data.trips ? `of the first ${data.trips} ` : ""}times, the spread of the last, the time of all together.`));
     for (const phase of ["input", "forward", "backward"]) {
       const rows = nodes.filter((node) => node.phase === phase).flatMap((node) => (node.values ?? [{ type: node.type }]).map((value) => [
         node.name ?? "", node.op + (node.inner?.length ? ` of ${node.inner.length} operations` : ""), value.type, short(value.low), short(value.high),
@@ -158,8 +171,29 @@
   // A group holds keys of lines; where there are more lines than one view shows, neighbours share a group.
   const forwardOf = (key) => (nodesOf.get(key) ?? []).filter((node) => node.phase !== "backward");
   const keys = [...nodesOf.keys()].filter((key) => forwardOf(key).length);
+  const keyOf = (node) => node.key ?? `argument ${node.id}`;
+  const holderOf = (key) => { // the line of the loop, the branch or the function that a line stands in; null at the top
+    let outer = null;
+    for (const node of forwardOf(key)) {
+      if (node.within === null) return null;
+      const holder = keyOf(data.nodes[node.within]);
+      if (holder === key || !forwardOf(holder).length) return null;
+      outer ??= holder;
+    }
+    return outer;
+  };
+  const heldBy = new Map(); // holder, or null -> the lines in it
+  for (const key of keys) {
+    let holder = holderOf(key);
+    for (const met = new Set([key]); holder !== null; holder = holderOf(holder)) { // no line holds itself, by way of others
+      if (met.has(holder)) { heldBy.set(null, [...(heldBy.get(null) ?? []), key]); break; }
+      met.add(holder);
+    }
+    if (holder === null) heldBy.set(holderOf(key), [...(heldBy.get(holderOf(key)) ?? []), key]);
+  }
+  const whole = (key) => [key, ...(heldBy.get(key) ?? []).flatMap(whole)];
   const HALF = Math.floor(data.most / 2);
-  const grouped = (list) => {
+  const grouped = (list) => { // at most half of a view
     const size = Math.ceil(list.length / HALF);
     if (size <= 1) return list.map((key) => [key]);
     return Array.from({ length: Math.ceil(list.length / size) }, (_, k) => list.slice(k * size, (k + 1) * size));
@@ -179,8 +213,13 @@
     const found = [];
     const add = (group) => {
       const name = nameOf(group);
-      if (!opened.has(name)) return found.push({ name, keys: group, nodes: group.flatMap((key) => nodesOf.get(key)) });
+      if (!opened.has(name)) return found.push({ name, keys: group, nodes: group.flatMap(whole).flatMap((key) => nodesOf.get(key)) });
       if (group.length > 1) return grouped(group).forEach(add);
+      const held = heldBy.get(group[0]) ?? [];
+      if (held.length) { // a loop: its line, and the lines in it
+        found.push({ name: `${name}#`, parent: name, keys: group, nodes: nodesOf.get(group[0]), head: true });
+        return grouped(held).forEach(add);
+      }
       const all = nodesOf.get(group[0]);
       const forward = all.filter((node) => node.phase !== "backward");
       forward.forEach((node) => {
@@ -188,7 +227,7 @@
         found.push({ name: `${name}#${node.id}`, parent: name, keys: group, nodes: [node, ...its], one: node });
       });
     };
-    grouped(keys).forEach(add);
+    grouped(heldBy.get(null) ?? []).forEach(add);
     return found;
   };
   const clip = (text, n) => (text.length > n ? `${text.slice(0, n - 1)}…` : text);
@@ -201,7 +240,8 @@
     const [first] = box.nodes;
     if (first.phase === "input") return [first.name, first.type, right];
     const forward = box.nodes.filter((node) => node.phase === "forward").length;
-    return [`${box.keys[0].split(":").pop()}: ${(textOf.get(box.keys[0]) ?? "").trim()}`, `${forward} operation${forward === 1 ? "" : "s"}`, right];
+    const trips = Math.max(...(box.head || heldBy.has(box.keys[0]) ? box.nodes.map((node) => (node.within === null ? 0 : node.trips ?? 0)) : [0]));
+    return [`${box.keys[0].split(":").pop()}: ${(textOf.get(box.keys[0]) ?? "").trim()}`, `${forward} operation${forward === 1 ? "" : "s"}${trips > 1 ? `, up to ${trips} times` : ""}`, right];
   };
   const picture = draw("svg");
   const stage = draw("g");
@@ -276,6 +316,9 @@
   if (comparison && !comparison.ok) at("verdict").className = "flag";
   if (comparison) {
     at("compare").append(table("Gradients by argument", ["argument", "type", "compiled − eager", "relative", "bits", "eager − finite differences", "relative", "agree"], comparison.rows, [2, 3, 5, 6]));
+    at("compare").append(
+      table("Gradients: a number as it is, of an array the length of the vector", ["argument", "type", "eager", "compiled", "native", "finite differences", "taken"], comparison.values, [2, 3, 4, 5]),
+      table("One gradient", ["way", "time", "peak of memory"], comparison.ways.map(([way, time, size]) => [way, seconds(time), size === null ? "not measured" : bytes(size)]), [1, 2]));
     for (const line of comparison.footer) at("compare").append(make("p", {}, line));
   }
   for (const note of data.notes) at("compare").append(make("p", {}, note));
@@ -287,7 +330,7 @@
     const sum = (phase, what) => nodes.filter((node) => node.phase === phase && node[what] !== undefined).reduce((total, node) => total + node[what], 0);
     return { key, times: [sum("forward", "seconds"), sum("backward", "seconds")], bytes: [sum("forward", "bytes"), sum("backward", "bytes")] };
   }).sort((a, b) => b.times[0] + b.times[1] - a.times[0] - a.times[1]);
-  if (lines.length) at("lines").append(table("Operation by operation, unfused: the least of a few runs, and the bytes of all results", ["line", "source", "time forward", "time backward", "bytes forward", "bytes backward"],
+  if (lines.length) at("lines").append(table("Operation by operation, unfused: the least of a few runs, and the bytes of all results; in a loop those of all trips", ["line", "source", "time forward", "time backward", "bytes forward", "bytes backward"],
     lines.map((one) => [one.key.split(":").pop(), make("code", {}, clip(textOf.get(one.key).trim(), 70)), ...one.times.map(seconds), ...one.bytes.map(bytes)]), [0, 2, 3, 4, 5]));
   else at("lines").append(make("p", {}, "Not known: the function runs eagerly."));
   at("assumed").textContent = data.assumed || "It is not compiled.";

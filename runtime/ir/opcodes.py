@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator
@@ -15,8 +16,8 @@ from .graph import Call, Graph, Type, Value, interpret, map_values, type_of
 
 __all__ = [
     "AND", "COND", "NOT", "OR", "ROWS", "SCAN", "STACK", "Branch", "Function", "Loop", "all_calls", "cond", "copied",
-    "element_type", "function_of", "has_effects", "is_effect", "is_region", "regions_of", "scan", "stack_value",
-    "with_regions",
+    "element_type", "function_of", "graphs_in", "has_effects", "interpret_all", "is_effect", "is_region", "regions_of",
+    "scan", "stack_value", "with_regions",
 ]  # fmt: skip
 
 
@@ -61,10 +62,13 @@ class Branch(NamedTuple):
 class Function:
     """A closed graph under a name, which several calls run: a function of generated text."""
 
-    def __init__(self, name: str, graph: Graph, purpose: str) -> None:
+    def __init__(
+        self, name: str, graph: Graph, purpose: str, run: Callable[[Graph, list[Any]], list[Any]] = interpret
+    ) -> None:
         self.__name__ = name
         self.graph = graph
         self.purpose = purpose  # what it computes, in a sentence
+        self.run = run
 
     @property
     def parameters(self) -> list[str]:
@@ -73,7 +77,7 @@ class Function:
 
     def __call__(self, *inputs: Any) -> Any:
         """Run it: one result, or a tuple of them."""
-        results = interpret(self.graph, list(inputs))
+        results = self.run(self.graph, list(inputs))
         return tuple(results) if len(results) > 1 else results[0]
 
 
@@ -95,8 +99,9 @@ def element_type(stack: Value) -> Type:
 
 
 def scan(
-    loop: Loop, carry: tuple[Any, ...], xs: tuple[Any, ...] = (), inv: tuple[Any, ...] = (), n: Any = None
-) -> tuple[Any, ...]:
+    loop: Loop, carry: tuple[Any, ...], xs: tuple[Any, ...] = (), inv: tuple[Any, ...] = (), n: Any = None,
+    run: Callable[[Graph, list[Any]], list[Any]] = interpret,
+) -> tuple[Any, ...]:  # fmt: skip
     """Run a loop: (*carry, *ys, trips), where `xs` and the ys are lists and `trips` is an int.
 
     It runs `n` times, or while the test holds (or both, whichever ends first); with neither, as often as xs has items.
@@ -111,9 +116,9 @@ def scan(
     ys: list[list[Any]] = [[] for _ in range(n_ys)]
     trips = 0
     for i in places:
-        if loop.test is not None and not interpret(loop.test, [*carry, *inv])[0]:
+        if loop.test is not None and not run(loop.test, [*carry, *inv])[0]:
             break
-        results = interpret(loop.body, [i, *carry, *[x[i] for x in xs], *inv])
+        results = run(loop.body, [i, *carry, *[x[i] for x in xs], *inv])
         carry = tuple(results[:k])
         for stack, y in zip(ys, results[k:], strict=True):
             stack.append(y)
@@ -123,9 +128,11 @@ def scan(
     return (*carry, *ys, trips)
 
 
-def cond(branch: Branch, pred: Any, ins: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+def cond(
+    branch: Branch, pred: Any, ins: tuple[Any, ...] = (), run: Callable[[Graph, list[Any]], list[Any]] = interpret
+) -> tuple[Any, ...]:
     """Run one of two graphs, by the truth of `pred`."""
-    return tuple(interpret(branch.then if pred else branch.orelse, list(ins)))
+    return tuple(run(branch.then if pred else branch.orelse, list(ins)))
 
 
 def both(x: Any, y: Any) -> Any:
@@ -187,6 +194,27 @@ def all_calls(graph: Graph) -> Iterator[Call]:
         if is_region(call):
             for region in regions_of(call):
                 yield from all_calls(region)
+
+
+def graphs_in(call: Call) -> list[Graph]:
+    """The graphs that a call runs: its regions, or that of a function of generated text."""
+    function = function_of(call)
+    return regions_of(call) if function is None else [function.graph]
+
+
+def interpret_all(graph: Graph, inputs: list[Any], seen: Callable[[Call, tuple[Any, ...]], None]) -> list[Any]:
+    """Run a graph as `interpret` does, and tell `seen` of the calls within loops, branches and functions, too, at each trip."""
+
+    def run(inner: Graph, values: list[Any]) -> list[Any]:
+        return interpret_all(inner, values, seen)
+
+    def run_of(call: Call) -> Callable[..., Any]:
+        function = function_of(call)
+        if function is not None:
+            return Function(function.__name__, function.graph, function.purpose, run)
+        return functools.partial(call.op.fn, run=run) if is_region(call) else call.op.fn
+
+    return interpret(graph, inputs, seen, run_of)
 
 
 def has_effects(graph: Graph) -> bool:

@@ -60,6 +60,7 @@ SUBCOMMANDS = (
     "explain",
     "export",
     "report",
+    "explore",
     "why",
     "coverage",
     "methods",
@@ -247,7 +248,7 @@ def test_help_has_an_example_and_the_exit_codes(command: str, run: Any) -> None:
     assert f"\n  gradscribe {command}" in found.out
     assert "exit codes:" in found.out
     assert "--debug" in found.out
-    assert ("--json" in found.out) == (command != "demo")
+    assert ("--json" in found.out) == (command not in ("demo", "explore"))
 
 
 def test_the_commands_are_those_and_the_console_script_runs_them(run: Any, tmp_path: Path) -> None:

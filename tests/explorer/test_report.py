@@ -13,6 +13,7 @@ import pytest
 import gradscribe as gs
 from gradscribe.explorer import cli
 from gradscribe.explorer.report import MOST, figures, page, report_data
+from gradscribe.transforms.compiler.native.build import compiler
 
 
 def loss(w: Any, b: Any, x: Any) -> Any:
@@ -98,6 +99,44 @@ def test_a_loop_is_one_node_that_tells_its_operations() -> None:
     inner = [node["inner"] for node in nodes_of(report_data(looped, (np.ones(3),), {}), "forward") if node["inner"]]
     assert len(inner) == 1
     assert "np.tanh" in inner[0]
+
+
+def test_the_values_within_a_loop_are_those_of_all_trips() -> None:
+    def looped(x: Any) -> Any:
+        for _ in range(50):
+            x = np.tanh(x) * 0.9
+        return np.sum(x)
+
+    data = report_data(looped, (np.ones(3),), {})
+    (loop,) = [k for k, node in enumerate(data["nodes"]) if node["op"] == "scan" and node["phase"] == "forward"]
+    (tanh,) = [node for node in nodes_of(data, "forward") if node["op"] == "np.tanh"]
+    x, seen = np.ones(3), []
+    for _ in range(50):
+        seen.append(np.tanh(x))
+        x = seen[-1] * 0.9
+    assert (tanh["within"], tanh["trips"], tanh["bytes"]) == (loop, 50, 50 * 24)
+    assert tanh["values"][0]["low"] == min(map(np.min, seen))
+    assert tanh["values"][0]["high"] == max(map(np.max, seen))
+    assert tanh["values"][0]["size"] == 150
+    assert tanh["key"] == f"0:{looped.__code__.co_firstlineno + 2}"
+    assert any(node["trips"] == 50 for node in nodes_of(data, "backward") if node["key"] == tanh["key"])
+
+
+def test_all_ways_stand_side_by_side_with_their_times() -> None:
+    data = report_data(loss, ARGS, {})
+    values = {row[0]: row[2:6] for row in data["comparison"]["values"]}
+    gradient = gs.grad(loss, argnums=(0, 1, 2))(*ARGS)
+    ways = [way for way, _, _ in data["comparison"]["ways"]]
+    assert values["b"][:2] == [f"{float(gradient[1]):.6g}"] * 2
+    assert float(values["w"][3]) == pytest.approx(np.linalg.norm(gradient[0]), rel=1e-4)
+    assert ways[:2] == ["eager", "compiled"]
+    assert ways[-1].startswith("finite differences")
+    assert all(seconds > 0 for _, seconds, _ in data["comparison"]["ways"])
+    if compiler() is not None:
+        assert ways[2].startswith("native")
+        assert values["b"][2] == values["b"][0]
+        rows = [row for row, key in zip(data["generated"]["c"], data["generated"]["c_links"], strict=True) if key]
+        assert any("exp(" in row for row in rows)
 
 
 def test_what_runs_eagerly_has_a_page_with_the_reason() -> None:

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
+from gradscribe.explorer.attempt import Choice
+from gradscribe.explorer.live import Explorer
 from gradscribe.explorer.report import page, report_data
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -128,6 +130,27 @@ def test_a_box_opens_into_its_operations_and_closes_by_the_keyboard(opened: Any,
     assert shown.locator(".box").count() == folded
 
 
+def test_a_loop_opens_into_its_lines_and_these_into_operations(opened: Any, tmp_path: Path) -> None:
+    def looped(x: Any) -> Any:
+        for _ in range(50):
+            y = np.tanh(x)
+            x = x - 0.1 * y
+        return np.sum(x)
+
+    shown = opened(gs.report(looped, np.ones(3), path=tmp_path / "loop.html"))
+    assert shown.locator(".box", has_text="y = np.tanh(x)").count() == 0
+    assert "up to 50 times" in shown.locator(".box", has_text="for _ in range").text_content()
+    shown.locator("#source .row", has_text="y = np.tanh(x)").hover()
+    assert "for _ in range" in shown.locator(".box.lit").text_content()
+    assert "It ran 50 times" in shown.locator("#detail").inner_text()
+    shown.locator(".box", has_text="for _ in range").press("Enter")
+    assert shown.locator(".box", has_text="y = np.tanh(x)").count() == 1
+    shown.locator(".box", has_text="x = x - 0.1 * y").press("Enter")
+    assert shown.locator(".box", has_text="np.subtract").count() == 1
+    shown.locator(".box", has_text="for _ in range").press("Enter")
+    assert shown.locator(".box", has_text="y = np.tanh(x)").count() == 0
+
+
 def test_the_graph_zooms_and_comes_back(opened: Any, report_file: Path) -> None:
     shown = opened(report_file)
     at_first = shown.locator("#graph svg > g").get_attribute("transform")
@@ -169,6 +192,34 @@ def test_a_function_of_many_lines_opens_folded_and_no_view_is_too_large(opened: 
         shown.locator(".box[aria-expanded=false]").first.focus()
         shown.keyboard.press("Enter")
         assert shown.locator(".box").count() <= 150
+
+
+def test_the_live_page_follows_the_file_and_recovers_from_an_error(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    text = "import numpy as np\nw = np.ones(3)\ndef loss(w):\n    return np.sum(np.sin(w))\n"
+    path.write_text(text)
+    context = browser.new_context(viewport={"width": 375, "height": 900})
+    with Explorer(Choice(str(path))) as explorer:
+        shown, problems = context.new_page(), []
+        shown.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        shown.on("pageerror", lambda error: problems.append(str(error)))
+        shown.on(
+            "request", lambda request: problems.append(request.url) if explorer.address not in request.url else None
+        )
+        shown.goto(explorer.address)
+        shown.locator("#source .row", has_text="np.sin(w)").hover(timeout=60_000)
+        assert any("np.cos(w)" in line for line in lit(shown, "generated"))
+        path.write_text(text.replace("np.sin(w))", "np.sin(w, 1, 2, 3))  # <img src=x onerror=alert(1)>"))
+        assert "TypeError" in shown.locator("#said").inner_text(timeout=60_000)
+        assert "np.sin(w, 1, 2, 3)" in shown.locator(".lit-backward").inner_text()
+        assert shown.evaluate("document.documentElement.scrollWidth") <= 375
+        shown.evaluate(AXE.read_text(encoding="utf-8"))
+        assert [one["id"] for one in shown.evaluate("axe.run()")["violations"]] == []
+        path.write_text(text.replace("np.sin", "np.tanh"))
+        shown.locator("#source .row", has_text="np.tanh(w)").hover(timeout=60_000)
+        assert lit(shown, "generated")
+        assert problems == []
+    context.close()
 
 
 PAYLOADS = [
