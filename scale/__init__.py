@@ -1,0 +1,8 @@
+"""gradscribe.distributed: gradients over data on many machines, by Dask and by MPI."""
+
+from __future__ import annotations
+
+from .errors import LostSchedulerError, LostShardError, LostWorkersError
+from .gradient import hvp, shard, value_and_grad
+
+__all__ = ["LostSchedulerError", "LostShardError", "LostWorkersError", "hvp", "shard", "value_and_grad"]
