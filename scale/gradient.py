@@ -61,12 +61,12 @@ class Distributed:
         except Exception as error:
             raise prune(error) from error.__cause__
 
-    def step(self, args: tuple[Any, ...], chosen: Any = None, following: Any = ()) -> Any:
+    def step(self, args: tuple[Any, ...], shards: Shards | None = None, chosen: Any = None, following: Any = ()) -> Any:
         """Return the derivative over the chosen shards, as the transform of the function would."""
         axes = self._axes(args)
         refuse(f"calls {self.who}, which runs on other machines")
         steps = self.steps()
-        shards = self.shards(args, axes)
+        shards = self.shards(args, axes) if shards is None else shards
         trees: list[Any] = []
         shared: list[Any] = []
         data = iter(shards.trees)
@@ -81,6 +81,10 @@ class Distributed:
         program = Program(self.transform, trees, self.options)
         found = steps.run(program, shards, cuts, shared, self.options["reduce"] == "mean", chosen, following)
         return self._result(found, args)
+
+    def cut(self, args: tuple[Any, ...]) -> Shards:
+        """Return the shards of the data among arguments, for `step`: it is looked at once."""
+        return self.shards(args, self._axes(args))
 
     def steps(self) -> Steps:
         """Return the client with what it holds on the cluster; another one where it is closed and the user gave none."""
