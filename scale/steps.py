@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..runtime.errors import EagerWarning
 from ..transforms.optional import load
 from .cluster import check_alive
@@ -122,8 +124,8 @@ class Steps:
 
     def _scattered(self, array: Any, where: str) -> Any:
         """Return the future of an array on a worker, or on another where that one is gone."""
-        if where.startswith("inproc://"):  # which passes on the array itself
-            array = array.copy()
+        if where.startswith("inproc://") or not array.flags.forc:  # which would pass on the array itself, as it lies
+            array = np.array(array, order="A")
         for _ in range(ATTEMPTS):
             try:
                 return self.client.scatter([array], workers=[where], hash=False, timeout=5)[0]

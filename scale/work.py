@@ -88,21 +88,25 @@ def on_shard(k: int, ahead: int | None, sources: list[Any], program: Box, plan: 
         del reading
         if ahead is not None:
             _ahead.read((told.number, ahead), told.recipes[ahead])
-        data = [_read_only(value) for value in made]
+        data = [_ready(value) for value in made]
         del made
-        return _partial(run, told, shared.value, data, k, who, name)
+        return _partial(run, told, [_ready(leaf) for leaf in shared.value], data, k, who, name)
     except Exception as error:
         _add_place(error, name, who)
         raise
 
 
-def _read_only(value: Any) -> Any:
-    """Return a shard's array, or tree of them, such that the function cannot change what the next step reads."""
+def _ready(value: Any) -> Any:
+    """Return an array, or a tree of them, as the function is given it.
+
+    It cannot be written to, since the next step reads it again. What came in a message may lie at an odd address, where
+    NumPy takes other ways to other last bits: it is copied.
+    """
     leaves, structure = flatten(value)
     shown = []
     for leaf in leaves:
         if isinstance(leaf, np.ndarray):
-            leaf = leaf.view()
+            leaf = leaf.view() if leaf.flags.aligned else np.array(leaf)
             leaf.flags.writeable = False
         shown.append(leaf)
     return unflatten(structure, shown)
