@@ -25,13 +25,13 @@ ORDER = (
     "transforms.compiler.capture.control_flow", "transforms.compiler.capture",
     "transforms.compiler.driver.guards", "transforms.compiler.driver", "transforms.compiler",
     "transforms.derivatives", "transforms.checks", "transforms.exports", "transforms.why",
-    "fit", "explorer", "learn.functional", "learn.nn", "learn.optim", "learn", "compat.utils", "compat.autograd",
+    "fit", "scale", "explorer", "learn.functional", "learn.nn", "learn.optim", "learn", "compat.utils", "compat.autograd",
     "compat.autograd.misc", "compat", "",
 )  # fmt: skip
 
 # What each layer may import of the project, besides itself: those below it, of which the upper ones stand beside each other.
 # The face may import everything and nobody the face.
-BESIDE = {"explorer", "learn", "compat", "fit"}
+BESIDE = {"explorer", "learn", "compat", "fit", "scale"}
 _layers = tuple(dict.fromkeys(folder.partition(".")[0] for folder in ORDER if folder))
 LAYERS: dict[str, set[str]] = {layer: set(_layers[:k]) - BESIDE for k, layer in enumerate(_layers)}
 LAYERS[FACE] = set(LAYERS)
