@@ -335,14 +335,7 @@ class Instances:
         if isinstance(found, classmethod) and self.classes.mirror(cls) is not None:
             return getattr(self.classes.mirror(cls), name)
         if hasattr(type(found), "__get__") and not isinstance(found, (staticmethod, types.MemberDescriptorType)):
-            reason, get = (
-                f"reads `{name}` of a {cls.__name__}, a {type(found).__name__}",
-                member(type(found), "__get__"),
-            )
-            if not is_user_function(get):
-                return self._unfollowed(obj, name, reason)
-            self.capture.refuse(reason)
-            return self.capture.scope.rebuild(get)(found, obj, cls)
+            return self._unfollowed(obj, name, f"reads `{name}` of a {cls.__name__}, a {type(found).__name__}")
         return self.capture.see(getattr(obj, name), path)
 
     def inherited(self, obj: Any, after: type, name: str) -> Any:
