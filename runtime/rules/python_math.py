@@ -12,7 +12,7 @@ from ..registry import batching, op, primitive, require, rule, singular_at, undi
 from ..unpatched import np
 from . import elementwise as _elementwise  # whose rules these share
 from .elementwise import astype
-from .support import angle_back, not_zero
+from .support import angle_back, not_zero, numpys_power
 
 elementwise, linear = Kind.elementwise, Kind.linear
 
@@ -160,7 +160,7 @@ _many(math.lgamma, lgamma)
 _numbers(math.pow, "x, y", may_raise=True)
 rule(
     math.pow,
-    x=lambda g, x, y: g * (y * np.power(x - 1.0 * ((x == 0) & (y == 0)), y - 1.0)),
+    x=lambda g, x, y: g * (y * numpys_power(x - 1.0 * ((x == 0) & (y == 0)), y - 1.0)),
     y=lambda g, x, y, out: g * (out * np.log(np.where((x == 0) & (y >= 0), 1.0, x))),
 )
 singular_at(math.pow, x=lambda x, y: (x == 0) & (y < 1) & (y != 0), y=lambda x, y: (x == 0) & (y <= 0))

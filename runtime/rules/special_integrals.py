@@ -14,7 +14,7 @@ from scipy import special
 from ..ops import Kind
 from ..registry import op, rule, undifferentiable
 from ..unpatched import np
-from .support import not_zero, widened
+from .support import not_zero, numpys_power, widened
 
 elementwise = Kind.elementwise
 
@@ -190,7 +190,7 @@ rule(
 op(special.powm1, "x, y", elementwise)
 rule(
     special.powm1,
-    x=lambda g, x, y: g * (y * x ** (y - 1.0)),
+    x=lambda g, x, y: g * (y * numpys_power(x, y - 1.0)),
     y=lambda g, x, out: g * ((out + 1) * np.log(widened(x, out))),
 )
 
@@ -234,7 +234,7 @@ def root_slope(x: Any, y: Any) -> Any:
 op(special.boxcox, "x, y", elementwise)
 rule(
     special.boxcox,
-    x=lambda g, x, y: g * x ** (y - 1.0),
+    x=lambda g, x, y: g * numpys_power(x, y - 1.0),
     y=lambda g, x, y, out: g * boxcox_slope(widened(x, out), y),
 )
 
@@ -248,7 +248,7 @@ rule(
 op(special.boxcox1p, "x, y", elementwise)
 rule(
     special.boxcox1p,
-    x=lambda g, x, y: g * (x + 1) ** (y - 1.0),
+    x=lambda g, x, y: g * numpys_power(x + 1, y - 1.0),
     y=lambda g, x, y, out: g * power_slope(np.log1p(widened(x, out)), y),
 )
 

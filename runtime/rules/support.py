@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..batching import BatchedCall, shifted
@@ -192,14 +191,23 @@ def power_x(g: Any, x: Any, y: Any) -> Any:
     if type(y) is int and y in (0, 1):
         return g if y else np.zeros_like(g)
     if type(y) in (int, float) and y:
-        return scaled(y, g) * (x if y == 2 else x ** (y - 1))
-    return g * (y * (x - ((x == 0) & (y == 0))) ** (y - 1.0))
+        return scaled(y, g) * (x if y == 2 else x ** (y - 1) if y >= 1 else numpys_power(x, y - 1))
+    if np.ndim(y):
+        return y * g * numpys_power(x - ((x == 0) & (y == 0)), y - 1.0)
+    return scaled(y, g) * numpys_power(x - ((x == 0) & (y == 0)), y - 1.0)
+
+
+def numpys_power(x: Any, y: Any) -> Any:
+    """`x ** y`, of two real numbers of Python's as NumPy has it: infinite where Python raises."""
+    plain = all(type(getattr(v, "_value", v)) in (int, float) for v in (x, y))
+    return (x * np.float64(1.0)) ** y if plain else x**y
 
 
 def power_y(g: Any, x: Any, y: Any, out: Any) -> Any:
     """The cotangent of the exponent of `x ** y`; zero where a power of zero is zero or one."""
-    if type(x) in (int, float) and x > 0:
-        return g * (out * math.log(x))
+    if type(x) in (int, float) and x > 0:  # a constant; with the bits that it has as an argument
+        base = float(x) if is_complex(out) or not hasattr(out, "dtype") else out.dtype.type(x)
+        return g * (out * float(np.log(base)))
     if is_complex(out):  # then so is the logarithm of a negative number
         nonnegative = np.real(y) >= 0 if is_complex(y) else y >= 0
         base = widened(x, out) if hasattr(x, "dtype") else x if is_complex(x) else x + 0j

@@ -186,3 +186,25 @@ def test_axes_of_length_none(samples: list[Sample], last: bool) -> None:
         except NotImplementedError:  # said by name
             continue
         assert [np.shape(g) for g in gradients] == [x.shape for x in xs], case.label
+
+
+POWERS: dict[str, Any] = {
+    "**": lambda w, p: np.sum(w**p * 1.3),
+    "exponent": lambda w, p: np.sum(p**w * 1.3),
+    "power": lambda w, p: np.sum(np.power(w, p) * 1.3),
+    "float_power": lambda w, p: np.sum(np.float_power(w, p) * 1.3),
+}
+BASES = {"number": 0.7, "array": np.array([0.3, 0.7, 1.9]), "float32": np.array([0.3, 0.7, 1.9], np.float32)}
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("name", POWERS)
+def test_a_power_has_the_same_bits_whether_its_other_number_is_written_or_passed(name: str, base: str) -> None:
+    first = gs.grad(POWERS[name])
+    for g in (first, gs.grad(lambda w, p: np.sum(first(w, p) ** 2))):
+        compiled = gs.compile(g)
+        for k in range(12):
+            w, p = BASES[base] * np.float32(1 + k / 16), 0.3 + 0.21 * k
+            if base == "number":
+                w = float(w)
+            np.testing.assert_array_equal(compiled(w, p), g(w, p), strict=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import gradscribe as gs
 
@@ -118,3 +119,26 @@ def test_a_block_that_raises_is_compiled_with_the_function(row: Row) -> None:
     compiled = gs.compile(gs.grad(strict, argnums=tuple(range(len(row.arguments)))), verify="first calls")
     with np.errstate(all="ignore"), pytest.raises(gs.SingularPointError, match="at <string>:2"):
         compiled(*row.arguments)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda w: w**0.5, lambda w: pow(w, 0.5), lambda w: np.power(w, 0.5), lambda w: float(np.float64(w)) ** 0.5,
+        lambda w: w ** float(np.float64(0.5) + 0.0 * w), gs.grad(lambda w: w**1.5), lambda w: special.boxcox(w, 0.5),
+        lambda w: special.boxcox1p(w - 1.0, 0.5),
+    ],
+)  # fmt: skip
+def test_an_infinite_derivative_of_a_number_of_pythons_is_infinite(function: Any) -> None:
+    compiled = gs.compile(gs.grad(function))
+    for _ in range(3):
+        assert gs.grad(function)(0.0) == compiled(0.0) == np.inf
+
+
+def test_the_derivative_of_a_small_power_does_not_overflow() -> None:
+    def inverse(w: Any) -> Any:
+        return (w * 1.0) ** -1
+
+    compiled = gs.compile(gs.grad(inverse))
+    for _ in range(2):
+        assert gs.grad(inverse)(1e-200) == compiled(1e-200) == -np.inf
