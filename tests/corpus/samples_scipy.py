@@ -9,7 +9,15 @@ from scipy import fft, ndimage
 from scipy import signal as filters
 from scipy.spatial import distance
 
-from gradscribe.runtime.rules import row_products, scipy_fft, scipy_filters, scipy_linalg, scipy_signal, scipy_sparse
+from gradscribe.runtime.rules import (
+    row_products,
+    scipy_fft,
+    scipy_filters,
+    scipy_linalg,
+    scipy_matrices,
+    scipy_signal,
+    scipy_sparse,
+)
 from gradscribe.scipy import linalg, signal
 
 from samples import ONE_AXIS, SEVERAL_AXES, Options, Sample, dispatched
@@ -21,6 +29,11 @@ BANDS = (4, 5)  # of a matrix with one diagonal below the main one, and two abov
 def dominant(x: Any) -> Any:
     """Bands of a matrix that is far from singular."""
     return x + np.array([0.0, 0.0, 9.0, 0.0])[:, None].astype(x.dtype)
+
+
+def heavy(x: Any) -> Any:
+    """A matrix whose rows LU takes as they stand."""
+    return x + 6 * np.eye(*np.shape(x), dtype=x.dtype)
 
 
 SYSTEMS = [
@@ -40,6 +53,14 @@ SYSTEMS = [
 FUNCTIONS = [
     Sample(scipy_linalg.sqrtm, ((S,),), call=lambda x: linalg.sqrtm(spd(x)), finite=True, empty=False),
     Sample(scipy_linalg.expm, ((S,),), call=lambda x: linalg.expm(x), finite=True, empty=False),
+    Sample(scipy_matrices.logm, ((S,),), call=lambda x: linalg.logm(spd(x).astype(np.result_type(x, float))), finite=True,
+           empty=False),
+    *[Sample(scipy_matrices.lu_packed, ((shape,),), call=lambda x: scipy_matrices.lu_packed(heavy(x)), finite=True, empty=False)
+      for shape in ((4, 4), (5, 3), (3, 5))],
+    Sample(scipy_matrices.row_order, (((4, 3),),), call=scipy_matrices.row_order, differentiable=False, finite=True, empty=False),
+    *[Sample(f, (((4,),),), call=lambda x, f=f: f(np.array([2, 3, 0, 1]) + 0 * x, 4), domain=(0.0, 1.0), integer=True,
+             differentiable=False, empty=False)
+      for f in (scipy_matrices.exchanges, scipy_matrices.order_of)],
 ]  # fmt: skip
 
 CONVOLUTIONS = [
