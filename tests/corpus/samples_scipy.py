@@ -10,6 +10,7 @@ from scipy import signal as filters
 from scipy.spatial import distance
 
 from gradscribe.runtime.rules import (
+    distribution_functions,
     row_products,
     scipy_fft,
     scipy_filters,
@@ -161,6 +162,12 @@ def on_diagonal(x: Any) -> Any:
     return x + np.array([3.0, 0.0, 3.0, 0.0, 0.0, 3.0]).astype(x.dtype)
 
 
+FAMILIES = [
+    Sample(distribution_functions.of_family, (((3,),), ((),)),
+           call=lambda x, m=m: distribution_functions.of_family("gumbel_r", m, x, []), domain=(0.05, 0.95), finite=True)
+    for m in ("cdf", "sf", "logcdf", "logsf", "ppf", "isf")
+]  # fmt: skip
+
 SPARSE = [
     *[Sample(scipy_sparse.compressed_product, (((6,), (4,)), ((6,), (4, 3))),
              call=lambda v, x, by=by: scipy_sparse.compressed_product(v, *PATTERN, (4, 4), by, x), complex=True, empty=False)
@@ -171,4 +178,14 @@ SPARSE = [
       for by in (False, True)],
 ]  # fmt: skip
 
-SAMPLES_SCIPY: list[Sample] = [*FILTERS, *IMAGES, *FOURIER, *SYSTEMS, *FUNCTIONS, *CONVOLUTIONS, *ROWS_ADDED, *SPARSE]
+SAMPLES_SCIPY: list[Sample] = [
+    *FILTERS,
+    *IMAGES,
+    *FOURIER,
+    *SYSTEMS,
+    *FUNCTIONS,
+    *CONVOLUTIONS,
+    *ROWS_ADDED,
+    *SPARSE,
+    *FAMILIES,
+]
