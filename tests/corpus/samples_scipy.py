@@ -16,6 +16,7 @@ from gradscribe.runtime.rules import (
     scipy_filters,
     scipy_linalg,
     scipy_matrices,
+    scipy_resampling,
     scipy_signal,
     scipy_sparse,
 )
@@ -145,6 +146,8 @@ IMAGES = [
     Sample(ndimage.correlate1d, (((4, 5), (3,)), ((4,), (2,))), BORDERS, call=dispatched(ndimage.correlate1d), empty=False),
     Sample(ndimage.correlate1d, (((4, 5), (3,)),), ({"axis": 0},), call=dispatched(ndimage.correlate1d), empty=False),
     Sample(ndimage.correlate, (((4, 5), (3, 2)),), BORDERS, call=dispatched(ndimage.correlate), empty=False),
+    *[Sample(f, (((5, 4),), ((6,),)), call=lambda x, f=f, k=k, mode=mode: f(x, k, mode), empty=False)
+      for f in (scipy_resampling.prefilter, scipy_resampling.prefilter_back) for k, mode in ((2, "mirror"), (3, "reflect"))],
     Sample(distance.squareform, (((6,),), ((1,),)), call=dispatched(distance.squareform), empty=False),
 ]  # fmt: skip
 
