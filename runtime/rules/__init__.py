@@ -20,7 +20,7 @@ _LATE = {  # rules that wait for the first function that is not known yet, by th
     ),
     "numpy.fft": ("fft",),
     "scipy.fft": ("scipy_fft",),
-    "scipy.linalg": ("scipy_linalg", "scipy_matrices"), "scipy.signal": ("scipy_signal", "scipy_filters"),
+    "scipy.linalg": ("scipy_linalg", "scipy_matrices"), "scipy.signal": ("scipy_signal", "scipy_filters", "scipy_windows"),
     "scipy.stats": ("distributions", "distribution_families", "distribution_functions", "scipy_statistics"),
     "scipy.integrate": ("scipy_integrate",), "scipy.ndimage": ("scipy_ndimage", "scipy_resampling"),
     "scipy.spatial.distance": ("scipy_distance",),

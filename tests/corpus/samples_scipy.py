@@ -19,6 +19,7 @@ from gradscribe.runtime.rules import (
     scipy_resampling,
     scipy_signal,
     scipy_sparse,
+    scipy_windows,
 )
 from gradscribe.scipy import linalg, signal
 
@@ -171,6 +172,12 @@ FAMILIES = [
     for m in ("cdf", "sf", "logcdf", "logsf", "ppf", "isf")
 ]  # fmt: skip
 
+WINDOWS = [
+    *[Sample(getattr(filters.windows, name), ((),), call=lambda name=name: getattr(filters.windows, name)(5),
+             differentiable=False) for name in scipy_windows.PLAIN],
+    Sample(filters.get_window, ((),), call=lambda: filters.get_window("hann", 5), differentiable=False),
+]  # fmt: skip
+
 SPARSE = [
     *[Sample(scipy_sparse.compressed_product, (((6,), (4,)), ((6,), (4, 3))),
              call=lambda v, x, by=by: scipy_sparse.compressed_product(v, *PATTERN, (4, 4), by, x), complex=True, empty=False)
@@ -191,4 +198,5 @@ SAMPLES_SCIPY: list[Sample] = [
     *ROWS_ADDED,
     *SPARSE,
     *FAMILIES,
+    *WINDOWS,
 ]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.errors import NoRuleError
 from ...runtime.ops import Kind, Op
 from ...runtime.registry import composition, lookup, lookup_class, made_of_ops, require
 from ...runtime.rules.support import literal
@@ -50,6 +51,11 @@ def _creation(fn: Any, op: Op) -> Any:
 
     @functools.wraps(fn)
     def create(*args: Any, **kwargs: Any) -> Any:
+        if any(type(a) is tuple and has_tensor(a) for a in (*args, *kwargs.values())):
+            raise NoRuleError(
+                f"{op.path} of a parameter that is traced has no gradient rule in gradscribe: call the function of that name, "
+                "such as scipy.signal.windows.kaiser(n, beta)."
+            )
         return apply(op, args, kwargs)
 
     create.__module__ = __name__  # it is ours
