@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import special  # noqa: F401  # its ops are registered where it is there
+from scipy import (
+    signal,
+    special,  # noqa: F401  # its ops are registered where it is there
+)
 
 import gradscribe as gs
 from gradscribe.runtime import lookup, ops
