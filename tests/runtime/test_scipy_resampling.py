@@ -68,6 +68,7 @@ def slopes(f: Callable[[Any], Any], x: Any) -> Any:
     return found
 
 
+@pytest.mark.filterwarnings("ignore:The behavior of affine_transform with a 1-D array")  # SciPy 1.15
 @pytest.mark.parametrize("name", slow(CASES))
 def test_against_scipy_and_finite_differences(name: str) -> None:
     f, x = CASES[name]
