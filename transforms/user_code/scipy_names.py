@@ -22,6 +22,11 @@ from . import CALLBACKS, WHOLE_MODULES
 __all__ = ["Distribution", "Maker", "class_of", "is_known", "object_of", "of_scipy", "parts_of", "through_apply"]
 
 _known: dict[Any, Any] = {}
+_ALWAYS = (
+    "scipy.interpolate",
+    "scipy.sparse",
+    "scipy._lib._sparse",
+)  # modules whose objects hold Tensors where no one sees them
 
 
 def through_apply(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -189,7 +194,7 @@ def _found(value: Any) -> Any:
     op, formula = lookup(value), composition(value)
     if lookup_class(value) is not None:
         return class_of(value)
-    if formula is not None and str(getattr(value, "__module__", "")).startswith(("scipy.interpolate", "scipy.sparse")):
+    if formula is not None and str(getattr(value, "__module__", "")).startswith(_ALWAYS):
         return _instead(value, lambda: formula)  # of constants too: FITPACK's last digits are others
     if op is not None and op.kind is Kind.creation:
         return _creation(value, op)
