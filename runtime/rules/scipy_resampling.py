@@ -59,6 +59,14 @@ def _folded(i: Any, n: int, mode: str) -> Any:
     return np.where(i > n - 1, 2 * (n - 1) - i, i)
 
 
+def _through(places: list[Any], lengths: Any) -> Any:
+    """Positions along each axis as one, counted through."""
+    found: Any = places[0]
+    for n, i in zip(lengths[1:], places[1:], strict=True):
+        found = found * n + i
+    return found
+
+
 def _weights(x: Any, order: int) -> tuple[Any, list[Any]]:
     """The first position around each place, and the B-splines there."""
     base = np.floor(x) if order % 2 else np.floor(x + 0.5)
@@ -103,8 +111,9 @@ def _read(image: Any, places: list[Any], order: int, mode: str, cval: Any, filte
         first, weights = _weights(x, order)
         rows.append([(_folded(first + j, n, mode), w) for j, w in enumerate(weights)])
     found: Any = None
+    flat = np.reshape(image, (-1,))
     for corner in itertools.product(*rows):
-        term = image[tuple([i for i, _ in corner])]
+        term = np.take(flat, _through([i for i, _ in corner], np.shape(image)))
         for _, w in corner:
             term = term * w
         found = term if found is None else found + term
