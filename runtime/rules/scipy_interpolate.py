@@ -16,7 +16,7 @@ from scipy import interpolate
 from ..errors import NoRuleError
 from ..registry import composed, object_class
 from ..unpatched import np
-from .scipy_functions import arrays, made, refused
+from .scipy_functions import arrays, made, refused, taken
 from .scipy_linalg import solve_banded
 from .support import happens, literal
 
@@ -124,12 +124,12 @@ class Piecewise(_Traced):
         low, high = self.x[0], self.x[-1]
         p = _period(p, low, high, extrapolate)
         i = np.clip(np.searchsorted(self.x, p, side="right") - 1, 0, np.shape(self.x)[0] - 2)
-        d = _column(p - np.take(self.x, i))
+        d = _column(p - taken(self.x, i))
         k = np.shape(self._c)[0] - 1
-        first = np.take(self._c[0], i, axis=0)
+        first = taken(self._c[0], i)
         found = first * math.perm(k, nu) if nu <= k else 0.0 * first * d
         for j in range(1, k + 1 - nu):
-            found = found * d + np.take(self._c[j], i, axis=0) * math.perm(k - j, nu)
+            found = found * d + taken(self._c[j], i) * math.perm(k - j, nu)
         if k == nu:
             found = found + 0.0 * d
         return _outside(found, p, low, high, extrapolate)
@@ -377,7 +377,7 @@ def _basis(t: Any, k: int, x: Any, piece: Any, nu: int = 0) -> Any:
             for there, at, lift, sign in ((r >= 1, j, r - 1, 1.0), (r < degree, j + 1, r, -1.0)):
                 if not there:
                     continue
-                low, high = np.take(t, at), np.take(t, at + degree)
+                low, high = taken(t, at), taken(t, at + degree)
                 width = high - low
                 weight = sign * degree / width if slope else ((x - low) if sign > 0 else (high - x)) / width
                 share = weight * columns[lift]
@@ -433,7 +433,7 @@ class BSpline(_Traced):
         else:
             piece = _pieces(self.t, k, p)
             places = _column(piece) - k + made(np.arange, self._c if is_traced(self._c) else p, k + 1)
-            found = np.sum(_basis(self.t, k, p, piece, nu)[:, :, None] * np.take(self._c, places, axis=0), axis=1)
+            found = np.sum(_basis(self.t, k, p, piece, nu)[:, :, None] * taken(self._c, places), axis=1)
         return _whole(_outside(found, p, low, high, extrapolate), shape, self._rest, self.axis)
 
     def derivative(self, nu: int = 1) -> Any:
@@ -602,17 +602,17 @@ class Interp1d(_Traced):
                 return _column(np.interp(p, self.x, self.y))
             hi = np.clip(np.searchsorted(self.x, p), 1, n - 1)
             lo = hi - 1
-            y_lo, y_hi = np.take(self._y, lo, axis=0), np.take(self._y, hi, axis=0)
-            slope = (y_hi - y_lo) / _column(np.take(self.x, hi) - np.take(self.x, lo))
-            return slope * _column(p - np.take(self.x, lo)) + y_lo
+            y_lo, y_hi = taken(self._y, lo), taken(self._y, hi)
+            slope = (y_hi - y_lo) / _column(taken(self.x, hi) - taken(self.x, lo))
+            return slope * _column(p - taken(self.x, lo)) + y_lo
         if self.kind in ("nearest", "nearest-up"):
             halves = self.x / 2.0
             side: Any = "left" if self.kind == "nearest" else "right"
-            return np.take(self._y, np.clip(np.searchsorted(halves[1:] + halves[:-1], p, side=side), 0, n - 1), axis=0)
+            return taken(self._y, np.clip(np.searchsorted(halves[1:] + halves[:-1], p, side=side), 0, n - 1))
         before = self.kind == "previous"
         edges = np.nextafter(self.x, -math.inf if before else math.inf)
         found = np.searchsorted(edges, p, side="left" if before else "right")
-        return np.take(self._y, np.clip(found, 1, n) - 1 if before else np.clip(found, 0, n - 1), axis=0)
+        return taken(self._y, np.clip(found, 1, n) - 1 if before else np.clip(found, 0, n - 1))
 
 
 def _is_stated(fill: Any) -> bool:
@@ -631,7 +631,7 @@ def _at_places(values: Any, places: list[Any]) -> Any:
     flat: Any = places[0]
     for n, i in zip(lengths[1:], places[1:], strict=True):
         flat = flat * n + i
-    return np.take(np.reshape(values, (-1, np.shape(values)[-1])), flat, axis=0)
+    return taken(np.reshape(values, (-1, np.shape(values)[-1])), flat)
 
 
 _DEGREES = {"slinear": 1, "slinear_legacy": 1, "cubic_legacy": 3, "quintic_legacy": 5}
@@ -716,8 +716,8 @@ class RegularGridInterpolator(_Traced):
                 places.append((i, i))
             else:
                 i = np.clip(np.searchsorted(g, x, side="right") - 1, 0, np.shape(g)[0] - 2)
-                low = np.take(g, i)
-                share = (x - low) / (np.take(g, i + 1) - low)
+                low = taken(g, i)
+                share = (x - low) / (taken(g, i + 1) - low)
                 places.append((i, i + 1))
             shares.append(share)
         if method == "nearest":

@@ -17,7 +17,7 @@ from ..ops import Kind
 from ..registry import composed, primitive, rule
 from ..result_types import UNKNOWN
 from ..unpatched import np
-from .scipy_functions import arrays, made, refused
+from .scipy_functions import arrays, made, refused, taken
 
 _PAD = 12  # as SciPy pads, where the border has no end
 
@@ -113,7 +113,7 @@ def _read(image: Any, places: list[Any], order: int, mode: str, cval: Any, filte
     found: Any = None
     flat = np.reshape(image, (-1,))
     for corner in itertools.product(*rows):
-        term = np.take(flat, _through([i for i, _ in corner], np.shape(image)))
+        term = taken(flat, _through([i for i, _ in corner], np.shape(image)))
         for _, w in corner:
             term = term * w
         found = term if found is None else found + term

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import ndimage, signal, stats
+from scipy import interpolate, linalg, ndimage, signal, sparse, stats
 from scipy.spatial import distance
 
 import gradscribe as gs
@@ -113,3 +113,34 @@ def test_compiled_is_eager(name: str) -> None:
 def test_what_has_no_derivative_raises_by_name(f: Any, words: str) -> None:
     with pytest.raises(NotImplementedError, match=words):
         gs.grad(lambda x: np.sum(f(x)))(X)
+
+
+M = RNG.normal(size=(3, 4, 4))
+S = sparse.csr_matrix(np.diag([3.0, 4.0, 5.0, 6.0]) + np.diag([1.0, 0.5, -1.0], 1))
+KNOTS = np.arange(4.0)
+MAPPED: dict[str, Callable[[Any], Any]] = {
+    "lu": lambda a: linalg.lu(a)[2],
+    "lu_solve": lambda a: linalg.lu_solve(linalg.lu_factor(a), a[0]),
+    "map_coordinates": lambda a: ndimage.map_coordinates(a, a[:2, :3] + 1.3),
+    "sparse": lambda a: S @ a + a @ S,
+    "spsolve": lambda a: sparse.linalg.spsolve(S.tocsc(), a[0]),
+    "spsolve, numbers": lambda a: sparse.linalg.spsolve(
+        sparse.csc_matrix((a[0] + 9.0, (np.arange(4), np.arange(4))), shape=(4, 4)), a[1]
+    ),
+    "gaussian_kde": lambda a: stats.gaussian_kde(a[0])(a[1]),
+    "cdf": lambda a: stats.weibull_min.cdf(a[0] ** 2, 1.5, scale=a[1] ** 2 + 1),
+    "CubicSpline": lambda a: interpolate.CubicSpline(KNOTS, a[0])(np.abs(a[1])),
+    "grid": lambda a: interpolate.RegularGridInterpolator((KNOTS, KNOTS), a, bounds_error=False, fill_value=0.0)(
+        a[:, :2]
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in ("sparse", "grid") else pytest.param(n, marks=pytest.mark.slow) for n in MAPPED]
+)
+def test_under_vmap(name: str) -> None:
+    f = MAPPED[name]
+    np.testing.assert_allclose(gs.vmap(f)(M), [f(a) for a in M], rtol=1e-9, atol=1e-12)
+    first = gs.grad(weighted(f))
+    np.testing.assert_allclose(gs.vmap(first)(M), [first(a) for a in M], rtol=1e-9, atol=1e-12)
