@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..runtime.ops import Op
-from ..runtime.registry import composition, lookup, ops
+from ..runtime.registry import composition, lookup, lookup_class, ops
 from ..tracer.core.losses import WATCHING
 from ..tracer.core.tensor_base import wrap
 from ..tracer.memory import writers
@@ -27,7 +27,8 @@ __all__ = ["KINDS", "MODULES", "Row", "chosen", "coverage", "markdown", "text"]
 
 MODULES = (
     "numpy", "numpy.linalg", "numpy.fft", "numpy.ndarray", "scipy.special", "scipy.fft", "scipy.integrate",
-    "scipy.linalg", "scipy.ndimage", "scipy.signal", "scipy.spatial.distance",
+    "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.sparse",
+    "scipy.sparse.linalg", "scipy.spatial.distance", "scipy.stats",
 )  # fmt: skip
 _OF_SCIPY = MODULES[6:]  # beyond special and fft: most of it has none
 RULE, NATURE, REFUSED, ASIDE = "rule", "no gradient by nature", "not supported", "not a computation"
@@ -60,8 +61,13 @@ def public(module: str) -> Iterator[tuple[str, Any]]:
             warnings.simplefilter("ignore")
             value = getattr(home, name, None)
         plain = callable(value) and not inspect.isclass(value) and not inspect.ismodule(value)
-        if plain or value is np.vectorize or any(value is o for o in _OBJECTS):
+        if plain or _is_known_class(value) or value is np.vectorize or any(value is o for o in _OBJECTS):
             yield name, value
+
+
+def _is_known_class(value: Any) -> bool:
+    """Whether a class makes objects that are differentiated, such as interpolators."""
+    return inspect.isclass(value) and lookup_class(value) is not None
 
 
 def installed() -> list[str]:

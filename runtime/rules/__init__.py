@@ -20,9 +20,10 @@ _LATE = {  # rules that wait for the first function that is not known yet, by th
     ),
     "numpy.fft": ("fft",),
     "scipy.fft": ("scipy_fft",),
-    "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal", "scipy_filters"),
-    "scipy.stats": ("distributions", "distribution_families", "scipy_statistics"),
-    "scipy.integrate": ("scipy_integrate",), "scipy.ndimage": ("scipy_ndimage",), "scipy.spatial.distance": ("scipy_distance",),
+    "scipy.linalg": ("scipy_linalg", "scipy_matrices"), "scipy.signal": ("scipy_signal", "scipy_filters", "scipy_windows"),
+    "scipy.stats": ("distributions", "distribution_families", "distribution_functions", "scipy_statistics"),
+    "scipy.integrate": ("scipy_integrate",), "scipy.ndimage": ("scipy_ndimage", "scipy_resampling"),
+    "scipy.spatial.distance": ("scipy_distance",),
     "scipy.interpolate": ("scipy_interpolate",), "scipy.optimize": ("scipy_optimize",), "scipy.sparse": ("row_products",),
     "scipy.sparse.linalg": ("scipy_sparse",),
 }  # fmt: skip

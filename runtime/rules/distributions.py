@@ -133,13 +133,13 @@ def _discrete(found: Any, shapes: str, logpmf: Callable[..., Any], cdf: Callable
     def log_mass(k: Any, *args: Any, **kwargs: Any) -> Any:
         n, more, high = given(k, args, kwargs)
         inside = (n >= 0) & (n <= high) & (np.floor(n) == n)
-        return np.where(inside, logpmf(np.where(inside, n, 0), *more), -INF)
+        return np.where(inside, logpmf(np.where(inside, n, 0)[()], *more), -INF)
 
     def cumulated(k: Any, *args: Any, **kwargs: Any) -> Any:
         n, more, high = given(k, args, kwargs)
         n = np.floor(n)
         inside = (n >= 0) & (n < high)
-        return np.where(inside, cdf(np.where(inside, n, 0), *more), np.where(n < 0, 0.0, 1.0))
+        return np.where(inside, cdf(np.where(inside, n, 0)[()], *more), np.where(n < 0, 0.0, 1.0))
 
     composed(found.logpmf)(log_mass)
     composed(found.pmf)(lambda k, *args, **kwargs: np.exp(log_mass(k, *args, **kwargs)))

@@ -1,10 +1,11 @@
-"""scipy.spatial.distance: distances between all points of two sets, of one, and their square form."""
+"""scipy.spatial.distance: distances of two points, between all points of two sets, of one, and their square form."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from scipy import special
 from scipy.spatial import distance
 
 from ..memory import NEW
@@ -116,3 +117,35 @@ def _squareform_back(g: Any, X_shape: Any) -> Any:
 
 
 rule(distance.squareform, X=lambda g, X_shape: _squareform_back(g, X_shape))
+
+
+# Of two points.
+
+
+def _pair(name: str) -> None:
+    def of_two(u: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+        names = {"minkowski": ("p", "w"), "mahalanobis": ("VI",), "seuclidean": ("V",)}.get(name, ("w",))
+        u, v = arrays(u, v)
+        return _between(name, u, v, name, None, {**dict(zip(names, args, strict=False)), **kwargs})
+
+    composed(getattr(distance, name))(of_two)
+
+
+for _name in (
+    "euclidean", "sqeuclidean", "cosine", "cityblock", "minkowski", "chebyshev", "canberra", "braycurtis", "correlation",
+    "mahalanobis", "seuclidean",
+):  # fmt: skip
+    _pair(_name)
+
+
+@composed(distance.jensenshannon)
+def jensenshannon(p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: bool = False) -> Any:
+    """The root of the divergence from the mean of both."""
+    p, q = arrays(p, q)
+    p, q = (x / np.sum(x, axis=axis, keepdims=True) for x in (p, q))
+    m = (p + q) / 2.0
+    parts = special.rel_entr(p, m) + special.rel_entr(q, m)
+    total = np.sum(parts, axis=axis, keepdims=keepdims)
+    total = total if base is None else total / np.log(base)
+    there = total > 0
+    return np.where(there, np.sqrt(np.where(there, total, 1.0) / 2.0), 0.0)

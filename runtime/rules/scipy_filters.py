@@ -19,6 +19,7 @@ from ..unpatched import np
 from .fft import fitted
 from .scipy_functions import arrays, made, of_scipy, refused
 from .scipy_ndimage import line_back
+from .scipy_signal import convolve_planes
 from .shaping import along
 
 run = of_scipy("scipy.signal", signal.lfilter, "b, a, x, axis=-1", Kind.opaque, memory=NEW, may_raise=True)
@@ -238,3 +239,24 @@ rule(
         g, window_length, polyorder, deriv, delta, axis, mode
     ),
 )
+
+
+@composed(signal.hilbert)
+def hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
+    """The analytic signal: what has negative frequencies is left away."""
+    (x,) = arrays(x)
+    n = np.shape(x)[axis] if N is None else N
+    steps = np.reshape(made(np.arange, x, n), [n if a == axis % np.ndim(x) else 1 for a in range(np.ndim(x))])
+    factors = np.where((steps == 0) | (2 * steps == n), 1.0, np.where(2 * steps < n, 2.0, 0.0))
+    return np.fft.ifft(np.fft.fft(x, n, axis) * factors, axis=axis)
+
+
+@composed(signal.correlate2d)
+def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+    """The convolution with the second image turned around."""
+    in1, in2 = arrays(in1, in2)
+    if mode == "valid" and any(m > n for n, m in zip(np.shape(in1), np.shape(in2), strict=True)):
+        raise refused("signal.correlate2d", "mode='valid' of a larger second image", "exchange both")
+    if mode == "same" or boundary != "fill" or fillvalue != 0:
+        raise refused("signal.correlate2d", "mode='same', or a border", "take convolve2d of the image turned around")
+    return convolve_planes(in1, np.conj(in2[::-1, ::-1]), mode=mode)

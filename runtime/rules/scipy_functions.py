@@ -11,7 +11,7 @@ from ..registry import composed, op, require
 from ..unpatched import np
 from .support import literal
 
-__all__ = ["arrays", "made", "of_scipy", "refused"]
+__all__ = ["arrays", "made", "of_scipy", "refused", "taken"]
 
 
 def of_scipy(
@@ -48,6 +48,11 @@ def made(fn: Callable[..., Any], beside: Any, *args: Any) -> Any:
     """The array that an op of no arrays makes, such as np.arange, made so that a recorder notes it where `beside` is traced."""
     enter = getattr(type(beside), "__gradscribe_apply__", None)
     return fn(*args) if enter is None else enter(require(fn), args)
+
+
+def taken(table: Any, i: Any) -> Any:
+    """The rows of a table at positions, of which either may be traced: NumPy asks the table alone."""
+    return made(np.take, i, table, i, 0)
 
 
 def arrays(*values: Any) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from scipy import interpolate
 from ..errors import NoRuleError
 from ..registry import composed, object_class
 from ..unpatched import np
-from .scipy_functions import arrays, made, refused
+from .scipy_functions import arrays, made, refused, taken
 from .scipy_linalg import solve_banded
 from .support import happens, literal
 
@@ -124,11 +124,12 @@ class Piecewise(_Traced):
         low, high = self.x[0], self.x[-1]
         p = _period(p, low, high, extrapolate)
         i = np.clip(np.searchsorted(self.x, p, side="right") - 1, 0, np.shape(self.x)[0] - 2)
-        d = _column(p - self.x[i])
+        d = _column(p - taken(self.x, i))
         k = np.shape(self._c)[0] - 1
-        found = self._c[0][i] * math.perm(k, nu) if nu <= k else 0.0 * self._c[0][i] * d
+        first = taken(self._c[0], i)
+        found = first * math.perm(k, nu) if nu <= k else 0.0 * first * d
         for j in range(1, k + 1 - nu):
-            found = found * d + self._c[j][i] * math.perm(k - j, nu)
+            found = found * d + taken(self._c[j], i) * math.perm(k - j, nu)
         if k == nu:
             found = found + 0.0 * d
         return _outside(found, p, low, high, extrapolate)
@@ -376,8 +377,9 @@ def _basis(t: Any, k: int, x: Any, piece: Any, nu: int = 0) -> Any:
             for there, at, lift, sign in ((r >= 1, j, r - 1, 1.0), (r < degree, j + 1, r, -1.0)):
                 if not there:
                     continue
-                width = t[at + degree] - t[at]
-                weight = sign * degree / width if slope else ((x - t[at]) if sign > 0 else (t[at + degree] - x)) / width
+                low, high = taken(t, at), taken(t, at + degree)
+                width = high - low
+                weight = sign * degree / width if slope else ((x - low) if sign > 0 else (high - x)) / width
                 share = weight * columns[lift]
                 total = share if total is None else total + share
             found.append(total)
@@ -431,7 +433,7 @@ class BSpline(_Traced):
         else:
             piece = _pieces(self.t, k, p)
             places = _column(piece) - k + made(np.arange, self._c if is_traced(self._c) else p, k + 1)
-            found = np.sum(_basis(self.t, k, p, piece, nu)[:, :, None] * self._c[places], axis=1)
+            found = np.sum(_basis(self.t, k, p, piece, nu)[:, :, None] * taken(self._c, places), axis=1)
         return _whole(_outside(found, p, low, high, extrapolate), shape, self._rest, self.axis)
 
     def derivative(self, nu: int = 1) -> Any:
@@ -600,16 +602,17 @@ class Interp1d(_Traced):
                 return _column(np.interp(p, self.x, self.y))
             hi = np.clip(np.searchsorted(self.x, p), 1, n - 1)
             lo = hi - 1
-            slope = (self._y[hi] - self._y[lo]) / _column(self.x[hi] - self.x[lo])
-            return slope * _column(p - self.x[lo]) + self._y[lo]
+            y_lo, y_hi = taken(self._y, lo), taken(self._y, hi)
+            slope = (y_hi - y_lo) / _column(taken(self.x, hi) - taken(self.x, lo))
+            return slope * _column(p - taken(self.x, lo)) + y_lo
         if self.kind in ("nearest", "nearest-up"):
             halves = self.x / 2.0
             side: Any = "left" if self.kind == "nearest" else "right"
-            return self._y[np.clip(np.searchsorted(halves[1:] + halves[:-1], p, side=side), 0, n - 1)]
+            return taken(self._y, np.clip(np.searchsorted(halves[1:] + halves[:-1], p, side=side), 0, n - 1))
         before = self.kind == "previous"
         edges = np.nextafter(self.x, -math.inf if before else math.inf)
         found = np.searchsorted(edges, p, side="left" if before else "right")
-        return self._y[np.clip(found, 1, n) - 1] if before else self._y[np.clip(found, 0, n - 1)]
+        return taken(self._y, np.clip(found, 1, n) - 1 if before else np.clip(found, 0, n - 1))
 
 
 def _is_stated(fill: Any) -> bool:
@@ -620,6 +623,15 @@ def _is_stated(fill: Any) -> bool:
 
 
 # Grids.
+
+
+def _at_places(values: Any, places: list[Any]) -> Any:
+    """The rows of values at positions along all axes but the last, counted through: of a plain array and Tensors, too."""
+    lengths = np.shape(values)[: len(places)]
+    flat: Any = places[0]
+    for n, i in zip(lengths[1:], places[1:], strict=True):
+        flat = flat * n + i
+    return taken(np.reshape(values, (-1, np.shape(values)[-1])), flat)
 
 
 _DEGREES = {"slinear": 1, "slinear_legacy": 1, "cubic_legacy": 3, "quintic_legacy": 5}
@@ -704,18 +716,19 @@ class RegularGridInterpolator(_Traced):
                 places.append((i, i))
             else:
                 i = np.clip(np.searchsorted(g, x, side="right") - 1, 0, np.shape(g)[0] - 2)
-                share = (x - g[i]) / (g[i + 1] - g[i])
+                low = taken(g, i)
+                share = (x - low) / (taken(g, i + 1) - low)
                 places.append((i, i + 1))
             shares.append(share)
         if method == "nearest":
-            return values[tuple([np.where(s <= 0.5, i, j) for s, (i, j) in zip(shares, places, strict=True)])]
+            return _at_places(values, [np.where(s <= 0.5, i, j) for s, (i, j) in zip(shares, places, strict=True)])
         found: Any = None
         for corner in itertools.product((0, 1), repeat=len(p)):
             weight: Any = None
             for side, share in zip(corner, shares, strict=True):
                 one = share if side else 1 - share
                 weight = one if weight is None else weight * one
-            term = values[tuple([pair[side] for side, pair in zip(corner, places, strict=True)])] * _column(weight)
+            term = _at_places(values, [pair[side] for side, pair in zip(corner, places, strict=True)]) * _column(weight)
             found = term if found is None else found + term
         return found
 
@@ -737,7 +750,7 @@ class RegularGridInterpolator(_Traced):
             rows.append(_basis(spline.t, k, x, piece, int(nu[axis])))
             places.append(_column(piece) - k + made(np.arange, rows[-1], k + 1))
         around = [np.reshape(i, (-1, *[k + 1 if a == axis else 1 for a in range(n)])) for axis, i in enumerate(places)]
-        terms = values[tuple(around)]
+        terms = _at_places(values, around)
         for row in reversed(rows):
             m = np.ndim(terms)
             terms = np.sum(terms * np.reshape(row, (-1, *[1] * (m - 3), k + 1, 1)), axis=-2)

@@ -223,17 +223,50 @@ def _svd(
     return tuple(found) if compute_uv else found[1]
 
 
+def _whole_spectrum(name: str, **options: Any) -> None:
+    if any(value is not None for value in options.values()):
+        raise NotImplementedError(
+            f"scipy.linalg.{name} of a part of the spectrum has no gradient here; take all of it, and index the result"
+        )
+
+
+def _generalized(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any, Any]:
+    """The matrix with the same eigenvalues, its side, and the factor that leads back to the eigenvectors."""
+    if b is None:
+        return a, "L" if lower else "U", None
+    rest = np.tril(a, -1) if lower else np.triu(a, 1)
+    a = rest + np.conj(rest.T) + np.diag(np.real(np.diagonal(a)))
+    factor = np.linalg.cholesky(b if lower else np.conj(b.T))
+    if type == 1:
+        half = np.linalg.solve(factor, a)
+        return np.conj(np.linalg.solve(factor, np.conj(half.T)).T), "L", factor
+    return np.conj(factor.T) @ a @ factor, "L", factor
+
+
 @composed(linalg.eigh)
 def _eigh(
-    a: Any, *, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> Any:
-    side: Any = "L" if lower else "U"
-    return np.linalg.eigvalsh(a, side) if eigvals_only else tuple(np.linalg.eigh(a, side))
+    a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
+    overwrite_b: bool = False, type: int = 1, check_finite: bool = True, subset_by_index: Any = None,
+    subset_by_value: Any = None, driver: Any = None,
+) -> Any:  # fmt: skip
+    _whole_spectrum("eigh", index=subset_by_index, value=subset_by_value)
+    matrix, side, factor = _generalized(a, b, lower, type)
+    if eigvals_only:
+        return np.linalg.eigvalsh(matrix, side)
+    w, v = np.linalg.eigh(matrix, side)
+    if factor is None:
+        return w, v
+    return w, np.linalg.solve(np.conj(factor.T), v) if type != 3 else factor @ v
 
 
 @composed(linalg.eigvalsh)
-def _eigvalsh(a: Any, *, lower: bool = True, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    return np.linalg.eigvalsh(a, "L" if lower else "U")
+def _eigvalsh(
+    a: Any, b: Any = None, *, lower: bool = True, overwrite_a: bool = False, overwrite_b: bool = False, type: int = 1,
+    check_finite: bool = True, subset_by_index: Any = None, subset_by_value: Any = None, driver: Any = None,
+) -> Any:  # fmt: skip
+    _whole_spectrum("eigvalsh", index=subset_by_index, value=subset_by_value)
+    matrix, side, _ = _generalized(a, b, lower, type)
+    return np.linalg.eigvalsh(matrix, side)
 
 
 @composed(linalg.block_diag)

@@ -271,3 +271,38 @@ def _slope(name: str, smooth: list[float]) -> None:
 
 _slope("sobel", [1.0, 2.0, 1.0])
 _slope("prewitt", [1.0, 1.0, 1.0])
+
+
+@composed(ndimage.laplace)
+def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> Any:
+    """The sum of second differences along all axes."""
+    _checked("laplace", output, axes=axes)
+    (input,) = arrays(input)
+    taps, modes = made(np.array, input, [1.0, -2.0, 1.0]), _each(mode, np.ndim(input))
+    return sum([line(input, taps, axis=axis, mode=modes[axis], cval=cval) for axis in range(np.ndim(input))])
+
+
+def _bells(name: str, input: Any, sigma: Any, output: Any, mode: Any, cval: Any, order: int, options: Any) -> list[Any]:
+    """Derivatives of the image under Gauss' bell, one an axis."""
+    _checked(name, output, axes=options.pop("axes", None))
+    n = np.ndim(input)
+    orders = [[order if a == axis else 0 for a in range(n)] for axis in range(n)]
+    return [gaussian_filter(input, sigma, o, None, mode, cval, **options) for o in orders]
+
+
+@composed(ndimage.gaussian_laplace)
+def gaussian_laplace(
+    input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, **options: Any
+) -> Any:
+    """The sum of second derivatives under Gauss' bell."""
+    return sum(_bells("gaussian_laplace", input, sigma, output, mode, cval, 2, options))
+
+
+@composed(ndimage.gaussian_gradient_magnitude)
+def gaussian_gradient_magnitude(
+    input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, **options: Any
+) -> Any:
+    """The length of the gradient under Gauss' bell, whose slope where it is 0 is 0."""
+    total = sum([x * x for x in _bells("gaussian_gradient_magnitude", input, sigma, output, mode, cval, 1, options)])
+    there = total > 0
+    return np.where(there, np.sqrt(np.where(there, total, 1.0)), 0.0)

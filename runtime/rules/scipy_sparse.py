@@ -398,6 +398,12 @@ object_class(sparse.diags, _diagonals(True), traced=True)
 object_class(sparse.diags_array, _array_of_diagonals, traced=True)
 
 
+@composed(sparse.issparse)
+def issparse(x: Any) -> bool:
+    """Whether something is a sparse matrix, also one whose numbers are traced."""
+    return isinstance(x, Sparse) or sparse.issparse(x)
+
+
 # Systems.
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from scipy import special, stats
 
-from ..registry import composed
+from ..registry import composed, object_class
 from ..unpatched import np
 from .scipy_functions import arrays, refused
 
@@ -143,3 +143,126 @@ def linregress(x: Any, y: Any = None, alternative: str = "two-sided", **options:
     t = r * np.sqrt((n - 2) / ((1.0 - r) * (1.0 + r)))
     error = np.sqrt((1 - r**2) * yy / xx / (n - 2))
     return LinregressResult(slope, y_mean - slope * x_mean, r, 2 * special.stdtr(n - 2, -np.abs(t)), error)
+
+
+@composed(stats.moment)
+def moment(
+    a: Any, order: Any = 1, axis: Any = 0, nan_policy: str = "propagate", *, center: Any = None, keepdims: bool = False
+) -> Any:
+    """The mean of a power of the distances from the mean, or from a center."""
+    x, along = _sample("moment", a, axis, nan_policy)
+    off = x - (np.mean(x, axis=along, keepdims=True) if center is None else center)
+    orders = order if isinstance(order, (list, tuple)) else [order]
+    found = [_kept(np.mean(off**k, axis=along), a, axis, keepdims) for k in orders]
+    return np.stack(found) if isinstance(order, (list, tuple)) else found[0]
+
+
+@composed(stats.variation)
+def variation(a: Any, axis: Any = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False) -> Any:
+    """The standard deviation in means."""
+    x, along = _sample("variation", a, axis, nan_policy)
+    return _kept(np.std(x, axis=along, ddof=ddof) / np.mean(x, axis=along), a, axis, keepdims)
+
+
+@composed(stats.sem)
+def sem(a: Any, axis: Any = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
+    """The standard error of the mean."""
+    x, along = _sample("sem", a, axis, nan_policy)
+    return _kept(np.std(x, axis=along, ddof=ddof) / np.sqrt(np.shape(x)[along]), a, axis, keepdims)
+
+
+@composed(stats.gstd)
+def gstd(a: Any, axis: Any = 0, ddof: int = 1, *, keepdims: bool = False, nan_policy: str = "propagate") -> Any:
+    """The geometric standard deviation."""
+    x, along = _sample("gstd", a, axis, nan_policy)
+    return _kept(np.exp(np.std(np.log(x), axis=along, ddof=ddof)), a, axis, keepdims)
+
+
+@composed(stats.pmean)
+def pmean(
+    a: Any, p: Any, *, axis: Any = 0, dtype: Any = None, weights: Any = None, nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """The mean of powers."""
+    if isinstance(p, (int, float)) and p == 0:
+        return gmean(a, axis, dtype, weights, nan_policy=nan_policy, keepdims=keepdims)
+    x, along, w = _weighted("pmean", a, axis, weights, nan_policy, dtype)
+    return _kept(np.average(x**p, axis=along, weights=w) ** (1.0 / p), a, axis, keepdims)
+
+
+@composed(stats.zmap)
+def zmap(scores: Any, compare: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
+    """Scores as their distances from the mean of others, in their standard deviations."""
+    _sample("zmap", compare, axis, nan_policy)
+    scores, compare = arrays(scores, compare)
+    return (scores - np.mean(compare, axis=axis, keepdims=True)) / np.std(compare, axis=axis, ddof=ddof, keepdims=True)
+
+
+@composed(stats.boxcox)
+def boxcox(x: Any, lmbda: Any = None, alpha: Any = None, optimizer: Any = None) -> Any:
+    """Powers, of an exponent that is stated."""
+    if lmbda is None:
+        raise refused("stats.boxcox", "an exponent that is to be found", "find it outside, and state lmbda=")
+    return special.boxcox(x, lmbda)
+
+
+@composed(stats.yeojohnson)
+def yeojohnson(x: Any, lmbda: Any = None) -> Any:
+    """Powers of numbers of both signs, of an exponent that is stated."""
+    if lmbda is None:
+        raise refused("stats.yeojohnson", "an exponent that is to be found", "find it outside, and state lmbda=")
+    (x,) = arrays(x) if not hasattr(type(lmbda), "__gradscribe_apply__") else arrays(x, lmbda)[:1]
+    up, down = np.where(x >= 0, x, 0.0), np.where(x < 0, -x, 0.0)
+    return np.where(x >= 0, special.boxcox1p(up, lmbda), -special.boxcox1p(down, 2.0 - lmbda))
+
+
+class GaussianKde:
+    """A density of kernels at samples; how wide they are follows from the samples, and is differentiated, too."""
+
+    def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
+        (data,) = arrays(dataset)
+        self.dataset = np.reshape(data, (1, -1)) if np.ndim(data) < 2 else data
+        self.d, self.n = np.shape(self.dataset)
+        if weights is None:
+            self.weights: Any = 1.0 / self.n
+            self.neff: Any = float(self.n)
+        else:
+            (weights,) = arrays(weights)
+            self.weights = weights / np.sum(weights)
+            self.neff = 1.0 / np.sum(self.weights**2)
+        if bw_method is None or bw_method == "scott":
+            self.factor: Any = self.neff ** (-1.0 / (self.d + 4))
+        elif bw_method == "silverman":
+            self.factor = (self.neff * (self.d + 2.0) / 4.0) ** (-1.0 / (self.d + 4))
+        elif isinstance(bw_method, str) or callable(bw_method):
+            raise refused("stats.gaussian_kde", f"bw_method={bw_method!r}", "state a number")
+        else:
+            self.factor = bw_method
+        shares = self.weights if weights is not None else np.ones_like(self.dataset[0]) / self.n
+        off = self.dataset - np.sum(self.dataset * shares, axis=1, keepdims=True)
+        self.covariance = (off * shares) @ off.T / (1.0 - np.sum(shares**2)) * self.factor**2
+
+    def logpdf(self, x: Any) -> Any:
+        """The logarithm of the density at points, one column a point."""
+        (x,) = arrays(x) if not hasattr(type(self.dataset), "__gradscribe_apply__") else arrays(x, self.dataset)[:1]
+        points = np.reshape(x, (self.d, -1)) if np.ndim(x) < 2 else x
+        factor = np.linalg.cholesky(self.covariance)
+        m = np.shape(points)[1]
+        off = np.reshape(points[:, :, None] - self.dataset[:, None, :], (self.d, -1))
+        white = np.reshape(np.linalg.solve(factor, off), (self.d, m, self.n))
+        energies = np.log(self.weights) - np.sum(white**2, axis=0) / 2.0
+        normaliser = np.sum(np.log(np.diagonal(factor))) + self.d * np.log(2.0 * np.pi) / 2.0
+        top = np.max(energies, axis=1, keepdims=True)
+        return top[:, 0] + np.log(np.sum(np.exp(energies - top), axis=1)) - normaliser
+
+    def evaluate(self, points: Any) -> Any:
+        """The density at points."""
+        return np.exp(self.logpdf(points))
+
+    __call__ = pdf = evaluate
+
+
+object_class(
+    stats.gaussian_kde, GaussianKde, ("dataset", "weights"),
+    lambda real, parts: GaussianKde(parts["dataset"], float(real.factor), parts["weights"]),
+)  # fmt: skip

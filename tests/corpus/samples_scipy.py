@@ -9,7 +9,18 @@ from scipy import fft, ndimage
 from scipy import signal as filters
 from scipy.spatial import distance
 
-from gradscribe.runtime.rules import row_products, scipy_fft, scipy_filters, scipy_linalg, scipy_signal, scipy_sparse
+from gradscribe.runtime.rules import (
+    distribution_functions,
+    row_products,
+    scipy_fft,
+    scipy_filters,
+    scipy_linalg,
+    scipy_matrices,
+    scipy_resampling,
+    scipy_signal,
+    scipy_sparse,
+    scipy_windows,
+)
 from gradscribe.scipy import linalg, signal
 
 from samples import ONE_AXIS, SEVERAL_AXES, Options, Sample, dispatched
@@ -21,6 +32,11 @@ BANDS = (4, 5)  # of a matrix with one diagonal below the main one, and two abov
 def dominant(x: Any) -> Any:
     """Bands of a matrix that is far from singular."""
     return x + np.array([0.0, 0.0, 9.0, 0.0])[:, None].astype(x.dtype)
+
+
+def heavy(x: Any) -> Any:
+    """A matrix whose rows LU takes as they stand."""
+    return x + 6 * np.eye(*np.shape(x), dtype=x.dtype)
 
 
 SYSTEMS = [
@@ -40,6 +56,14 @@ SYSTEMS = [
 FUNCTIONS = [
     Sample(scipy_linalg.sqrtm, ((S,),), call=lambda x: linalg.sqrtm(spd(x)), finite=True, empty=False),
     Sample(scipy_linalg.expm, ((S,),), call=lambda x: linalg.expm(x), finite=True, empty=False),
+    Sample(scipy_matrices.logm, ((S,),), call=lambda x: linalg.logm(spd(x).astype(np.result_type(x, float))), finite=True,
+           empty=False),
+    *[Sample(scipy_matrices.lu_packed, ((shape,),), call=lambda x: scipy_matrices.lu_packed(heavy(x)), finite=True, empty=False)
+      for shape in ((4, 4), (5, 3), (3, 5))],
+    Sample(scipy_matrices.row_order, (((4, 3),),), call=scipy_matrices.row_order, differentiable=False, finite=True, empty=False),
+    *[Sample(f, (((4,),),), call=lambda x, f=f: f(np.array([2, 3, 0, 1]) + 0 * x, 4), domain=(0.0, 1.0), integer=True,
+             differentiable=False, empty=False)
+      for f in (scipy_matrices.exchanges, scipy_matrices.order_of)],
 ]  # fmt: skip
 
 CONVOLUTIONS = [
@@ -123,6 +147,8 @@ IMAGES = [
     Sample(ndimage.correlate1d, (((4, 5), (3,)), ((4,), (2,))), BORDERS, call=dispatched(ndimage.correlate1d), empty=False),
     Sample(ndimage.correlate1d, (((4, 5), (3,)),), ({"axis": 0},), call=dispatched(ndimage.correlate1d), empty=False),
     Sample(ndimage.correlate, (((4, 5), (3, 2)),), BORDERS, call=dispatched(ndimage.correlate), empty=False),
+    *[Sample(f, (((5, 4),), ((6,),)), call=lambda x, f=f, k=k, mode=mode: f(x, k, mode), empty=False)
+      for f in (scipy_resampling.prefilter, scipy_resampling.prefilter_back) for k, mode in ((2, "mirror"), (3, "reflect"))],
     Sample(distance.squareform, (((6,),), ((1,),)), call=dispatched(distance.squareform), empty=False),
 ]  # fmt: skip
 
@@ -140,6 +166,18 @@ def on_diagonal(x: Any) -> Any:
     return x + np.array([3.0, 0.0, 3.0, 0.0, 0.0, 3.0]).astype(x.dtype)
 
 
+FAMILIES = [
+    Sample(distribution_functions.of_family, (((3,),), ((),)),
+           call=lambda x, m=m: distribution_functions.of_family("gumbel_r", m, x, []), domain=(0.05, 0.95), finite=True)
+    for m in ("cdf", "sf", "logcdf", "logsf", "ppf", "isf")
+]  # fmt: skip
+
+WINDOWS = [
+    *[Sample(getattr(filters.windows, name), ((),), call=lambda name=name: getattr(filters.windows, name)(5),
+             differentiable=False) for name in scipy_windows.PLAIN],
+    Sample(filters.get_window, ((),), call=lambda: filters.get_window("hann", 5), differentiable=False),
+]  # fmt: skip
+
 SPARSE = [
     *[Sample(scipy_sparse.compressed_product, (((6,), (4,)), ((6,), (4, 3))),
              call=lambda v, x, by=by: scipy_sparse.compressed_product(v, *PATTERN, (4, 4), by, x), complex=True, empty=False)
@@ -150,4 +188,15 @@ SPARSE = [
       for by in (False, True)],
 ]  # fmt: skip
 
-SAMPLES_SCIPY: list[Sample] = [*FILTERS, *IMAGES, *FOURIER, *SYSTEMS, *FUNCTIONS, *CONVOLUTIONS, *ROWS_ADDED, *SPARSE]
+SAMPLES_SCIPY: list[Sample] = [
+    *FILTERS,
+    *IMAGES,
+    *FOURIER,
+    *SYSTEMS,
+    *FUNCTIONS,
+    *CONVOLUTIONS,
+    *ROWS_ADDED,
+    *SPARSE,
+    *FAMILIES,
+    *WINDOWS,
+]

@@ -26,6 +26,10 @@ MODULES = {
     "scipy.spatial.distance",
     "scipy.linalg",
     "scipy.signal",
+    "scipy.interpolate",
+    "scipy.optimize",
+    "scipy.sparse.linalg",
+    "scipy.stats",
     "scipy.misc",
     "scipy._lib._testutils",
 }  # no ops

@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import special  # noqa: F401  # its ops are registered where it is there
+from scipy import (
+    signal,
+    special,  # noqa: F401  # its ops are registered where it is there
+)
 
 import gradscribe as gs
 from gradscribe.runtime import lookup, ops
@@ -19,9 +22,11 @@ from gradscribe.runtime.ir.graph import Call, Graph, Type, Value, values_in
 from gradscribe.runtime.ir.verify import verify
 from gradscribe.runtime.ops import Op, shape_of
 from gradscribe.runtime.result_types import BY_VALUE
+from gradscribe.runtime.rules import scipy_windows
 from gradscribe.runtime.rules.control import count_of, guard, size_of
 from gradscribe.runtime.rules.polynomials import complex_roots
 from gradscribe.runtime.rules.scipy_linalg import sqrtm
+from gradscribe.runtime.rules.scipy_matrices import logm
 from gradscribe.tracer.core.tensor_base import wrap
 
 from checks import TABLE, cases, name_of, watching
@@ -46,7 +51,8 @@ BESIDE: dict[Any, tuple[Any, ...]] = {
     np.indices: ((2, 3),), np.eye: (3,), np.identity: (3,), np.tri: (3,), np.tril_indices: (3,), np.triu_indices: (3,),
     np.diag_indices: (3,), np.bartlett: (4,), np.blackman: (4,), np.hamming: (4,), np.hanning: (4,), np.kaiser: (4, 2.0),
     statistics.mean: (NUMBERS,), statistics.harmonic_mean: (NUMBERS,), statistics.variance: (NUMBERS,),
-    statistics.pvariance: (NUMBERS,), sqrtm: (A + 1j,),
+    statistics.pvariance: (NUMBERS,), sqrtm: (A + 1j,), logm: (A + 1j,), signal.get_window: ("hann", 4),
+    **{getattr(signal.windows, name): (4,) for name in scipy_windows.PLAIN},
 }  # fmt: skip
 
 

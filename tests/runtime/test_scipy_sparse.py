@@ -151,6 +151,16 @@ def test_a_matrix_from_outside_that_changes() -> None:
         np.testing.assert_array_equal(compiled(X), gs.grad(f)(X))
 
 
+def test_code_that_asks_what_it_is() -> None:
+    def f(d: Any) -> Any:
+        m = made("csr_array")(d)
+        assert sparse.issparse(m)
+        assert not sparse.issparse(d)
+        return np.sum(m @ X if sparse.issparse(m) else np.dot(m, X))
+
+    np.testing.assert_allclose(gs.grad(f)(NUMBERS), X[COLUMNS], rtol=1e-15)
+
+
 def test_what_is_plain_stays_scipys() -> None:
     found = gs.value_and_grad(
         lambda t: (t, (S @ X, S.T, sparse.csr_matrix(S), linalg.spsolve(S.tocsc(), X))), has_aux=True

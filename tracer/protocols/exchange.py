@@ -30,8 +30,9 @@ class Exchange(_Base):
     __slots__ = ()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if sys._getframe(1).f_code.co_name == "_matmul_dispatch":  # of scipy.sparse, which then asks this class
-            return _NO_NUMBERS
+        asking = sys._getframe(1)
+        if asking.f_code.co_name == "_matmul_dispatch" and asking.f_globals["__name__"].startswith("scipy.sparse"):
+            return _NO_NUMBERS  # it then asks this class
         array = np.asarray(leave(self, "array"))
         if dtype is None or array.dtype == dtype:
             return np.array(array) if copy else array

@@ -20,6 +20,7 @@ from ...tracer.core.tensor_base import Operand, levels_of, wrap
 from ...tracer.memory.survivors import as_stored
 from ...tracer.modes.listening import called, in_loop
 from ...tracer.modes.thread_state import capturing, grad_mode, recording, refuse
+from ..transform import Transform
 from ..user_code.scope import original_code, scope, stores_outside
 from .scipy_callbacks import Solved, changed, one_by_one, same
 from .vjp import vjp
@@ -97,6 +98,8 @@ class _Description:
             return ("partial", self.of(x.func), self.of(x.args), self.of(x.keywords))
         if isinstance(x, types.ModuleType):
             return ("module", x.__name__)
+        if isinstance(x, Transform) and kind.__module__ in _DERIVATIVES:  # gs.grad(f), as a gradient for SciPy
+            return ("transform", kind.__module__, kind.__name__, x.kind, self.of(x.function), self.of(x.options))
         if callable(x):
             return self._function(x)
         raise _Undescribed(f"reads an object of the class {kind.__name__}")
@@ -144,6 +147,8 @@ class _Description:
 
 
 _OURS = __name__.partition(".")[0] + "."
+_HERE = __name__.rpartition(".")[0]
+_DERIVATIVES = frozenset([f"{_HERE}.{name}" for name in ("gradient", "jacobian", "second_order")])
 
 
 def _named(x: Any) -> Any:
@@ -192,6 +197,9 @@ def _made(spec: Any, values: Any, held: list[Any] | None = None) -> Any:
         return getattr(importlib.import_module(rest[0]), rest[1])
     if kind == "module":
         return importlib.import_module(rest[0])
+    if kind == "transform":
+        module, name, _, function, options = rest
+        return getattr(importlib.import_module(module), name)(_made(function, values, held), _made(options, values))
     if kind == "function":
         label, defaults, keywords, *read = rest
         code, space = _CODES[label]
@@ -221,6 +229,8 @@ def _text(spec: Any) -> str:
         return f"{rest[0]}.{rest[1]}"
     if kind == "module":
         return str(rest[0])
+    if kind == "transform":
+        return f"gs.{rest[2]}({_text(rest[3])}, {_text(rest[4])})"
     if kind == "function":
         label, defaults, keywords, *read = rest
         cells = [f"{name}={_text(part)}" for name, part in zip(read[::2], read[1::2], strict=True)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.errors import NoRuleError
 from ...runtime.ops import Kind, Op
 from ...runtime.registry import composition, lookup, lookup_class, made_of_ops, require
 from ...runtime.rules.support import literal
@@ -21,6 +22,11 @@ from . import CALLBACKS, WHOLE_MODULES
 __all__ = ["Distribution", "Maker", "class_of", "is_known", "object_of", "of_scipy", "parts_of", "through_apply"]
 
 _known: dict[Any, Any] = {}
+_ALWAYS = (
+    "scipy.interpolate",
+    "scipy.sparse",
+    "scipy._lib._sparse",
+)  # modules whose objects hold Tensors where no one sees them
 
 
 def through_apply(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,6 +56,11 @@ def _creation(fn: Any, op: Op) -> Any:
 
     @functools.wraps(fn)
     def create(*args: Any, **kwargs: Any) -> Any:
+        if any(type(a) is tuple and has_tensor(a) for a in (*args, *kwargs.values())):
+            raise NoRuleError(
+                f"{op.path} of a parameter that is traced has no gradient rule in gradscribe: call the function of that name, "
+                "such as scipy.signal.windows.kaiser(n, beta)."
+            )
         return apply(op, args, kwargs)
 
     create.__module__ = __name__  # it is ours
@@ -183,7 +194,7 @@ def _found(value: Any) -> Any:
     op, formula = lookup(value), composition(value)
     if lookup_class(value) is not None:
         return class_of(value)
-    if formula is not None and str(getattr(value, "__module__", "")).startswith(("scipy.interpolate", "scipy.sparse")):
+    if formula is not None and str(getattr(value, "__module__", "")).startswith(_ALWAYS):
         return _instead(value, lambda: formula)  # of constants too: FITPACK's last digits are others
     if op is not None and op.kind is Kind.creation:
         return _creation(value, op)

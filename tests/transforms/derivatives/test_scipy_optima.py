@@ -73,6 +73,12 @@ SOLVED: dict[str, Callable[[Any], Any]] = {
     "closure, no gradient": lambda t: optimize.minimize(lambda z: bowl(z, t), [0.0, 0.0], tol=1e-9).x,
     "jac=True": lambda t: optimize.minimize(lambda z: (bowl(z, t), slope_of_bowl(z, t)), np.zeros(2), jac=True, tol=1e-10).x,
     "Nelder-Mead": lambda t: optimize.minimize(bowl, np.zeros(2), t, "Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-15}).x,
+    "jac by gs.grad": lambda t: optimize.minimize(
+        bowl, np.zeros(2), args=(t,), jac=gs.grad(bowl), hess=gs.hessian(bowl), method="trust-exact", tol=1e-9
+    ).x,
+    "gs.value_and_grad": lambda t: optimize.minimize(
+        gs.value_and_grad(lambda z: bowl(z, t)), np.zeros(2), jac=True, tol=1e-10
+    ).x,
     "value": lambda t: optimize.minimize(bowl, np.zeros(2), args=(t,), jac=slope_of_bowl, tol=1e-10).fun * t,
     "branches": branches,
     **{name: solved(name) for name in ("Newton-CG", "trust-exact")},

@@ -1,0 +1,146 @@
+"""More functions of SciPy that are made of ops: values and slopes against SciPy, at second order, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import interpolate, linalg, ndimage, signal, sparse, stats
+from scipy.spatial import distance
+
+import gradscribe as gs
+
+RNG = np.random.default_rng(11)
+X, P, A, B = RNG.normal(size=6), RNG.uniform(0.2, 2.0, 6), RNG.normal(size=(5, 6)), RNG.normal(size=(2, 3))
+METRICS = (
+    "euclidean",
+    "sqeuclidean",
+    "cosine",
+    "cityblock",
+    "minkowski",
+    "chebyshev",
+    "canberra",
+    "braycurtis",
+    "correlation",
+)
+KDE = stats.gaussian_kde(A)
+
+Case = tuple[Callable[[Any], Any], Any]
+CASES: dict[str, Case] = {
+    **{f"distance, {name}": (lambda u, name=name: getattr(distance, name)(u, P), X) for name in METRICS},
+    "distance, minkowski, p": (lambda u: distance.minkowski(u, P, 3, P), X),
+    "distance, mahalanobis": (lambda u: distance.mahalanobis(u, P, np.diag(P)), X),
+    "distance, seuclidean": (lambda u: distance.seuclidean(u, X, P), P),
+    "distance, jensenshannon": (lambda p: distance.jensenshannon(p, P[::-1], 2.0), P),
+    "moment": (lambda x: np.append(stats.moment(x, 3), stats.moment(x, 2, center=0.5)), X),
+    "moments": (lambda a: stats.moment(a, [2, 3], axis=1), A),
+    "variation": (lambda p: stats.variation(p, ddof=1), P),
+    "sem": (lambda a: stats.sem(a, axis=0), A),
+    "gstd": (lambda p: stats.gstd(p), P),
+    "pmean": (lambda p: stats.pmean(p, 3.0, weights=P), P + 0.1),
+    "zmap": (lambda x: stats.zmap(x, A[0] + x), X),
+    "boxcox": (lambda p: stats.boxcox(p, 0.3), P),
+    "yeojohnson": (lambda x: stats.yeojohnson(x, 0.3), X),
+    "gaussian_kde, points": (lambda x: stats.gaussian_kde(A[0])(x), X),
+    "gaussian_kde, samples": (lambda a: stats.gaussian_kde(a, "silverman").logpdf(A[:2, :3]), A[2:4]),
+    "gaussian_kde, weights": (lambda p: stats.gaussian_kde(A[0], weights=p).pdf(X), P),
+    "gaussian_kde, from outside": (lambda x: KDE(x), B.reshape(-1)[:5]),
+    "hilbert": (lambda x: np.abs(signal.hilbert(x)), X),
+    "hilbert, N": (lambda a: np.imag(signal.hilbert(a, 7, axis=0)), A),
+    "correlate2d": (lambda a: signal.correlate2d(a, B), A),
+    "correlate2d, valid": (lambda b: signal.correlate2d(A, b, "valid"), B),
+    "laplace": (lambda a: ndimage.laplace(a, mode="wrap"), A),
+    "gaussian_laplace": (lambda a: ndimage.gaussian_laplace(a, 1.0), A),
+    "gaussian_gradient_magnitude": (lambda a: ndimage.gaussian_gradient_magnitude(a, (1.0, 0.7)), A),
+}  # fmt: skip
+SHORT = ("distance, cosine", "pmean", "gaussian_kde, samples", "hilbert", "correlate2d", "gaussian_laplace")
+
+
+def slow(names: Any) -> Any:
+    return [n if n in SHORT else pytest.param(n, marks=pytest.mark.slow) for n in names]
+
+
+def weighted(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def g(x: Any) -> Any:
+        found = f(x)
+        return np.sum(np.reshape(np.cos(np.arange(np.size(found)) + 1.0), np.shape(found)) * found)
+
+    return g
+
+
+def slopes(f: Callable[[Any], Any], x: Any) -> Any:
+    h, found = 1e-4, np.zeros(np.shape(x))
+    for k in np.ndindex(np.shape(x)):
+        e = np.zeros(np.shape(x))
+        e[k] = h
+        found[k] = (8 * (f(x + e) - f(x - e)) - (f(x + 2 * e) - f(x - 2 * e))) / (12 * h)
+    return found
+
+
+@pytest.mark.parametrize("name", slow(CASES))
+def test_against_scipy_and_finite_differences(name: str) -> None:
+    f, x = CASES[name]
+    np.testing.assert_allclose(gs.vjp(f, x)[0], f(x), rtol=1e-9, atol=1e-12)
+    g = weighted(f)
+    found = gs.grad(g)(x)
+    np.testing.assert_allclose(found, slopes(g, x), rtol=1e-7, atol=1e-9)
+    u = np.cos(np.arange(x.size)).reshape(x.shape)
+    np.testing.assert_allclose(gs.jvp(g, (x,), (u,))[1], np.sum(found * u), rtol=1e-8, atol=1e-11)
+    second = (gs.grad(g)(x + 1e-5 * u) - gs.grad(g)(x - 1e-5 * u)) / 2e-5
+    np.testing.assert_allclose(gs.hvp(g)(x, u), second, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", slow(CASES))
+def test_compiled_is_eager(name: str) -> None:
+    f, x = CASES[name]
+    first = gs.grad(weighted(f))
+    compiled = gs.compile(first, verify="first calls")
+    for k in range(3):
+        np.testing.assert_array_equal(compiled(x * (1 + 0.01 * k)), first(x * (1 + 0.01 * k)))
+    compiled.specialisation(x)  # which raises where it runs eagerly
+
+
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (lambda x: stats.boxcox(np.abs(x))[0], "state lmbda="), (lambda x: stats.yeojohnson(x)[0], "state lmbda="),
+        (lambda x: stats.gaussian_kde(x, "other")(x), "state a number"),
+        (lambda x: signal.correlate2d(np.outer(x, x), B, "same"), "convolve2d of the image turned around"),
+    ],
+)  # fmt: skip
+def test_what_has_no_derivative_raises_by_name(f: Any, words: str) -> None:
+    with pytest.raises(NotImplementedError, match=words):
+        gs.grad(lambda x: np.sum(f(x)))(X)
+
+
+M = RNG.normal(size=(3, 4, 4))
+S = sparse.csr_matrix(np.diag([3.0, 4.0, 5.0, 6.0]) + np.diag([1.0, 0.5, -1.0], 1))
+KNOTS = np.arange(4.0)
+MAPPED: dict[str, Callable[[Any], Any]] = {
+    "lu": lambda a: linalg.lu(a)[2],
+    "lu_solve": lambda a: linalg.lu_solve(linalg.lu_factor(a), a[0]),
+    "map_coordinates": lambda a: ndimage.map_coordinates(a, a[:2, :3] + 1.3),
+    "sparse": lambda a: S @ a + a @ S,
+    "spsolve": lambda a: sparse.linalg.spsolve(S.tocsc(), a[0]),
+    "spsolve, numbers": lambda a: sparse.linalg.spsolve(
+        sparse.csc_matrix((a[0] + 9.0, (np.arange(4), np.arange(4))), shape=(4, 4)), a[1]
+    ),
+    "gaussian_kde": lambda a: stats.gaussian_kde(a[0])(a[1]),
+    "cdf": lambda a: stats.weibull_min.cdf(a[0] ** 2, 1.5, scale=a[1] ** 2 + 1),
+    "CubicSpline": lambda a: interpolate.CubicSpline(KNOTS, a[0])(np.abs(a[1])),
+    "grid": lambda a: interpolate.RegularGridInterpolator((KNOTS, KNOTS), a, bounds_error=False, fill_value=0.0)(
+        a[:, :2]
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in ("sparse", "grid") else pytest.param(n, marks=pytest.mark.slow) for n in MAPPED]
+)
+def test_under_vmap(name: str) -> None:
+    f = MAPPED[name]
+    np.testing.assert_allclose(gs.vmap(f)(M), [f(a) for a in M], rtol=1e-9, atol=1e-12)
+    first = gs.grad(weighted(f))
+    np.testing.assert_allclose(gs.vmap(first)(M), [first(a) for a in M], rtol=1e-9, atol=1e-12)
