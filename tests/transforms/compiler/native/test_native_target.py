@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -262,7 +263,7 @@ def test_the_target_is_asked_for_by_the_environment_too(monkeypatch: pytest.Monk
     assert gs.compile(rosenbrock)._native is not None
     assert gs.compile(rosenbrock, target="numpy")._native is None
     for asked in ("c", "Native"):
-        with pytest.raises(ValueError, match="target is 'numpy' or 'native', not"):
+        with pytest.raises(ValueError, match="target is 'numpy', 'native' or 'auto', not"):
             gs.compile(rosenbrock, target=asked)
     monkeypatch.setenv("GRADSCRIBE_TARGET", "fortran")
     with pytest.raises(ValueError, match="not 'fortran'"):
@@ -279,6 +280,80 @@ def test_the_c_can_be_read() -> None:
     with pytest.raises(CompileError, match="has no C, because it has an effect; NumPy runs it"):
         gs.source(lambda x: print(x), np.ones(4), target="native")
     assert gs.source(lambda x, target: x * target, 2.0, target=np.ones(2)).startswith("def ")
+
+
+def until_native(compiled: Any, call: Any) -> int:
+    """Call until a kernel serves, within a minute; how many calls it took."""
+    end = time.monotonic() + 60.0
+    for k in range(10**9):
+        call()
+        if runs(compiled)[0].startswith("native") or time.monotonic() > end:
+            return k
+        time.sleep(0.005)
+    raise AssertionError
+
+
+@needs_compiler
+def test_calls_run_numpy_while_the_c_is_built(folder: Path) -> None:
+    eager, x = gs.value_and_grad(rosenbrock), np.linspace(-1.0, 1.0, 9)
+    compiled = gs.compile(eager, target="auto")
+    threads = threading.active_count()
+    first = compiled(x)
+    assert runs(compiled) == ["numpy: its C is built once it is called again"]
+    assert not list(folder.glob("native_*"))
+    compiled(x + 2.0)  # which is checked against eager
+    second = compiled(x + 1.0)
+    assert runs(compiled) == ["numpy: its C is being built"]
+    assert threading.active_count() == threads
+    for found, expected in ((first, eager(x)), (second, eager(x + 1.0))):
+        assert found[0] == expected[0]
+        assert np.array_equal(found[1], expected[1])
+    assert until_native(compiled, lambda: compiled(x)) > 0
+    np.testing.assert_allclose(compiled(x)[1], eager(x)[1], rtol=1e-12)
+    assert [path.suffix for path in folder.glob("native_*")] == [".so"]
+    again = gs.compile(eager, target="auto")
+    again(x), again(x + 1.0), again(x)  # its library is there
+    assert runs(again) == ["native, without a call of Python"]
+
+
+@needs_compiler
+def test_a_process_ends_without_waiting_for_its_builds(tmp_path: Path) -> None:
+    slow = tmp_path / "gcc"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
+    slow.chmod(0o755)
+    code = (
+        "import numpy as np, gradscribe as gs\n"
+        "f = gs.compile(lambda x: np.exp(x) + 1.0, target='auto')\n"
+        "f(np.ones(3)); f(np.zeros(3)); f(np.ones(3)); print(gs.explain(f).specialisations[0].runs)\n"
+    )
+    environment = {
+        **os.environ,
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "GRADSCRIBE_CACHE": str(tmp_path / "cache"),
+    }
+    begun = time.monotonic()
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("numpy: its C is being built\n", "")
+    assert time.monotonic() - begun < 30.0
+    assert not list((tmp_path / "cache").glob("*.tmp"))
+
+
+@needs_compiler
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_builds_for_itself(folder: Path) -> None:
+    compiled = gs.compile(lambda x: np.tanh(x) * 3.0, target="auto")
+    compiled(np.ones(3)), compiled(np.zeros(3))
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            until_native(compiled, lambda: compiled(np.ones(3)))
+            code = 0 if runs(compiled) == ["native, without a call of Python"] else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    until_native(compiled, lambda: compiled(np.ones(3)))
+    assert runs(compiled) == ["native, without a call of Python"]
 
 
 @needs_compiler
