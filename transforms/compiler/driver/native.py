@@ -18,6 +18,7 @@ from ...trees import flatten_row, unflatten
 from ..capture.copies import with_copies
 from ..native.build import Build, BuildError
 from ..native.emit import FLAT, Kernel, kernel_of
+from ..native.inlining import inlined
 from ..native.kernel import Loaded
 from ..native.values import RefusedError
 from ..schedule.signature import built as built_tree
@@ -59,7 +60,7 @@ def kernel_for(specialisation: Specialisation) -> Kernel:
     written = next((outside[v] for v in signature.writes if v in outside), None)
     if written is not None:
         raise RefusedError(f"it writes into `{written}`, an array from outside")
-    return kernel_of(specialisation.program(["in_place"]))
+    return kernel_of(specialisation.program(["in_place"], inlined))
 
 
 def c_source(specialisation: Specialisation) -> str:

@@ -64,7 +64,8 @@ auto break case char const continue default do double else enum extern float for
 return short signed sizeof static struct switch typedef union unsigned void volatile while
 a b d e f i n o s p st run entry frame room hold again boxed fresh scalar within cut end why head now self store slot cap
 result all main size by more argv abs exp log sin cos tan pow sqrt floor ceil trunc rint fmod hypot free malloc D F L B STORE
-SLOTS OBJECTS STACKS Stack nothing k row ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
+SLOTS OBJECTS STACKS Stack nothing j k row
+i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
 """
 
 

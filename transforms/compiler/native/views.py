@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Value
+from ....runtime.ir.graph import Call, Value, values_in
 from ....runtime.ir.known_ops import (
     BROADCAST_TO,
     COPY,
@@ -26,7 +26,8 @@ from ....runtime.ops import Op
 from ....runtime.registry import require
 from ....runtime.rules.control import COUNT, SHAPE, SIZE
 from ....runtime.rules.elementwise import astype
-from ....runtime.rules.indexing import index_add, index_set, place
+from ....runtime.rules.indexing import add_place, index_add, index_set, place
+from .arrays import gathered, layouts
 from .boxes import box
 from .calls import python_call
 from .stacks import items, stacked
@@ -212,6 +213,9 @@ def getitem(block: Place, call: Call) -> None:
         block.env[out] = item
         block.level[out] = block.levels(x)
         return
+    if any(isinstance(block.env.get(v), Arr) for v in values_in(index)):
+        gathered(block, call)
+        return
     a = array(block, x)
     level = block.levels(x, index)
     p, dims, strides = indexed(block, a, index, level, out.type.shape)
@@ -386,7 +390,8 @@ def casted(block: Place, call: Call) -> None:
 def written_at(block: Place, call: Call) -> None:
     """`place`, `index_add` and `index_set` at a basic index."""
     out, args = call.outs[0], bound(call)
-    v, how, placing = args["v"], "=", "shape" in args
+    v, placing = args["v"], "shape" in args
+    how = "+=" if call.op.base in (require(index_add).base, require(add_place).base) else "="
     e = block.emitter
     dtype = out.type.dtype
     found = block.read(v)
@@ -400,7 +405,6 @@ def written_at(block: Place, call: Call) -> None:
         dims = named(block, dims, level, out.type.shape)
     else:
         start = array(block, args["acc"] if "acc" in args else args["x"])
-        how = "+=" if call.op.base is require(index_add).base else "="
         dims = list(block.roots(start.dims))
         if start.dtype != dtype:
             raise UnmodelledError
@@ -532,7 +536,8 @@ _FILLS: dict[Op, float] = {}
 @functools.cache
 def hows() -> dict[Op, str]:
     """The reductions that C has."""
-    return {SUM.base: "sum", MEAN.base: "mean", require(np.max).base: "max", require(np.min).base: "min"}
+    extremes = {require(np.max): "max", require(np.min): "min", require(np.amax): "max", require(np.amin): "min"}
+    return {SUM.base: "sum", MEAN.base: "mean"} | {op.base: how for op, how in extremes.items()}
 
 
 @functools.cache
@@ -551,7 +556,7 @@ def handlers() -> dict[Op, Callable[[Place, Call], None]]:
         found[require(fn).base] = handler
     more: dict[Any, Callable[[Place, Call], None]] = {
         np.reshape: reshape, np.full: full, np.full_like: like, astype: casted, place: written_at,
-        index_add: written_at, index_set: written_at,
+        index_add: written_at, index_set: written_at, add_place: written_at,
     }  # fmt: skip
     found |= {require(fn).base: handler for fn, handler in more.items()}
-    return found | dict.fromkeys(hows(), reduced)
+    return found | layouts(view, lengths) | dict.fromkeys(hows(), reduced)
