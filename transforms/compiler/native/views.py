@@ -35,8 +35,8 @@ from .values import CTYPES, Arr, CValue, Num, Tup, UnmodelledError, cast, contig
 
 __all__ = ["Place", "handlers"]
 
-INLINE = 1 << 14  # multiplications of a matrix product up to which C is quicker than the way to BLAS
-INLINE_VECTOR = 1 << 16  # and of a product with a vector
+INLINE = 1 << 11  # multiplications of a matrix product up to which C is quicker than BLAS
+INLINE_VECTOR = 1 << 14  # and of a product with a vector
 _INT = np.dtype(np.int64)
 
 
@@ -474,7 +474,7 @@ def reduced(block: Place, call: Call) -> None:
 
 
 def matmul(block: Place, call: Call) -> None:
-    """Small products here, others by NumPy, which calls BLAS."""
+    """Small products here, others by NumPy's BLAS; where that does not take an operand as it lies, NumPy does."""
     x, y, out = call.args[0], call.args[1], call.outs[0]
     a, b = array(block, x, False), array(block, y, False)
     if a.dtype != b.dtype or a.dtype.kind != "f" or len(a.dims) > 2 or len(b.dims) > 2:
@@ -490,7 +490,8 @@ def matmul(block: Place, call: Call) -> None:
     shape = tuple(block.root(d) for d, full in ((m, len(a.dims) == 2), (n, len(b.dims) == 2)) if full)
     name = e.name(out)
     s = suffix(a.dtype)
-    how = f"product_{s}({name}_c, {m}, {k}, {n}, {a.p}, {am}, {a.strides[-1]}, {b.p}, {b.strides[0]}, {bn});"
+    parts = f"{name}_c, {m}, {k}, {n}, {a.p}, {am}, {a.strides[-1]}, {b.p}, {b.strides[0]}, {bn}"
+    how = f"product_{s}({parts});"
     room = block.room(out, shape) if shape else f"room(f, {e.slot()}, sizeof({t}))"
     lines: list[str] = []
     reads = list(dict.fromkeys(call.reads))
@@ -517,7 +518,8 @@ def matmul(block: Place, call: Call) -> None:
     test = f"({m}) * ({k}) * ({n}) <= {limit}"
     own = [
         f"{t} *const {name}_c = {room};", f"if (!{name}_c) goto punt;",
-        f"if ({test}) {how}{block.comment(call)}", "else {", *[f"    {line}" for line in big], "}",
+        f"if ({test}) {how}{block.comment(call)}",
+        f"else if (!blas_{s}(st, {parts})) {{", *[f"    {line}" for line in big], "}",
     ]  # fmt: skip
     g = block.group(*own)
     if shape:
