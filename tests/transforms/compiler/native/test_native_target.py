@@ -435,3 +435,20 @@ def test_a_long_loop_can_be_interrupted() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+@needs_compiler
+def test_compare_has_a_line_for_the_native_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    eager, x = gs.grad(lambda x: np.sum(np.sinh(x) * x)), np.linspace(0.5, 1.0, 5)
+    found = gs.compare(gs.compile(eager, target="native"), x)
+    assert found.ok
+    assert found.rows[0].same_bits  # of NumPy's source
+    assert found.native is not None
+    assert found.native.relative <= 1e-14
+    assert found.native.tolerance == np.finfo(float).eps ** 0.5
+    assert "target native: " in str(found)
+    assert "it ran native, without a call of Python" in " ".join(str(found).split())
+    assert gs.compare(eager, x).native is None
+    monkeypatch.setenv("GRADSCRIBE_TARGET", "native")
+    assert gs.compare(gs.compile(eager), x).native is not None
+    assert gs.compare(eager, x).rows[0].same_bits
