@@ -39,8 +39,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 1, PyObject_Vectorcall(st->calls[0], argv, 2, 0));
         if (!f->o[1]) goto fail;
         if (!is_array(st, f->o[1], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[1])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * k_2_n0) goto punt;
+        if (ARRAY(f->o[1])->dims[0] != q_n0) goto punt;
+        if (q_n0 > 1 && ARRAY(f->o[1])->strides[0] != (int64_t)sizeof(double) * (k_2_n0)) goto punt;
+        if (ARRAY(f->o[1])->dims[1] != k_2_n0) goto punt;
+        if (k_2_n0 > 1 && ARRAY(f->o[1])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(t_2_c, ARRAY(f->o[1])->data, sizeof(double) * (q_n0 * k_2_n0));
     }
     double *const scores = room(f, 1, sizeof(double) * (q_n0 * k_2_n0));
@@ -132,8 +134,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 3, PyObject_Vectorcall(st->calls[1], argv, 2, 0));
         if (!f->o[3]) goto fail;
         if (!is_array(st, f->o[3], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[3])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * v_n1) goto punt;
+        if (ARRAY(f->o[3])->dims[0] != q_n0) goto punt;
+        if (q_n0 > 1 && ARRAY(f->o[3])->strides[0] != (int64_t)sizeof(double) * (v_n1)) goto punt;
+        if (ARRAY(f->o[3])->dims[1] != v_n1) goto punt;
+        if (v_n1 > 1 && ARRAY(f->o[3])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(t_7_c, ARRAY(f->o[3])->data, sizeof(double) * (q_n0 * v_n1));
     }
     double *const t_10 = room(f, 9, sizeof(double) * (q_n0 * v_n1));
@@ -167,8 +171,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 6, PyObject_Vectorcall(st->calls[2], argv, 2, 0));
         if (!f->o[6]) goto fail;
         if (!is_array(st, f->o[6], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[6])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * k_2_n0) goto punt;
+        if (ARRAY(f->o[6])->dims[0] != q_n0) goto punt;
+        if (q_n0 > 1 && ARRAY(f->o[6])->strides[0] != (int64_t)sizeof(double) * (k_2_n0)) goto punt;
+        if (ARRAY(f->o[6])->dims[1] != k_2_n0) goto punt;
+        if (k_2_n0 > 1 && ARRAY(f->o[6])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(d_weights_c, ARRAY(f->o[6])->data, sizeof(double) * (q_n0 * k_2_n0));
     }
     double *const d_v_2_c = new_array(st, f, 7, D, 2, (int64_t[]){k_2_n0, v_n1}, 0);
@@ -183,8 +189,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 10, PyObject_Vectorcall(st->calls[3], argv, 2, 0));
         if (!f->o[10]) goto fail;
         if (!is_array(st, f->o[10], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[10])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * v_n1) goto punt;
+        if (ARRAY(f->o[10])->dims[0] != k_2_n0) goto punt;
+        if (k_2_n0 > 1 && ARRAY(f->o[10])->strides[0] != (int64_t)sizeof(double) * (v_n1)) goto punt;
+        if (ARRAY(f->o[10])->dims[1] != v_n1) goto punt;
+        if (v_n1 > 1 && ARRAY(f->o[10])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(d_v_2_c, ARRAY(f->o[10])->data, sizeof(double) * (k_2_n0 * v_n1));
     }
     double *const t_13 = room(f, 11, sizeof(double) * (q_n0 * k_2_n0));
@@ -303,8 +311,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 13, PyObject_Vectorcall(st->calls[4], argv, 2, 0));
         if (!f->o[13]) goto fail;
         if (!is_array(st, f->o[13], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[13])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * q_n1) goto punt;
+        if (ARRAY(f->o[13])->dims[0] != q_n0) goto punt;
+        if (q_n0 > 1 && ARRAY(f->o[13])->strides[0] != (int64_t)sizeof(double) * (q_n1)) goto punt;
+        if (ARRAY(f->o[13])->dims[1] != q_n1) goto punt;
+        if (q_n1 > 1 && ARRAY(f->o[13])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(d_q_c, ARRAY(f->o[13])->data, sizeof(double) * (q_n0 * q_n1));
     }
     double *const t_27_c = room(f, 26, sizeof(double) * (q_n1 * k_2_n0));
@@ -319,8 +329,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 16, PyObject_Vectorcall(st->calls[5], argv, 2, 0));
         if (!f->o[16]) goto fail;
         if (!is_array(st, f->o[16], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[16])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * k_2_n0) goto punt;
+        if (ARRAY(f->o[16])->dims[0] != q_n1) goto punt;
+        if (q_n1 > 1 && ARRAY(f->o[16])->strides[0] != (int64_t)sizeof(double) * (k_2_n0)) goto punt;
+        if (ARRAY(f->o[16])->dims[1] != k_2_n0) goto punt;
+        if (k_2_n0 > 1 && ARRAY(f->o[16])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(t_27_c, ARRAY(f->o[16])->data, sizeof(double) * (q_n1 * k_2_n0));
     }
     double *const d_k = (double *)t_27_c;

@@ -32,6 +32,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 0, PyObject_Vectorcall(st->calls[0], argv, 2, 0));
         if (!f->o[0]) goto fail;
         if (!is_array(st, f->o[0], D, 1)) goto punt;
+        if (ARRAY(f->o[0])->dims[0] != X_n0) goto punt;
+        if (X_n0 > 1 && ARRAY(f->o[0])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(t_c, ARRAY(f->o[0])->data, sizeof(double) * (X_n0));
     }
     double *const t_14 = room(f, 9, sizeof(double) * (y_n0));
@@ -132,6 +134,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 3, PyObject_Vectorcall(st->calls[1], argv, 2, 0));
         if (!f->o[3]) goto fail;
         if (!is_array(st, f->o[3], D, 1)) goto punt;
+        if (ARRAY(f->o[3])->dims[0] != X_n1) goto punt;
+        if (X_n1 > 1 && ARRAY(f->o[3])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(t_16_c, ARRAY(f->o[3])->data, sizeof(double) * (X_n1));
     }
     double *const d_w = new_array(st, f, 4, D, 1, (int64_t[]){X_n1}, 0);

@@ -80,8 +80,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 0, PyObject_Vectorcall(st->calls[0], argv, 2, 0));
         if (!f->o[0]) goto fail;
         if (!is_array(st, f->o[0], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[0])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * w1_n1) goto punt;
+        if (ARRAY(f->o[0])->dims[0] != x_n0) goto punt;
+        if (x_n0 > 1 && ARRAY(f->o[0])->strides[0] != (int64_t)sizeof(double) * (w1_n1)) goto punt;
+        if (ARRAY(f->o[0])->dims[1] != w1_n1) goto punt;
+        if (w1_n1 > 1 && ARRAY(f->o[0])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(t_c, ARRAY(f->o[0])->data, sizeof(double) * (x_n0 * w1_n1));
     }
     double *const h1 = room(f, 2, sizeof(double) * (x_n0 * w1_n1));
@@ -142,8 +144,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 2, PyObject_Vectorcall(st->calls[1], argv, 2, 0));
         if (!f->o[2]) goto fail;
         if (!is_array(st, f->o[2], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[2])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * w2_n1) goto punt;
+        if (ARRAY(f->o[2])->dims[0] != x_n0) goto punt;
+        if (x_n0 > 1 && ARRAY(f->o[2])->strides[0] != (int64_t)sizeof(double) * (w2_n1)) goto punt;
+        if (ARRAY(f->o[2])->dims[1] != w2_n1) goto punt;
+        if (w2_n1 > 1 && ARRAY(f->o[2])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(t_3_c, ARRAY(f->o[2])->data, sizeof(double) * (x_n0 * w2_n1));
     }
     double *const h2 = room(f, 5, sizeof(double) * (x_n0 * w2_n1));
@@ -204,8 +208,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 4, PyObject_Vectorcall(st->calls[2], argv, 2, 0));
         if (!f->o[4]) goto fail;
         if (!is_array(st, f->o[4], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[4])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * w3_n1) goto punt;
+        if (ARRAY(f->o[4])->dims[0] != x_n0) goto punt;
+        if (x_n0 > 1 && ARRAY(f->o[4])->strides[0] != (int64_t)sizeof(double) * (w3_n1)) goto punt;
+        if (ARRAY(f->o[4])->dims[1] != w3_n1) goto punt;
+        if (w3_n1 > 1 && ARRAY(f->o[4])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(t_5_c, ARRAY(f->o[4])->data, sizeof(double) * (x_n0 * w3_n1));
     }
     double *const t_12 = room(f, 10, sizeof(double) * (x_n0 * w3_n1));
@@ -281,8 +287,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 8, PyObject_Vectorcall(st->calls[3], argv, 2, 0));
         if (!f->o[8]) goto fail;
         if (!is_array(st, f->o[8], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[8])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * w2_n1) goto punt;
+        if (ARRAY(f->o[8])->dims[0] != x_n0) goto punt;
+        if (x_n0 > 1 && ARRAY(f->o[8])->strides[0] != (int64_t)sizeof(double) * (w2_n1)) goto punt;
+        if (ARRAY(f->o[8])->dims[1] != w2_n1) goto punt;
+        if (w2_n1 > 1 && ARRAY(f->o[8])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(d_h2_c, ARRAY(f->o[8])->data, sizeof(double) * (x_n0 * w2_n1));
     }
     double *const d_w3_c = new_array(st, f, 9, D, 2, (int64_t[]){w2_n1, w3_n1}, 0);
@@ -297,8 +305,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 12, PyObject_Vectorcall(st->calls[4], argv, 2, 0));
         if (!f->o[12]) goto fail;
         if (!is_array(st, f->o[12], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[12])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * w3_n1) goto punt;
+        if (ARRAY(f->o[12])->dims[0] != w2_n1) goto punt;
+        if (w2_n1 > 1 && ARRAY(f->o[12])->strides[0] != (int64_t)sizeof(double) * (w3_n1)) goto punt;
+        if (ARRAY(f->o[12])->dims[1] != w3_n1) goto punt;
+        if (w3_n1 > 1 && ARRAY(f->o[12])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(d_w3_c, ARRAY(f->o[12])->data, sizeof(double) * (w2_n1 * w3_n1));
     }
     double *const t_19 = room(f, 16, sizeof(double) * (x_n0 * w2_n1));
@@ -338,8 +348,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 16, PyObject_Vectorcall(st->calls[5], argv, 2, 0));
         if (!f->o[16]) goto fail;
         if (!is_array(st, f->o[16], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[16])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * w1_n1) goto punt;
+        if (ARRAY(f->o[16])->dims[0] != x_n0) goto punt;
+        if (x_n0 > 1 && ARRAY(f->o[16])->strides[0] != (int64_t)sizeof(double) * (w1_n1)) goto punt;
+        if (ARRAY(f->o[16])->dims[1] != w1_n1) goto punt;
+        if (w1_n1 > 1 && ARRAY(f->o[16])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(d_h1_c, ARRAY(f->o[16])->data, sizeof(double) * (x_n0 * w1_n1));
     }
     double *const d_w2_c = new_array(st, f, 17, D, 2, (int64_t[]){w1_n1, w2_n1}, 0);
@@ -354,8 +366,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 20, PyObject_Vectorcall(st->calls[6], argv, 2, 0));
         if (!f->o[20]) goto fail;
         if (!is_array(st, f->o[20], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[20])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * w2_n1) goto punt;
+        if (ARRAY(f->o[20])->dims[0] != w1_n1) goto punt;
+        if (w1_n1 > 1 && ARRAY(f->o[20])->strides[0] != (int64_t)sizeof(double) * (w2_n1)) goto punt;
+        if (ARRAY(f->o[20])->dims[1] != w2_n1) goto punt;
+        if (w2_n1 > 1 && ARRAY(f->o[20])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(d_w2_c, ARRAY(f->o[20])->data, sizeof(double) * (w1_n1 * w2_n1));
     }
     double *const t_26 = room(f, 22, sizeof(double) * (x_n0 * w1_n1));
@@ -395,8 +409,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         hold(f, 25, PyObject_Vectorcall(st->calls[7], argv, 2, 0));
         if (!f->o[25]) goto fail;
         if (!is_array(st, f->o[25], D, 2)) goto punt;
-        const int64_t *by = ARRAY(f->o[25])->strides, size = sizeof(double);
-        if (by[1] != size || by[0] != size * w1_n1) goto punt;
+        if (ARRAY(f->o[25])->dims[0] != x_n1) goto punt;
+        if (x_n1 > 1 && ARRAY(f->o[25])->strides[0] != (int64_t)sizeof(double) * (w1_n1)) goto punt;
+        if (ARRAY(f->o[25])->dims[1] != w1_n1) goto punt;
+        if (w1_n1 > 1 && ARRAY(f->o[25])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
         memcpy(d_w1_c, ARRAY(f->o[25])->data, sizeof(double) * (x_n1 * w1_n1));
     }
     hold(f, 26, PyTuple_New(2));

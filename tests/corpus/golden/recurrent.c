@@ -73,6 +73,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             hold(f, 1, PyObject_Vectorcall(st->calls[0], argv, 2, 0));
             if (!f->o[1]) goto fail;
             if (!is_array(st, f->o[1], D, 1)) goto punt;
+            if (ARRAY(f->o[1])->dims[0] != W_n1) goto punt;
+            if (W_n1 > 1 && ARRAY(f->o[1])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
             memcpy(t_4_c, ARRAY(f->o[1])->data, sizeof(double) * (W_n1));
         }
         double *const t_5_c = room(f, 4, sizeof(double) * (U_n1));
@@ -85,6 +87,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             hold(f, 3, PyObject_Vectorcall(st->calls[1], argv, 2, 0));
             if (!f->o[3]) goto fail;
             if (!is_array(st, f->o[3], D, 1)) goto punt;
+            if (ARRAY(f->o[3])->dims[0] != U_n1) goto punt;
+            if (U_n1 > 1 && ARRAY(f->o[3])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
             memcpy(t_5_c, ARRAY(f->o[3])->data, sizeof(double) * (U_n1));
         }
         double *const h_2 = room(f, 7, sizeof(double) * (W_n1));
@@ -228,6 +232,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             hold(f, 5, PyObject_Vectorcall(st->calls[2], argv, 2, 0));
             if (!f->o[5]) goto fail;
             if (!is_array(st, f->o[5], D, 1)) goto punt;
+            if (ARRAY(f->o[5])->dims[0] != U_n0) goto punt;
+            if (U_n0 > 1 && ARRAY(f->o[5])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
             memcpy(t_17_c, ARRAY(f->o[5])->data, sizeof(double) * (U_n0));
         }
         double *const d_U_3 = room(f, 29, sizeof(double) * (U_n0 * 3));

@@ -33,6 +33,7 @@ from .aliases import aliases_of
 from .boxes import box, declared, scalar_of, unboxed
 from .calls import python_call
 from .forms import form_of
+from .linalg import systems
 from .nests import Fold, Item, Nest, written
 from .prelude import ENTRY, prelude
 from .stacks import as_list, depth_of, is_storable, item_of, length_of, pushed, room_on, turned
@@ -346,7 +347,8 @@ class Block:
         call = s.call
         self.over = s.is_over()
         handler = handlers().get(call.op.base)
-        if len(call.outs) == 1 and (call.outs[0] not in self.emitter.shared or self.is_whole(s, handler)):
+        alone = len(call.outs) == 1 or call.op.base in systems()
+        if alone and (call.outs[0] not in self.emitter.shared or self.is_whole(s, handler)):
             mark = (len(self.before), [len(lines) for lines in self.before], dict(self.same), len(self.groups))
             try:
                 if handler is not None and (is_native(call.outs[0].type) or handler.__name__ in ("shape", "items")):

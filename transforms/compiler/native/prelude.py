@@ -271,6 +271,52 @@ static void product_##s( \
 }
 PRODUCT(double, d)
 PRODUCT(float, f)
+/* small systems by elimination with row pivots, as LAPACK; 0 where a pivot is zero or a number not finite: that is NumPy's */
+#define LU(T, s) \
+static int lu_##s(T *restrict m, T *restrict b, int64_t n, int64_t columns, int *sign) \
+{ \
+    for (int64_t i = 0; i < n * n; i++) if (!(m[i] - m[i] == 0)) return 0; \
+    for (int64_t i = 0; i < n * columns; i++) if (!(b[i] - b[i] == 0)) return 0; \
+    *sign = 1; \
+    for (int64_t k = 0; k < n; k++) { \
+        int64_t p = k; \
+        for (int64_t i = k + 1; i < n; i++) \
+            if ((m[i * n + k] < 0 ? -m[i * n + k] : m[i * n + k]) > (m[p * n + k] < 0 ? -m[p * n + k] : m[p * n + k])) p = i; \
+        if (m[p * n + k] == 0) return 0; \
+        if (p != k) { \
+            *sign = -*sign; \
+            for (int64_t j = 0; j < n; j++) { T x = m[p * n + j]; m[p * n + j] = m[k * n + j]; m[k * n + j] = x; } \
+            for (int64_t j = 0; j < columns; j++) \
+                { T x = b[p * columns + j]; b[p * columns + j] = b[k * columns + j]; b[k * columns + j] = x; } \
+        } \
+        for (int64_t i = k + 1; i < n; i++) { \
+            T f = m[i * n + k] /= m[k * n + k]; \
+            for (int64_t j = k + 1; j < n; j++) m[i * n + j] -= f * m[k * n + j]; \
+            for (int64_t j = 0; j < columns; j++) b[i * columns + j] -= f * b[k * columns + j]; \
+        } \
+        if (!(m[k * n + k] - m[k * n + k] == 0)) return 0; \
+    } \
+    for (int64_t k = n - 1; k >= 0; k--) for (int64_t j = 0; j < columns; j++) { \
+        T x = b[k * columns + j]; \
+        for (int64_t i = k + 1; i < n; i++) x -= m[k * n + i] * b[i * columns + j]; \
+        b[k * columns + j] = x / m[k * n + k]; \
+    } \
+    return 1; \
+} \
+static int cholesky_##s(T *restrict m, int64_t n) \
+{ \
+    for (int64_t i = 0; i < n; i++) for (int64_t j = 0; j <= i; j++) { \
+        T x = m[i * n + j]; \
+        if (!(x - x == 0)) return 0; \
+        for (int64_t k = 0; k < j; k++) x -= m[i * n + k] * m[j * n + k]; \
+        if (i == j && !(x > 0)) return 0; \
+        m[i * n + j] = i == j ? (T)__builtin_sqrt(x) : x / m[j * n + j]; \
+    } \
+    for (int64_t i = 0; i < n; i++) for (int64_t j = i + 1; j < n; j++) m[i * n + j] = 0; \
+    return 1; \
+}
+LU(double, d)
+LU(float, f)
 /* by NumPy's BLAS, where there is one and the operands lie as it takes them */
 #define BLAS(T, s, which) \
 static int blas_##s(const State *st, \

@@ -28,8 +28,7 @@ from ....runtime.rules.control import COUNT, SHAPE, SIZE
 from ....runtime.rules.elementwise import astype
 from ....runtime.rules.indexing import add_place, index_add, index_set, place
 from .arrays import gathered, layouts
-from .boxes import box
-from .calls import python_call
+from .linalg import asked, copied_out, systems
 from .stacks import items, stacked
 from .values import CTYPES, Arr, CValue, Num, Tup, UnmodelledError, cast, contiguous, product, suffix
 
@@ -494,27 +493,13 @@ def matmul(block: Place, call: Call) -> None:
     how = f"product_{s}({parts});"
     room = block.room(out, shape) if shape else f"room(f, {e.slot()}, sizeof({t}))"
     lines: list[str] = []
-    reads = list(dict.fromkeys(call.reads))
-    boxes = [box(block, lines, block.read(v)) for v in reads]
-    j = e.object()
-    e.calls.append(python_call(call, reads, call.quiet))
-    lines.append(f"PyObject *argv[] = {{{', '.join(boxes)}}};")
-    lines.append(f"hold(f, {j}, PyObject_Vectorcall(st->calls[{len(e.calls) - 1}], argv, {len(boxes)}, 0));")
-    lines.append(f"if (!f->o[{j}]) goto fail;")
+    text = asked(block, call, lines)
     limit = INLINE if len(shape) == 2 else INLINE_VECTOR
-    big: list[str] = []
     if shape:
-        big = [*lines, f"if (!is_array(st, f->o[{j}], {s.upper()}, {len(shape)})) goto punt;"]
-        big.append(f"memcpy({name}_c, ARRAY(f->o[{j}])->data, sizeof({t}) * ({product(shape)}));")
-        if len(shape) == 2:
-            big.insert(-1, f"const int64_t *by = ARRAY(f->o[{j}])->strides, size = sizeof({t});")
-            big.insert(-1, f"if (by[1] != size || by[0] != size * {shape[1]}) goto punt;")
+        big = [*lines, *copied_out(text, Arr(f"{name}_c", shape, contiguous(shape), a.dtype))]
     else:
-        big = [
-            *lines,
-            f"*{name}_c = PyFloat_AsDouble(f->o[{j}]);",
-            f"if (*{name}_c == -1 && PyErr_Occurred()) goto fail;",
-        ]
+        big = [*lines, f"*{name}_c = PyFloat_AsDouble({text});"]
+        big.append(f"if (*{name}_c == -1 && PyErr_Occurred()) goto fail;")
     test = f"({m}) * ({k}) * ({n}) <= {limit}"
     own = [
         f"{t} *const {name}_c = {room};", f"if (!{name}_c) goto punt;",
@@ -561,4 +546,4 @@ def handlers() -> dict[Op, Callable[[Place, Call], None]]:
         index_add: written_at, index_set: written_at, add_place: written_at,
     }  # fmt: skip
     found |= {require(fn).base: handler for fn, handler in more.items()}
-    return found | layouts(view, lengths) | dict.fromkeys(hows(), reduced)
+    return found | layouts(view, lengths) | systems() | dict.fromkeys(hows(), reduced)

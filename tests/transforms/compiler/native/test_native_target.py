@@ -143,7 +143,7 @@ def test_an_arm_is_checked_when_it_is_first_taken(monkeypatch: pytest.MonkeyPatc
 def test_python_runs_what_has_no_c_form_in_loops_too() -> None:
     def f(a: Any, x: Any) -> Any:
         for _ in range(3):
-            x = np.linalg.solve(a, np.tanh(x)) + x
+            x = np.linalg.pinv(a) @ np.tanh(x) + x
         return np.sum(x)
 
     rng = np.random.default_rng(0)
@@ -154,7 +154,7 @@ def test_python_runs_what_has_no_c_form_in_loops_too() -> None:
         found, expected = compiled(a, x + k), eager(a, x + k)
         np.testing.assert_allclose(found[0], expected[0], rtol=1e-13)
         np.testing.assert_allclose(found[1][0], expected[1][0], rtol=1e-11)
-    assert "of Python: np.linalg.solve" in runs(compiled)[0]
+    assert "of Python: np.linalg.pinv" in runs(compiled)[0]
 
 
 @needs_compiler
@@ -249,7 +249,7 @@ def test_what_is_not_modelled_runs_with_numpy_and_says_why(capsys: pytest.Captur
 
     for f, reason in (
         (prints, "it has an effect"),
-        (np.linalg.inv, "none of its"),
+        (np.linalg.pinv, "none of its"),
     ):
         compiled = gs.compile(lambda x, f=f: f(x), target="native")
         for k in range(3):
@@ -383,14 +383,14 @@ def test_without_a_cache_the_libraries_go_with_the_process(tmp_path: Path) -> No
 @needs_compiler
 def test_threads_share_a_kernel_and_nothing_is_left() -> None:
     def f(a: Any, x: Any) -> Any:
-        y = np.exp(np.linalg.solve(a, x))
+        y = np.exp(np.linalg.pinv(a) @ x)
         return {"sum": np.sum(y), "rest": (y, [np.max(y)])}
 
     a, x, wrong = np.eye(3) * 2.0, np.arange(3.0), []
     compiled = gs.compile(f, target="native")
     for k in range(5):
         compiled(a, x + k)
-    assert runs(compiled) == ["native, with 1 call of Python: np.linalg.solve"]
+    assert runs(compiled) == ["native, with 1 call of Python: np.linalg.pinv"]
     expected = compiled(a, x)
 
     def work() -> None:
