@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Build", "BuildError", "Compiler", "built", "compiler", "is_ours", "key_of"]
+__all__ = ["Build", "BuildError", "Compiler", "built", "compiler", "is_ours", "key_of", "vector_units"]
 
 FLAGS = (
     "-O2", "-ftree-vectorize", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
@@ -26,6 +26,9 @@ FLAGS = (
 )  # fmt: skip
 _SECONDS = 300  # after which a build is given up
 _VECTORS = ("-lmvec",)  # glibc's maths for vectors
+
+
+_UNITS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "sse2": "SSE2", "sve": "SVE", "asimd": "NEON"}
 
 
 class BuildError(Exception):
@@ -68,6 +71,12 @@ def _processor() -> str:
         rows = [platform.processor()]
     kept = [row for row in rows if row.lower().startswith(("flags", "features", "model name", "cpu part"))]
     return "\n".join([platform.machine(), *(kept or rows)])
+
+
+def vector_units() -> str:
+    """The widest vector units of this processor that compilers use, as far as the system tells."""
+    words = set(_processor().split())
+    return next((name for flag, name in _UNITS.items() if flag in words), "no vector units known")
 
 
 def key_of(text: str, by: Compiler) -> str:

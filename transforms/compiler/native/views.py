@@ -28,11 +28,12 @@ from ....runtime.rules.control import COUNT, SHAPE, SIZE
 from ....runtime.rules.elementwise import astype
 from ....runtime.rules.indexing import add_place, index_add, index_set, place
 from .arrays import gathered, layouts
+from .forms import known_ops
 from .linalg import asked, copied_out, systems
 from .stacks import items, stacked
 from .values import CTYPES, Arr, CValue, Num, Tup, UnmodelledError, cast, contiguous, product, suffix
 
-__all__ = ["Place", "handlers"]
+__all__ = ["Place", "handlers", "native_ops"]
 
 INLINE = 1 << 11  # multiplications of a matrix product up to which C is quicker than BLAS
 INLINE_VECTOR = 1 << 14  # and of a product with a vector
@@ -547,3 +548,8 @@ def handlers() -> dict[Op, Callable[[Place, Call], None]]:
     }  # fmt: skip
     found |= {require(fn).base: handler for fn, handler in more.items()}
     return found | layouts(view, lengths) | systems() | dict.fromkeys(hows(), reduced)
+
+
+def native_ops() -> frozenset[Op]:
+    """The ops that have a C form, by their base."""
+    return frozenset(known_ops()) | frozenset(handlers())
