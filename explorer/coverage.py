@@ -20,6 +20,7 @@ from ..tracer.core.tensor_base import wrap
 from ..tracer.memory import writers
 from ..tracer.protocols.interop import answered
 from ..tracer.tensors.tensor import Tensor
+from ..transforms.compiler.native.views import native_ops
 from ..transforms.user_code.namespaces import replacement
 from .coverage_reasons import ABOUT, NO_RULE, PASSING, REASONS
 
@@ -38,13 +39,14 @@ _OBJECTS = (np.r_, np.c_)  # indexed, where others are called
 
 
 class Row(NamedTuple):
-    """One function: its module and name, of which kind it is, how it is reached, and what else is to say."""
+    """One function: its module and name, of which kind it is, how it is reached, what else is to say, and whether C has it."""
 
     module: str
     name: str
     kind: str
     reached: str
     note: str
+    native: bool = False
 
 
 def public(module: str) -> Iterator[tuple[str, Any]]:
@@ -94,7 +96,7 @@ def of_function(module: str, name: str, value: Any) -> Row:
     found = lookup(value)
     if found is not None:
         kind, note = of_op(found)
-        return Row(module, name, kind, reached(value), note)
+        return Row(module, name, kind, reached(value), note, found.base in native_ops())
     if composition(value) is not None:
         return Row(module, name, RULE, reached(value), PARTS)
     if value in writers.WRITERS:
@@ -215,15 +217,19 @@ def text(entries: list[Row], listed: list[Row] | None = None) -> str:
         return "\n".join([head, *counts, "", "No function of these modules is meant by that."])
     width = max(len(f"{e.module}.{e.name}") for e in listed)
     lines = [
-        f"{e.module + '.' + e.name:<{width}}  {e.kind:<21}  {e.reached:<8}  {e.note}".rstrip() for e in listed
-    ]  # fmt: skip
+        f"{e.module + '.' + e.name:<{width}}  {e.kind:<21}  {e.reached:<8}  {'in C' if e.native else '':<4}  {e.note}".rstrip()
+        for e in listed
+    ]
     return "\n".join([head, *counts, "", *lines])
 
 
 def markdown(entries: list[Row]) -> str:
     """The table as the page docs/coverage.md."""
     parts = [_HEAD.format(numpy=np.__version__, scipy=importlib.import_module("scipy").__version__)]
-    parts.append(_table(("", *KINDS), [(m, *[str(found[k]) for k in KINDS]) for m, found in summary(entries)]))
+    in_c = Counter(e.module for e in entries if e.native)
+    in_c["all"] = in_c.total()
+    rows = [(m, *[str(found[k]) for k in KINDS], str(in_c[m])) for m, found in summary(entries)]
+    parts.append(_table(("", *KINDS, "in C"), rows))
     for module in MODULES:
         own = [e for e in entries if e.module == module]
         parts.append(f"\n## {module}\n")
@@ -231,6 +237,9 @@ def markdown(entries: list[Row]) -> str:
             chosen = [e for e in own if e.kind == kind]
             if chosen:
                 parts.append(f"**{kind}**: {len(chosen)}\n\n{_names(chosen)}\n")
+        if in_c[module]:
+            names = ", ".join(f"`{e.name}`" for e in own if e.native)
+            parts.append(f"**in C**: {in_c[module]}\n\n- {names}\n")
     return "\n".join(parts)
 
 
@@ -262,6 +271,8 @@ themselves; `python -m gradscribe coverage --all` prints it, one function a line
 - **no gradient by nature**: positions, comparisons, rounding. The gradient is zero, and nothing is raised.
 - **not supported**: of an argument that is differentiated it raises `gs.NoRuleError` (or what is said there).
 - **not a computation**: files, text, dtypes, settings.
+- **in C**: the [native target](native.md) has a form of it, for arrays of floats, ints or truth values and the usual arguments;
+  others it calls in Python.
 
 A bare Tensor works in all of them, by NumPy's protocols. Those of the list that are marked *scope* know no protocol: they work
 inside functions under `gs.grad`, `gs.compile` and the other transforms, and everywhere as `gs.numpy.NAME` and

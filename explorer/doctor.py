@@ -9,6 +9,7 @@ import platform
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from ..transforms.compiler.compile import compile
 from ..transforms.compiler.driver import cache
 from ..transforms.compiler.explain import explain
-from ..transforms.compiler.native.build import compiler
+from ..transforms.compiler.native.build import compiler, vector_units
 from ..transforms.derivatives.gradient import grad
 
 __all__ = ["Check", "doctor", "text"]
@@ -135,4 +136,6 @@ def _native() -> str:
     runs = explain(function).specialisations[0].runs
     if not runs.startswith("native"):
         raise RuntimeError(runs)
-    return f"{'' if found is None else found.path}, as eager but for rounding"
+    place = cache.folder()
+    kernels = 0 if place is None else len(list(Path(place).glob("native_*.so")))
+    return f"{'' if found is None else found.path}, {vector_units()}, {kernels} kernels kept; as eager but for rounding"

@@ -1,7 +1,8 @@
 """Compare generated source with the golden files, or write them: `python tests/corpus/golden_files.py [--write]`.
 
 tests/corpus/golden/NAME.py is the source of the value and gradient of NAME in golden_functions.py, and NAME_plain.py that of
-the function itself, of a few. Read the difference before you write: it is what users will see.
+the function itself, of a few; NAME.c is the C of the value and gradient, of ten. Read the difference before you write: it is what
+users will see.
 """
 
 from __future__ import annotations
@@ -17,35 +18,46 @@ import gradscribe as gs
 from golden_functions import examples
 
 FOLDER = Path(__file__).parent / "golden"
+NATIVE = (
+    "rosenbrock", "logistic_regression", "mlp", "attention", "kalman_step", "rk4_step", "gmm_log_likelihood", "halved",
+    "recurrent", "switched",
+)  # fmt: skip
 PLAIN = ("attention", "heat_equation", "mlp", "softmax_regression")
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """The name and the text of each golden file, as it is generated now."""
+    """The file and the text of each golden function, as it is generated now."""
     for example in examples():
         name = example.function.__name__
-        yield name, str(gs.source(example.differentiated(), *example.args))
+        yield f"{name}.py", str(gs.source(example.differentiated(), *example.args))
         if name in PLAIN:
-            yield f"{name}_plain", str(gs.source(example.function, *example.args))
+            yield f"{name}_plain.py", str(gs.source(example.function, *example.args))
+        if name in NATIVE:
+            yield f"{name}.c", str(gs.source(example.differentiated(), *example.args, target="native"))
+
+
+def files() -> list[Path]:
+    """Every golden file."""
+    return sorted([*FOLDER.glob("*.py"), *FOLDER.glob("*.c")])
 
 
 def stored(name: str) -> str:
     """A golden file's text; empty where there is none."""
-    path = FOLDER / f"{name}.py"
+    path = FOLDER / name
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def differences() -> str:
     """A unified diff from the golden files to what is generated now."""
     now = dict(texts())
-    names = sorted({*now, *(path.stem for path in FOLDER.glob("*.py"))})
+    names = sorted({*now, *(path.name for path in files())})
     return "".join(
         line
         for name in names
         for line in difflib.unified_diff(
             stored(name).splitlines(keepends=True),
             now.get(name, "").splitlines(keepends=True),
-            f"golden/{name}.py",
+            f"golden/{name}",
             "now",
         )
     )
@@ -54,11 +66,11 @@ def differences() -> str:
 def write() -> None:
     """Make the golden files what is generated now."""
     now = dict(texts())
-    for path in FOLDER.glob("*.py"):
-        if path.stem not in now:
+    for path in files():
+        if path.name not in now:
             path.unlink()
     for name, text in now.items():
-        (FOLDER / f"{name}.py").write_text(text, encoding="utf-8")
+        (FOLDER / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

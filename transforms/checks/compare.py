@@ -16,7 +16,7 @@ import numpy as np
 from ...runtime.errors import CompileError, DtypeError, VerifyError
 from ...tracer.core.site import pruned
 from ..arguments import Arguments
-from ..compiler.driver.compiled import Compiled
+from ..compiler.driver.compiled import Compiled, target_of
 from ..derivatives.gradient import GradFunction
 from ..derivatives.second_order import DIRECTION, HessianFunction, HvpFunction
 from ..transform import Transform
@@ -25,7 +25,7 @@ from .evaluation import NOT_HERMITIAN, Evaluation
 from .finite import DIRECTIONS, ENTRIES, SEED, Slopes, slopes
 from .peak import peak_memory, shown
 
-__all__ = ["Comparison", "Row", "compare"]
+__all__ = ["Comparison", "Native", "Row", "compare"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +46,22 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True)
+class Native:
+    """The gradient of the native target, where it was asked for."""
+
+    seconds: float
+    absolute: float  # the largest difference from eager
+    relative: float  # over the largest entry of its gradient
+    tolerance: float  # what the relative difference may be
+    runs: str  # what serves the calls: a kernel, with the calls of Python in it, or NumPy, and why
+
+    @property
+    def ok(self) -> bool:
+        """Whether it agrees with eager."""
+        return self.relative <= self.tolerance
+
+
+@dataclasses.dataclass(frozen=True)
 class Comparison:
     """The report of `gs.compare`: `print` shows it as a table, and so does a notebook."""
 
@@ -61,6 +77,7 @@ class Comparison:
     runs_eagerly: str | None  # why there is no compiled version
     notes: list[str]
     ok: bool
+    native: Native | None = None  # where the function was compiled for that target
 
     def table(self) -> list[list[str]]:
         """The cells of the table, without a header."""
@@ -96,6 +113,10 @@ class Comparison:
             listed = ", ".join(sampled[:4]) + (" ..." if len(sampled) > 4 else "")
             measured += f"; {listed}: {ENTRIES} entries, {DIRECTIONS} directions (seed {SEED})"
         lines = [times, peaks, measured]
+        if self.native is not None:
+            far = f"relative difference from eager {_figure(self.native.relative)} of at most {_figure(self.native.tolerance)}"
+            verdict = "" if self.native.ok else " THEY DISAGREE"
+            lines.append(f"target native: {_seconds(self.native.seconds)}, {far};{verdict} it ran {self.native.runs}")
         if self.runs_eagerly is not None:
             lines.append(f"not compiled: {self.runs_eagerly}")
         return lines + self.notes
@@ -185,7 +206,8 @@ class _Run:
         from ..compiler.schedule.signature import parameter_names  # the compiler stands on gast, which is slow to load
 
         self.notes: list[str] = []
-        self.options: dict[str, Any] = {"verify": "first calls"}
+        self.options: dict[str, Any] = {"verify": "first calls", "target": "numpy"}
+        self.native = isinstance(function, Compiled) and target_of(function.options) != "numpy"
         while isinstance(function, Compiled):
             self.options |= {k: v for k, v in function.options.items() if k == "loop_memory"}
             function = function.function
@@ -260,6 +282,7 @@ class _Run:
         finite_seconds = time.perf_counter() - start
         if broken is not None:
             self.notes.append(f"please report it: {broken}")
+        native = self._native(eager) if self.native and compiled is not None else None
         return Comparison(
             function=self._name(),
             rows=rows,
@@ -272,7 +295,8 @@ class _Run:
             evaluations=self.evaluations,
             runs_eagerly=why,
             notes=self.notes,
-            ok=repeats and broken is None and all(row.ok for row in rows),
+            ok=repeats and broken is None and all(row.ok for row in rows) and (native is None or native.ok),
+            native=native,
         )
 
     def _fresh(self) -> tuple[list[Any], dict[str, Any]]:
@@ -302,6 +326,24 @@ class _Run:
         except CompileError as error:
             return None, None, None, str(error).partition("because it runs eagerly: ")[2] or str(error), None
         return found, function, seconds, None, None
+
+    def _native(self, eager: list[Any]) -> Native:
+        """The gradient of the native target beside eager's."""
+        function = Compiled(self.gradient, {**self.options, "verify": False, "target": "native"})
+        for _ in range(2):  # the first captures
+            args, kwargs = self._fresh()
+            found = self._leaves(function(*args, **kwargs))
+        absolute = relative = 0.0
+        for a, b in zip(found, eager, strict=True):
+            alike = (a == b) | (np.isnan(a) & np.isnan(b))  # infinities among them
+            far = float(np.max(np.where(alike, 0.0, np.abs(a - b)), initial=0.0))
+            far, size = far if far == far else np.inf, float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b)))
+            absolute, relative = max(absolute, far), max(relative, far / size if size else far)
+        types = [_dtype(leaf) for leaf in self.inputs.leaves]
+        coarsest = max(float(np.finfo(t).eps) for t in types if t is not None and t.kind in "fc")
+        ran = [str(function._native.ran(one)) for one in function._texts.values()] if function._native else []
+        runs = ran[-1] if ran else "eagerly"
+        return Native(self._fastest(function), absolute, relative, coarsest**0.5, runs)
 
     def _fastest(self, function: Callable[..., Any], budget: float = 0.2) -> float:
         """The shortest of several runs."""

@@ -52,7 +52,8 @@ def compile(
     `static_argnums` and `static_argnames` name arguments whose numbers are fixed: floats, too, and ints that would become inputs
     where they vary, so that each value has a source of its own. `gs.jit` is another name of this.
     `target="native"` runs the function as C, built by the system's compiler at the first call, where that gives what the source
-    of NumPy gives but for rounding; the default is "numpy", or what GRADSCRIBE_TARGET says.
+    of NumPy gives but for rounding; with "auto" a child process builds while calls run NumPy's source, and later calls run the C.
+    The default is "numpy", or what GRADSCRIBE_TARGET says.
 
     >>> import numpy as np, gradscribe as gs
     >>> f = gs.compile(gs.grad(lambda x: np.sum(np.sin(x))))

@@ -14,7 +14,7 @@ import pytest
 import gradscribe as gs
 from gradscribe.transforms.difference import difference
 
-from golden_files import FOLDER, differences, texts
+from golden_files import FOLDER, NATIVE, differences, files, texts
 from golden_functions import Example, examples
 from house import ROOT
 
@@ -30,6 +30,8 @@ def test_the_source_is_what_the_golden_files_say() -> None:
 def test_there_are_enough_of_them() -> None:
     assert len(EXAMPLES) >= 25
     assert len(FILES) > len(EXAMPLES)
+    assert {path.stem for path in FOLDER.glob("*.c")} == set(NATIVE)
+    assert len(NATIVE) == 10
 
 
 @pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
@@ -79,4 +81,4 @@ def test_a_change_of_the_source_is_seen(monkeypatch: pytest.MonkeyPatch) -> None
     name, text = next(texts())
     monkeypatch.setattr("golden_files.texts", lambda: iter([(name, text.replace("out = ", "out = 2 * "))]))
     assert "+    out = 2 * " in differences()
-    assert np.sum([line.startswith("--- ") for line in differences().splitlines()]) == len(FILES)
+    assert np.sum([line.startswith("--- ") for line in differences().splitlines()]) == len(files())

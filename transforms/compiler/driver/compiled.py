@@ -33,7 +33,7 @@ __all__ = ["LIMIT", "TARGETS", "Compiled", "eager_only", "target_of"]
 
 MANY = 512  # signatures (batch sizes, for one) that share those sources, after which they are forgotten
 LIMIT = 16  # specialisations with a source of their own, after which new signatures run eagerly
-TARGETS = ("numpy", "native")
+TARGETS = ("numpy", "native", "auto")
 _undumped: set[str] = set()  # folders that could not be written, of which one warning is enough
 _ASKED = frozenset(["passes", "dump", "fastmath", "loop_memory"])
 _STATIC = frozenset(["static_argnums", "static_argnames"])
@@ -48,7 +48,7 @@ def target_of(options: dict[str, Any]) -> str:
     """The target that was asked for: by `target=`, or by GRADSCRIBE_TARGET."""
     asked = options.get("target") or os.environ.get("GRADSCRIBE_TARGET", "") or "numpy"
     if asked not in TARGETS:
-        raise ValueError(f"target is {' or '.join(map(repr, TARGETS))}, not {asked!r}")
+        raise ValueError(f"target is {', '.join(map(repr, TARGETS[:-1]))} or {TARGETS[-1]!r}, not {asked!r}")
     return str(asked)
 
 
@@ -99,7 +99,8 @@ class Compiled(Transform):
         self._eager: Failure | None = None
         self._said: dict[Failure, int] = {}  # why calls ran eagerly, and how many did
         self._lock = threading.RLock()
-        self._native = _compiler().Native(self) if target_of(options) == "native" else None
+        target = target_of(options)
+        self._native = None if target == "numpy" else _compiler().Native(self, waits=target == "native")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if gettrace() is not None and getattr(gettrace(), "__name__", None) == TRACED_BY:

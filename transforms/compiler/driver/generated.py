@@ -123,12 +123,14 @@ class Specialisation:
 
         return Emitter(self.program(), self.signature, getattr(self._optimised, "steps", None))
 
-    def program(self, steps: Collection[str] | None = None) -> Program:
-        """Return the Program that the source prints, or after these steps of the schedule."""
+    def program(
+        self, steps: Collection[str] | None = None, change: Callable[[Graph], Graph] = lambda graph: graph
+    ) -> Program:
+        """Return the Program that the source prints, or one after these steps of the schedule, of a changed graph."""
         from ..schedule.steps import program_of  # not loaded where the cache has the source
 
         steps = getattr(self._optimised, "steps", None) if steps is None else steps
-        return program_of(self.graph, self.signature, self.function.__name__, steps)
+        return program_of(change(self.graph), self.signature, self.function.__name__, steps)
 
     def by_position(self) -> Callable[..., Any]:
         """The function, which takes the arrays from outside by position: Python looks through all names for each keyword."""

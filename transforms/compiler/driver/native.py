@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,8 +16,9 @@ from ....tracer.core.exits import warn_at_user
 from ...difference import difference
 from ...trees import flatten_row, unflatten
 from ..capture.copies import with_copies
-from ..native.build import BuildError, built
+from ..native.build import Build, BuildError
 from ..native.emit import FLAT, Kernel, kernel_of
+from ..native.inlining import inlined
 from ..native.kernel import Loaded
 from ..native.values import RefusedError
 from ..schedule.signature import built as built_tree
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Native", "Ran", "c_source", "kernel_for"]
 
+_POLL = 0.02  # seconds between two looks after a build
 _PAIRS = 10_000  # of arrays, of which it is asked whether they share memory
 _LEFT = 16  # calls that a kernel may leave to NumPy, after which it is not asked again
 _said: set[str] = set()  # of what was warned of
@@ -56,7 +60,7 @@ def kernel_for(specialisation: Specialisation) -> Kernel:
     written = next((outside[v] for v in signature.writes if v in outside), None)
     if written is not None:
         raise RefusedError(f"it writes into `{written}`, an array from outside")
-    return kernel_of(specialisation.program(["in_place"]))
+    return kernel_of(specialisation.program(["in_place"], inlined))
 
 
 def c_source(specialisation: Specialisation) -> str:
@@ -71,13 +75,19 @@ def c_source(specialisation: Specialisation) -> str:
 class Native:
     """The kernels of one compiled function."""
 
-    def __init__(self, compiled: Any) -> None:
+    def __init__(self, compiled: Any, waits: bool = True) -> None:
         self._label = compiled._label
+        self._waits = waits  # for builds; or else calls run NumPy's source until these are there
         self._served: dict[Specialisation, _Served | str] = {}
+        self._builds: dict[Specialisation, tuple[Kernel, Build]] = {}
+        self._lock = threading.Lock()
 
     def ran(self, specialisation: Specialisation) -> Ran:
         """What serves the calls of a specialisation."""
-        found = self._served.get(specialisation, "no call of it was checked yet")
+        waits = (
+            "its C is built once it is called again" if specialisation not in self._builds else "its C is being built"
+        )
+        found = self._served.get(specialisation, "no call of it was checked yet" if self._waits else waits)
         if isinstance(found, str):
             return Ran(None, found)
         return Ran(None, found.reason) if found.reason else Ran(found.kernel)
@@ -91,12 +101,18 @@ class Native:
     def take_over(self, entry: Entry, inputs: Inputs) -> None:
         """Let a kernel serve an entry, if it gives on these inputs what the source of NumPy gives."""
         specialisation = entry.specialisation
+        if specialisation not in self._served and not self._waits:
+            _Waiting(self, entry, inputs.again())
+            return
         if specialisation not in self._served:
             self._served[specialisation] = self._made(specialisation)
         served = self._served[specialisation]
         if isinstance(served, str) or served.reason:
             return
-        problem = served.checked(entry, inputs)
+        try:
+            problem = served.checked(entry, inputs)
+        except Exception as error:  # of ours
+            problem = _Problem(f"its check raised {error!r}", True)
         if problem is None:
             served.serve(entry)
         elif problem.failed:
@@ -106,6 +122,19 @@ class Native:
             served.give_up(problem.words)
 
     def _made(self, specialisation: Specialisation) -> _Served | str:
+        """The kernel of a specialisation, or why it has none; waits for its build."""
+        found = self._begun(specialisation)
+        if isinstance(found, str):
+            return found
+        kernel, build = found
+        try:
+            return _Served(specialisation, kernel, build.wait(), self._warn)
+        except BuildError as why:
+            self._warn(str(why), of_all=True)
+            return str(why)
+
+    def _begun(self, specialisation: Specialisation) -> tuple[Kernel, Build] | str:
+        """The kernel of a specialisation and its build, or why it has none."""
         try:
             kernel = kernel_for(specialisation)
         except RefusedError as why:
@@ -114,11 +143,35 @@ class Native:
             self._warn(f"could not be written in C ({error!r}); please report it")
             return f"it could not be written in C ({error!r})"
         try:
-            path = built(kernel.whole, _folder(), cache.keep)
-            return _Served(specialisation, kernel, path, self._warn)
+            return kernel, Build(kernel.whole, _folder(), cache.keep)
         except BuildError as why:
             self._warn(str(why), of_all=True)
             return str(why)
+
+    def poll(self, specialisation: Specialisation) -> bool:
+        """Whether it is known what serves a specialisation: begins its build, or looks after it."""
+        if specialisation in self._served or not self._lock.acquire(blocking=False):  # another thread looks
+            return specialisation in self._served
+        try:
+            if specialisation not in self._builds:
+                found = self._begun(specialisation)
+                if isinstance(found, str):
+                    self._served[specialisation] = found
+                    return True
+                self._builds[specialisation] = found
+            kernel, build = self._builds[specialisation]
+            try:
+                path = build.poll()
+                if path is None:
+                    return False
+                self._served[specialisation] = _Served(specialisation, kernel, path, self._warn)
+            except BuildError as why:
+                self._warn(str(why), of_all=True)
+                self._served[specialisation] = str(why)
+            del self._builds[specialisation]
+            return True
+        finally:
+            self._lock.release()
 
     def _warn(self, problem: str, of_all: bool = False) -> None:
         text = f"gs.compile(target='native'): {problem}; NumPy runs it instead."
@@ -133,6 +186,32 @@ def _folder() -> str | None:
     """The folder of the cache; None where there is none to be trusted."""
     place = cache.folder()
     return place if place is not None and cache.refused(place) is None else None
+
+
+class _Waiting:
+    """An entry whose calls run NumPy's source while its kernel is built: it is looked after at the first, and then at times."""
+
+    def __init__(self, native: Native, entry: Entry, inputs: Inputs) -> None:
+        self._native, self._entry, self._inputs = native, entry, inputs
+        self._next = 0.0
+        self._numpy = numpy = entry.call
+        monotonic = time.monotonic
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if monotonic() > self._next:
+                self.look()
+            return numpy(*args, **kwargs)
+
+        entry.call = call
+
+    def look(self) -> None:
+        """Look after the build, and let the kernel take over once it is there."""
+        self._next = time.monotonic() + _POLL
+        if not self._native.poll(self._entry.specialisation):
+            return
+        self._next = math.inf
+        self._entry.call = self._numpy
+        self._native.take_over(self._entry, self._inputs)
 
 
 class _Problem(NamedTuple):

@@ -111,11 +111,14 @@ class Tree(Specialisation):
         steps = getattr(self.given[0]._optimised, "steps", None)
         return text_of(self._program(signature, name), signature, docstring, self.root.straight(self.inputs), steps)
 
-    def _program(self, signature: Signature, name: str, steps: Collection[str] | None = None) -> Program:
+    def _program(
+        self, signature: Signature, name: str, steps: Collection[str] | None = None,
+        change: Callable[[Graph], Graph] = lambda graph: graph,
+    ) -> Program:  # fmt: skip
         from ..schedule.steps import program_of  # not loaded where the cache has the text
 
         steps = getattr(self.given[0]._optimised, "steps", None) if steps is None else steps
-        return forked(program_of(self.graph, signature, name, steps), self.root, self.results)
+        return forked(program_of(change(self.graph), signature, name, steps), self.root, self.results)
 
     def _define(self, text: str, space: dict[str, Any]) -> None:
         space[_HITS] = [path.left for path in self.paths]
@@ -156,9 +159,11 @@ class Tree(Specialisation):
             (g for g in ([guard for guard, _ in node.arms] for node in self.root.nodes()) if guard in g), [guard]
         )
 
-    def program(self, steps: Collection[str] | None = None) -> Program:
-        """Return the Program that the source prints, or after these steps of the schedule."""
-        return self._program(self.signature, self.function.__name__, steps)
+    def program(
+        self, steps: Collection[str] | None = None, change: Callable[[Graph], Graph] = lambda graph: graph
+    ) -> Program:
+        """Return the Program that the source prints, or one after these steps of the schedule, of a changed graph."""
+        return self._program(self.signature, self.function.__name__, steps, change)
 
     def probe(self, ran: Ran) -> Callable[..., Any]:
         """The function, which counts in `ran`."""

@@ -12,11 +12,12 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["BuildError", "Compiler", "built", "compiler", "is_ours", "key_of"]
+__all__ = ["Build", "BuildError", "Compiler", "built", "compiler", "is_ours", "key_of", "vector_units"]
 
 FLAGS = (
     "-O2", "-ftree-vectorize", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
@@ -25,6 +26,9 @@ FLAGS = (
 )  # fmt: skip
 _SECONDS = 300  # after which a build is given up
 _VECTORS = ("-lmvec",)  # glibc's maths for vectors
+
+
+_UNITS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "sse2": "SSE2", "sve": "SVE", "asimd": "NEON"}
 
 
 class BuildError(Exception):
@@ -69,6 +73,12 @@ def _processor() -> str:
     return "\n".join([platform.machine(), *(kept or rows)])
 
 
+def vector_units() -> str:
+    """The widest vector units of this processor that compilers use, as far as the system tells."""
+    words = set(_processor().split())
+    return next((name for flag, name in _UNITS.items() if flag in words), "no vector units known")
+
+
 def key_of(text: str, by: Compiler) -> str:
     """The name of the library of a text."""
     content = "\n".join([text, *map(str, by), *FLAGS, _processor()])
@@ -76,70 +86,158 @@ def key_of(text: str, by: Compiler) -> str:
 
 
 def built(whole: Callable[[bool], str], folder: str | None, kept: Callable[[str, int], object]) -> str:
-    """The path of the library of a text, built now where the folder has none; BuildError with the reason.
+    """The path of the library of a text, built now where the folder has none; BuildError with the reason."""
+    return Build(whole, folder, kept).wait()
 
-    `whole(vectors)` gives the text; `kept` is told of each new library. Without a folder it lies in one of the process.
+
+class Build:
+    """A build in a child process: `whole(vectors)` gives the text, `kept` is told of each new library.
+
+    Without a folder, or where it cannot be written, the library lies in one of the process. Raises BuildError where there is
+    no compiler, or no folder at all.
     """
-    by = compiler()
-    if by is None:
-        raise BuildError("there is no C compiler on the PATH (gcc, cc or clang)")
-    for vectors in (True, False):
-        if vectors and by in _without_vectors:
-            continue
-        text = whole(vectors)
-        key = key_of(text + "vectors" * vectors, by)
-        for place in dict.fromkeys([folder, None]):
+
+    def __init__(self, whole: Callable[[bool], str], folder: str | None, kept: Callable[[str, int], object]) -> None:
+        found = compiler()
+        if found is None:
+            raise BuildError("there is no C compiler on the PATH (gcc, cc or clang)")
+        self._by, self._whole, self._folder, self._kept = found, whole, folder, kept
+        self._run: _Run | None = None
+        self._path: str | None = None
+        self._process = os.getpid()
+        self._start(found not in _without_vectors)
+
+    def _start(self, vectors: bool) -> None:
+        """Look for the library, and start the compiler where there is none."""
+        self._vectors = vectors
+        text = self._whole(vectors)
+        key = key_of(text + "vectors" * vectors, self._by)
+        for place in dict.fromkeys([self._folder, None]):
             path = os.path.join(_private() if place is None else place, f"{key}.so")
             if _is_whole(path, key):
                 with contextlib.suppress(OSError):
                     os.utime(path)
-                return path
-        for place in dict.fromkeys([folder, None]):
-            where = _private() if place is None else place
+                self._path = path
+                return
+        for place in dict.fromkeys([self._folder, None]):
             try:
-                made = _build(text, by, where, key, vectors)
+                self._run = _Run(text, self._by, _private() if place is None else place, key, vectors)
+                self._kept_at = place
+                return
             except OSError as error:
                 if place is None:
                     raise BuildError(f"its library could not be written: {error}") from None
                 continue  # a full folder, or one without rights: the process has its own
-            if isinstance(made, str):
-                if place is not None:
-                    kept(place, os.path.getsize(made))
-                return made
-            if vectors:
-                _without_vectors.add(by)  # or the text is wrong, which the next build says
-            break
-    assert isinstance(made, BuildError)
-    raise made
+
+    def wait(self) -> str:
+        """The path of the library, once it is there; BuildError with the reason where it will not be."""
+        while (path := self.poll(wait=True)) is None:
+            pass
+        return path
+
+    def poll(self, wait: bool = False) -> str | None:
+        """The path of the library; None where it is not there yet, BuildError where it will not be."""
+        if self._path is None and os.getpid() != self._process:  # a fork, which has no children yet
+            self._process = os.getpid()
+            self._start(self._vectors)
+        if self._path is not None or self._run is None:
+            return self._path
+        if not self._run.is_done(wait):
+            return None
+        try:
+            found = self._run.result()
+        except OSError as error:
+            if self._kept_at is not None:  # the folder may be full
+                self._folder = None
+                self._start(self._vectors)
+                return None
+            raise BuildError(f"its library could not be written: {error}") from None
+        if isinstance(found, str):
+            self._path, self._run = found, None
+            if self._kept_at is not None:
+                self._kept(self._kept_at, os.path.getsize(found))
+            return found
+        if not self._vectors:
+            raise found
+        _without_vectors.add(self._by)  # or the text is wrong, which the next build says
+        self._start(False)
+        return self._path
 
 
-def _build(text: str, by: Compiler, folder: str, key: str, vectors: bool) -> str | BuildError:
-    """Build a library and put it into its place, or say why the compiler has not."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    path = os.path.join(folder, f"{key}.so")
-    temporary = f"{path}.{os.urandom(8).hex()}.tmp"
-    libraries = [*(_VECTORS if vectors else ()), "-lm"]
-    if platform.system() == "Darwin":
-        libraries = ["-undefined", "dynamic_lookup"]
-    command = [by.path, *FLAGS, "-x", "c", "-", "-o", temporary, *libraries]
-    try:
-        done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=_SECONDS, check=False)
-        if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            return BuildError(
-                f"{os.path.basename(by.path)} failed: {next((s for s in said if 'error' in s), said[:1])}"
-            )
-        if platform.system() != "Darwin":  # whose libraries are signed; others may have more bytes at their end
-            content = Path(temporary).read_bytes()
-            Path(temporary).write_bytes(content + _seal(key, content))
-        os.chmod(temporary, 0o700)
-        os.replace(temporary, path)
-    except subprocess.TimeoutExpired:
-        return BuildError(f"{os.path.basename(by.path)} took more than {_SECONDS} s")
-    finally:
+class _Run:
+    """One run of the compiler."""
+
+    def __init__(self, text: str, by: Compiler, folder: str, key: str, vectors: bool) -> None:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        self.path = os.path.join(folder, f"{key}.so")
+        self.key, self.name = key, os.path.basename(by.path)
+        self.temporary = f"{self.path}.{os.urandom(8).hex()}.tmp"
+        libraries = [*(_VECTORS if vectors else ()), "-lm"]
+        if platform.system() == "Darwin":
+            libraries = ["-undefined", "dynamic_lookup"]
+        command = [by.path, *FLAGS, "-x", "c", "-", "-o", self.temporary, *libraries]
+        self.said = tempfile.TemporaryFile()  # noqa: SIM115  # closed where the result is taken
+        try:
+            open(self.temporary, "xb").close()  # a folder that cannot be written says so here
+            with tempfile.TemporaryFile() as source:
+                source.write(text.encode())
+                source.seek(0)
+                self.child = subprocess.Popen(command, stdin=source, stdout=subprocess.DEVNULL, stderr=self.said)
+        except OSError:
+            self._clean()
+            raise
+        self.process, self.until = os.getpid(), time.monotonic() + _SECONDS
+        _running.add(self)
+
+    def is_done(self, wait: bool) -> bool:
+        """Whether the compiler has ended; with `wait`, once it has."""
+        if wait:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.child.wait(_SECONDS)
+        return self.child.poll() is not None or time.monotonic() > self.until
+
+    def result(self) -> str | BuildError:
+        """Put the library into its place, or say why there is none."""
+        try:
+            if self.child.poll() is None:
+                self.stop()
+                return BuildError(f"{self.name} took more than {_SECONDS} s")
+            if self.child.returncode:
+                self.said.seek(0)
+                said = self.said.read(1 << 16).decode(errors="replace").strip().splitlines()
+                why = next((s for s in said if "error" in s), said[:1])
+                return BuildError(f"{self.name} failed: {why}")
+            if platform.system() != "Darwin":  # whose libraries are signed; others may have more bytes at their end
+                content = Path(self.temporary).read_bytes()
+                Path(self.temporary).write_bytes(content + _seal(self.key, content))
+            os.chmod(self.temporary, 0o700)
+            os.replace(self.temporary, self.path)
+        finally:
+            self._clean()
+        return self.path
+
+    def stop(self) -> None:
+        """End the compiler."""
+        self.child.kill()
+        self.child.wait()
+
+    def _clean(self) -> None:
+        _running.discard(self)
+        self.said.close()
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
-    return path
+            os.unlink(self.temporary)
+
+
+_running: set[_Run] = set()
+
+
+@atexit.register
+def _stop() -> None:
+    """End what is still built when the process ends, which does not wait for it; a fork leaves its parent's builds alone."""
+    for run in tuple(_running):
+        if run.process == os.getpid():
+            run.stop()
+            run._clean()
 
 
 def _seal(key: str, content: bytes) -> bytes:

@@ -33,6 +33,7 @@ from .aliases import aliases_of
 from .boxes import box, declared, scalar_of, unboxed
 from .calls import python_call
 from .forms import form_of
+from .linalg import systems
 from .nests import Fold, Item, Nest, written
 from .prelude import ENTRY, prelude
 from .stacks import as_list, depth_of, is_storable, item_of, length_of, pushed, room_on, turned
@@ -64,7 +65,8 @@ auto break case char const continue default do double else enum extern float for
 return short signed sizeof static struct switch typedef union unsigned void volatile while
 a b d e f i n o s p st run entry frame room hold again boxed fresh scalar within cut end why head now self store slot cap
 result all main size by more argv abs exp log sin cos tan pow sqrt floor ceil trunc rint fmod hypot free malloc D F L B STORE
-SLOTS OBJECTS STACKS Stack nothing k row ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
+SLOTS OBJECTS STACKS Stack nothing j k row
+i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
 """
 
 
@@ -345,7 +347,8 @@ class Block:
         call = s.call
         self.over = s.is_over()
         handler = handlers().get(call.op.base)
-        if len(call.outs) == 1 and (call.outs[0] not in self.emitter.shared or self.is_whole(s, handler)):
+        alone = len(call.outs) == 1 or call.op.base in systems()
+        if alone and (call.outs[0] not in self.emitter.shared or self.is_whole(s, handler)):
             mark = (len(self.before), [len(lines) for lines in self.before], dict(self.same), len(self.groups))
             try:
                 if handler is not None and (is_native(call.outs[0].type) or handler.__name__ in ("shape", "items")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import ctypes
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ __all__ = ["Loaded"]
 
 _DTYPES = tuple(map(np.dtype, ("float64", "float32", "int64", "bool")))
 _NEW, _SCALAR = 93, 60  # the places of PyArray_New and PyArray_Scalar in NumPy's table of functions
+_PRODUCTS = ("dgemm", "sgemm", "dgemv", "sgemv")
 _FASTCALL = 0x80
 
 
@@ -28,6 +30,7 @@ class _State(ctypes.Structure):
         ("errors", ctypes.c_void_p), ("usual", ctypes.c_void_p), ("fallback", ctypes.c_void_p),
         ("calls", ctypes.POINTER(ctypes.c_void_p)), ("constants", ctypes.POINTER(ctypes.c_void_p)),
         ("seen", ctypes.POINTER(ctypes.c_uint8)), ("hits", ctypes.POINTER(ctypes.c_int64)), ("probing", ctypes.c_int64),
+        ("gemm", ctypes.c_void_p * 2), ("gemv", ctypes.c_void_p * 2), ("wide", ctypes.c_int64),
     )  # fmt: skip
 
 
@@ -89,6 +92,9 @@ class Loaded:
         state.seen = ctypes.cast(self._seen, ctypes.POINTER(ctypes.c_uint8))
         state.hits = ctypes.cast(self._hits, ctypes.POINTER(ctypes.c_int64))
         state.probing = probing
+        blas = _blas()
+        if blas is not None:
+            state.gemm[:], state.gemv[:], state.wide = blas
         return state
 
 
@@ -103,6 +109,28 @@ def _table() -> Any:
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     capsule: Any = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]
     return ctypes.cast(pointer(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+
+
+@functools.cache
+def _blas() -> tuple[list[int], list[int], bool] | None:
+    """The matrix products of the BLAS that NumPy stands on, and whether its ints have 64 bits; None where it shows none."""
+    try:
+        library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
+    except OSError:
+        return None
+    for form, wide in (
+        ("scipy_cblas_{}64_", True),
+        ("cblas_{}64_", True),
+        ("scipy_cblas_{}", False),
+        ("cblas_{}", False),
+    ):
+        try:
+            found = [ctypes.cast(getattr(library, form.format(name)), ctypes.c_void_p).value for name in _PRODUCTS]
+        except AttributeError:
+            continue
+        if all(found):
+            return [p for p in found[:2] if p], [p for p in found[2:] if p], wide
+    return None
 
 
 def _errors() -> tuple[Any, Any]:

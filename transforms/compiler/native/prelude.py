@@ -69,6 +69,8 @@ typedef struct {
     uint8_t *seen;                  /* the arms that a checked call has taken */
     int64_t *hits;                  /* the calls that ended in each return */
     int64_t probing;
+    void *gemm[2], *gemv[2];        /* of NumPy's BLAS, for doubles and floats, or NULL */
+    int64_t wide;                   /* whether its ints have 64 bits */
 } State;
 
 enum { D, F, L, B };
@@ -269,6 +271,90 @@ static void product_##s( \
 }
 PRODUCT(double, d)
 PRODUCT(float, f)
+/* small systems by elimination with row pivots, as LAPACK; 0 where a pivot is zero or a number not finite: that is NumPy's */
+#define LU(T, s) \
+static int lu_##s(T *restrict m, T *restrict b, int64_t n, int64_t columns, int *sign) \
+{ \
+    for (int64_t i = 0; i < n * n; i++) if (!(m[i] - m[i] == 0)) return 0; \
+    for (int64_t i = 0; i < n * columns; i++) if (!(b[i] - b[i] == 0)) return 0; \
+    *sign = 1; \
+    for (int64_t k = 0; k < n; k++) { \
+        int64_t p = k; \
+        for (int64_t i = k + 1; i < n; i++) \
+            if ((m[i * n + k] < 0 ? -m[i * n + k] : m[i * n + k]) > (m[p * n + k] < 0 ? -m[p * n + k] : m[p * n + k])) p = i; \
+        if (m[p * n + k] == 0) return 0; \
+        if (p != k) { \
+            *sign = -*sign; \
+            for (int64_t j = 0; j < n; j++) { T x = m[p * n + j]; m[p * n + j] = m[k * n + j]; m[k * n + j] = x; } \
+            for (int64_t j = 0; j < columns; j++) \
+                { T x = b[p * columns + j]; b[p * columns + j] = b[k * columns + j]; b[k * columns + j] = x; } \
+        } \
+        for (int64_t i = k + 1; i < n; i++) { \
+            T f = m[i * n + k] /= m[k * n + k]; \
+            for (int64_t j = k + 1; j < n; j++) m[i * n + j] -= f * m[k * n + j]; \
+            for (int64_t j = 0; j < columns; j++) b[i * columns + j] -= f * b[k * columns + j]; \
+        } \
+        if (!(m[k * n + k] - m[k * n + k] == 0)) return 0; \
+    } \
+    for (int64_t k = n - 1; k >= 0; k--) for (int64_t j = 0; j < columns; j++) { \
+        T x = b[k * columns + j]; \
+        for (int64_t i = k + 1; i < n; i++) x -= m[k * n + i] * b[i * columns + j]; \
+        b[k * columns + j] = x / m[k * n + k]; \
+    } \
+    return 1; \
+} \
+static int cholesky_##s(T *restrict m, int64_t n) \
+{ \
+    for (int64_t i = 0; i < n; i++) for (int64_t j = 0; j <= i; j++) { \
+        T x = m[i * n + j]; \
+        if (!(x - x == 0)) return 0; \
+        for (int64_t k = 0; k < j; k++) x -= m[i * n + k] * m[j * n + k]; \
+        if (i == j && !(x > 0)) return 0; \
+        m[i * n + j] = i == j ? (T)__builtin_sqrt(x) : x / m[j * n + j]; \
+    } \
+    for (int64_t i = 0; i < n; i++) for (int64_t j = i + 1; j < n; j++) m[i * n + j] = 0; \
+    return 1; \
+}
+LU(double, d)
+LU(float, f)
+/* by NumPy's BLAS, where there is one and the operands lie as it takes them */
+#define BLAS(T, s, which) \
+static int blas_##s(const State *st, \
+    T *c, int64_t m, int64_t k, int64_t n, const T *a, int64_t am, int64_t ak, const T *b, int64_t bk, int64_t bn) \
+{ \
+    if (!st->gemm[which] || !st->gemv[which] || m <= 0 || k <= 0 || n <= 0) return 0; \
+    int ta = (ak == 1 || k == 1) && (am >= k || m == 1) ? 111 : (am == 1 || m == 1) && (ak >= m || k == 1) ? 112 : 0; \
+    int tb = (bn == 1 || n == 1) && (bk >= n || k == 1) ? 111 : (bk == 1 || k == 1) && (bn >= k || n == 1) ? 112 : 0; \
+    int64_t la = ta == 111 ? (m == 1 ? k : am) : k == 1 ? m : ak, lb = tb == 111 ? (k == 1 ? n : bk) : n == 1 ? k : bn; \
+    int64_t most = la > lb ? la : lb; \
+    most = most > m ? most : m; most = most > n ? most : n; most = most > k ? most : k; \
+    if (!st->wide && most >= (int64_t)1 << 31) return 0; \
+    int64_t rows, columns, lead, step; int trans; const T *matrix, *vector; \
+    if (n == 1 && m > 1) { \
+        if (!ta || (k > 1 && bk <= 0)) return 0; \
+        matrix = a; lead = la; vector = b; step = k > 1 ? bk : 1; trans = ta; \
+        rows = ta == 111 ? m : k; columns = ta == 111 ? k : m; \
+    } else if (m == 1 && n > 1) { \
+        if (!tb || (k > 1 && ak <= 0)) return 0; \
+        matrix = b; lead = lb; vector = a; step = k > 1 ? ak : 1; trans = tb == 111 ? 112 : 111; \
+        rows = tb == 111 ? k : n; columns = tb == 111 ? n : k; \
+    } else { \
+        if (!ta || !tb) return 0; \
+        if (st->wide) ((void (*)(int, int, int, int64_t, int64_t, int64_t, T, const T *, int64_t, const T *, int64_t, T, T *, \
+            int64_t))st->gemm[which])(101, ta, tb, m, n, k, 1, a, la, b, lb, 0, c, n); \
+        else ((void (*)(int, int, int, int, int, int, T, const T *, int, const T *, int, T, T *, int))st->gemm[which])( \
+            101, ta, tb, (int)m, (int)n, (int)k, 1, a, (int)la, b, (int)lb, 0, c, (int)n); \
+        return 1; \
+    } \
+    if (!st->wide && step >= (int64_t)1 << 31) return 0; \
+    if (st->wide) ((void (*)(int, int, int64_t, int64_t, T, const T *, int64_t, const T *, int64_t, T, T *, int64_t)) \
+        st->gemv[which])(101, trans, rows, columns, 1, matrix, lead, vector, step, 0, c, 1); \
+    else ((void (*)(int, int, int, int, T, const T *, int, const T *, int, T, T *, int))st->gemv[which])( \
+        101, trans, (int)rows, (int)columns, 1, matrix, (int)lead, vector, (int)step, 0, c, 1); \
+    return 1; \
+}
+BLAS(double, d, 0)
+BLAS(float, f, 1)
 """
 
 MATHS = r"""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Value
+from ....runtime.ir.graph import Call, Value, values_in
 from ....runtime.ir.known_ops import (
     BROADCAST_TO,
     COPY,
@@ -26,16 +26,17 @@ from ....runtime.ops import Op
 from ....runtime.registry import require
 from ....runtime.rules.control import COUNT, SHAPE, SIZE
 from ....runtime.rules.elementwise import astype
-from ....runtime.rules.indexing import index_add, index_set, place
-from .boxes import box
-from .calls import python_call
+from ....runtime.rules.indexing import add_place, index_add, index_set, place
+from .arrays import gathered, layouts
+from .forms import known_ops
+from .linalg import asked, copied_out, systems
 from .stacks import items, stacked
 from .values import CTYPES, Arr, CValue, Num, Tup, UnmodelledError, cast, contiguous, product, suffix
 
-__all__ = ["Place", "handlers"]
+__all__ = ["Place", "handlers", "native_ops"]
 
-INLINE = 1 << 14  # multiplications of a matrix product up to which C is quicker than the way to BLAS
-INLINE_VECTOR = 1 << 16  # and of a product with a vector
+INLINE = 1 << 11  # multiplications of a matrix product up to which C is quicker than BLAS
+INLINE_VECTOR = 1 << 14  # and of a product with a vector
 _INT = np.dtype(np.int64)
 
 
@@ -212,6 +213,9 @@ def getitem(block: Place, call: Call) -> None:
         block.env[out] = item
         block.level[out] = block.levels(x)
         return
+    if any(isinstance(block.env.get(v), Arr) for v in values_in(index)):
+        gathered(block, call)
+        return
     a = array(block, x)
     level = block.levels(x, index)
     p, dims, strides = indexed(block, a, index, level, out.type.shape)
@@ -386,7 +390,8 @@ def casted(block: Place, call: Call) -> None:
 def written_at(block: Place, call: Call) -> None:
     """`place`, `index_add` and `index_set` at a basic index."""
     out, args = call.outs[0], bound(call)
-    v, how, placing = args["v"], "=", "shape" in args
+    v, placing = args["v"], "shape" in args
+    how = "+=" if call.op.base in (require(index_add).base, require(add_place).base) else "="
     e = block.emitter
     dtype = out.type.dtype
     found = block.read(v)
@@ -400,7 +405,6 @@ def written_at(block: Place, call: Call) -> None:
         dims = named(block, dims, level, out.type.shape)
     else:
         start = array(block, args["acc"] if "acc" in args else args["x"])
-        how = "+=" if call.op.base is require(index_add).base else "="
         dims = list(block.roots(start.dims))
         if start.dtype != dtype:
             raise UnmodelledError
@@ -470,7 +474,7 @@ def reduced(block: Place, call: Call) -> None:
 
 
 def matmul(block: Place, call: Call) -> None:
-    """Small products here, others by NumPy, which calls BLAS."""
+    """Small products here, others by NumPy's BLAS; where that does not take an operand as it lies, NumPy does."""
     x, y, out = call.args[0], call.args[1], call.outs[0]
     a, b = array(block, x, False), array(block, y, False)
     if a.dtype != b.dtype or a.dtype.kind != "f" or len(a.dims) > 2 or len(b.dims) > 2:
@@ -486,34 +490,22 @@ def matmul(block: Place, call: Call) -> None:
     shape = tuple(block.root(d) for d, full in ((m, len(a.dims) == 2), (n, len(b.dims) == 2)) if full)
     name = e.name(out)
     s = suffix(a.dtype)
-    how = f"product_{s}({name}_c, {m}, {k}, {n}, {a.p}, {am}, {a.strides[-1]}, {b.p}, {b.strides[0]}, {bn});"
+    parts = f"{name}_c, {m}, {k}, {n}, {a.p}, {am}, {a.strides[-1]}, {b.p}, {b.strides[0]}, {bn}"
+    how = f"product_{s}({parts});"
     room = block.room(out, shape) if shape else f"room(f, {e.slot()}, sizeof({t}))"
     lines: list[str] = []
-    reads = list(dict.fromkeys(call.reads))
-    boxes = [box(block, lines, block.read(v)) for v in reads]
-    j = e.object()
-    e.calls.append(python_call(call, reads, call.quiet))
-    lines.append(f"PyObject *argv[] = {{{', '.join(boxes)}}};")
-    lines.append(f"hold(f, {j}, PyObject_Vectorcall(st->calls[{len(e.calls) - 1}], argv, {len(boxes)}, 0));")
-    lines.append(f"if (!f->o[{j}]) goto fail;")
+    text = asked(block, call, lines)
     limit = INLINE if len(shape) == 2 else INLINE_VECTOR
-    big: list[str] = []
     if shape:
-        big = [*lines, f"if (!is_array(st, f->o[{j}], {s.upper()}, {len(shape)})) goto punt;"]
-        big.append(f"memcpy({name}_c, ARRAY(f->o[{j}])->data, sizeof({t}) * ({product(shape)}));")
-        if len(shape) == 2:
-            big.insert(-1, f"const int64_t *by = ARRAY(f->o[{j}])->strides, size = sizeof({t});")
-            big.insert(-1, f"if (by[1] != size || by[0] != size * {shape[1]}) goto punt;")
+        big = [*lines, *copied_out(text, Arr(f"{name}_c", shape, contiguous(shape), a.dtype))]
     else:
-        big = [
-            *lines,
-            f"*{name}_c = PyFloat_AsDouble(f->o[{j}]);",
-            f"if (*{name}_c == -1 && PyErr_Occurred()) goto fail;",
-        ]
+        big = [*lines, f"*{name}_c = PyFloat_AsDouble({text});"]
+        big.append(f"if (*{name}_c == -1 && PyErr_Occurred()) goto fail;")
     test = f"({m}) * ({k}) * ({n}) <= {limit}"
     own = [
         f"{t} *const {name}_c = {room};", f"if (!{name}_c) goto punt;",
-        f"if ({test}) {how}{block.comment(call)}", "else {", *[f"    {line}" for line in big], "}",
+        f"if ({test}) {how}{block.comment(call)}",
+        f"else if (!blas_{s}(st, {parts})) {{", *[f"    {line}" for line in big], "}",
     ]  # fmt: skip
     g = block.group(*own)
     if shape:
@@ -532,7 +524,8 @@ _FILLS: dict[Op, float] = {}
 @functools.cache
 def hows() -> dict[Op, str]:
     """The reductions that C has."""
-    return {SUM.base: "sum", MEAN.base: "mean", require(np.max).base: "max", require(np.min).base: "min"}
+    extremes = {require(np.max): "max", require(np.min): "min", require(np.amax): "max", require(np.amin): "min"}
+    return {SUM.base: "sum", MEAN.base: "mean"} | {op.base: how for op, how in extremes.items()}
 
 
 @functools.cache
@@ -551,7 +544,12 @@ def handlers() -> dict[Op, Callable[[Place, Call], None]]:
         found[require(fn).base] = handler
     more: dict[Any, Callable[[Place, Call], None]] = {
         np.reshape: reshape, np.full: full, np.full_like: like, astype: casted, place: written_at,
-        index_add: written_at, index_set: written_at,
+        index_add: written_at, index_set: written_at, add_place: written_at,
     }  # fmt: skip
     found |= {require(fn).base: handler for fn, handler in more.items()}
-    return found | dict.fromkeys(hows(), reduced)
+    return found | layouts(view, lengths) | systems() | dict.fromkeys(hows(), reduced)
+
+
+def native_ops() -> frozenset[Op]:
+    """The ops that have a C form, by their base."""
+    return frozenset(known_ops()) | frozenset(handlers())

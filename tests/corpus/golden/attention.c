@@ -1,0 +1,372 @@
+#define ARGUMENTS 3
+#define SLOTS 27
+#define OBJECTS 23
+#define STACKS 0
+
+static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
+{
+    if (!is_array(st, a[0], D, 2)) goto punt;
+    double *const q = (double *)ARRAY(a[0])->data;
+    const int64_t q_n0 = ARRAY(a[0])->dims[0];
+    const int64_t q_step0 = ARRAY(a[0])->strides[0] / (int64_t)sizeof(double);
+    const int64_t q_n1 = ARRAY(a[0])->dims[1];
+    const int64_t q_step1 = ARRAY(a[0])->strides[1] / (int64_t)sizeof(double);
+    if (!is_array(st, a[1], D, 2)) goto punt;
+    double *const k_2 = (double *)ARRAY(a[1])->data;
+    const int64_t k_2_n0 = ARRAY(a[1])->dims[0];
+    const int64_t k_2_step0 = ARRAY(a[1])->strides[0] / (int64_t)sizeof(double);
+    const int64_t k_2_n1 = ARRAY(a[1])->dims[1];
+    const int64_t k_2_step1 = ARRAY(a[1])->strides[1] / (int64_t)sizeof(double);
+    if (!is_array(st, a[2], D, 2)) goto punt;
+    double *const v = (double *)ARRAY(a[2])->data;
+    const int64_t v_n0 = ARRAY(a[2])->dims[0];
+    const int64_t v_step0 = ARRAY(a[2])->strides[0] / (int64_t)sizeof(double);
+    const int64_t v_n1 = ARRAY(a[2])->dims[1];
+    const int64_t v_step1 = ARRAY(a[2])->strides[1] / (int64_t)sizeof(double);
+    double *const t = (double *)k_2;  /* golden_functions.py:80 */
+    if (q_n1 != k_2_n1) goto punt;
+    const double t_3 = sqrt((double)q_n1);
+    if (k_2_n0 != v_n0) goto punt;
+    double *const t_11 = (double *)v;
+    double *const t_26 = (double *)q;
+    double *const t_2_c = room(f, 0, sizeof(double) * (q_n0 * k_2_n0));
+    if (!t_2_c) goto punt;
+    if ((q_n0) * (q_n1) * (k_2_n0) <= 2048) product_d(t_2_c, q_n0, q_n1, k_2_n0, q, q_step0, q_step1, t, k_2_step1, k_2_step0);
+    else if (!blas_d(st, t_2_c, q_n0, q_n1, k_2_n0, q, q_step0, q_step1, t, k_2_step1, k_2_step0)) {
+        hold(f, 0, boxed(st, D, (void *)t, 2, (int64_t[]){k_2_n1, k_2_n0}, (int64_t[]){k_2_step1, k_2_step0}));
+        if (!f->o[0]) goto fail;
+        PyObject *argv[] = {a[0], f->o[0]};
+        hold(f, 1, PyObject_Vectorcall(st->calls[0], argv, 2, 0));
+        if (!f->o[1]) goto fail;
+        if (!is_array(st, f->o[1], D, 2)) goto punt;
+        if (ARRAY(f->o[1])->dims[0] != q_n0) goto punt;
+        if (q_n0 > 1 && ARRAY(f->o[1])->strides[0] != (int64_t)sizeof(double) * (k_2_n0)) goto punt;
+        if (ARRAY(f->o[1])->dims[1] != k_2_n0) goto punt;
+        if (k_2_n0 > 1 && ARRAY(f->o[1])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
+        memcpy(t_2_c, ARRAY(f->o[1])->data, sizeof(double) * (q_n0 * k_2_n0));
+    }
+    double *const scores = room(f, 1, sizeof(double) * (q_n0 * k_2_n0));
+    if (!scores) goto punt;
+    double *const t_4 = room(f, 2, sizeof(double) * (q_n0));
+    if (!t_4) goto punt;
+    for (int64_t i = 0; i < q_n0; i++) t_4[i] = -INFINITY;
+    if (k_2_n0 == 0) goto punt;
+    {
+        for (int64_t i0 = 0; i0 < q_n0; i0++) {
+            const double *e0_r = t_2_c + i0 * k_2_n0;
+            double *scores_r = scores + i0 * (k_2_n0);
+            double *t_4_r = t_4 + i0 * (1);
+            for (int64_t i = 0; i < k_2_n0; i++) {
+                const double e0_v = e0_r[i];
+                const double scores_v = e0_v / t_3;
+                scores_r[i] = scores_v;
+                t_4_r[0] = max_d(scores_v, t_4_r[0]);  /* golden_functions.py:75 */
+            }
+        }
+    }
+    double *const e_2 = room(f, 4, sizeof(double) * (q_n0 * k_2_n0));
+    if (!e_2) goto punt;
+    uint8_t *const t_21 = room(f, 20, sizeof(uint8_t) * (q_n0 * k_2_n0));
+    if (!t_21) goto punt;
+    double *const t_6 = room(f, 5, sizeof(double) * (q_n0));
+    if (!t_6) goto punt;
+    for (int64_t i = 0; i < q_n0; i++) t_6[i] = 0;
+    int64_t *const t_22 = room(f, 21, sizeof(int64_t) * (q_n0));
+    if (!t_22) goto punt;
+    for (int64_t i = 0; i < q_n0; i++) t_22[i] = 0;
+    {
+        for (int64_t i0 = 0; i0 < q_n0; i0++) {
+            const double *e0_r = scores + i0 * k_2_n0;
+            const double *e1_r = t_4 + i0 * 1;
+            double *e_2_r = e_2 + i0 * (k_2_n0);
+            uint8_t *t_21_r = t_21 + i0 * (k_2_n0);
+            double *t_6_r = t_6 + i0 * (1);
+            int64_t *t_22_r = t_22 + i0 * (1);
+            sums_d t_6_s; t_6_s.n = 0;
+            sums_l t_22_s; t_22_s.n = 0;
+            const double e1_v = *e1_r;
+            for (int64_t b = 0; b < k_2_n0; b += 512) {
+                const int64_t end = b + 512 < k_2_n0 ? b + 512 : k_2_n0;
+                double t_6_b = 0;
+                int64_t t_22_b = 0;
+            #pragma omp simd reduction(+:t_6_b) reduction(+:t_22_b)
+                for (int64_t i = b; i < end; i++) {
+                    const double e0_v = e0_r[i];
+                    const double t_5_v = e0_v - e1_v;
+                    const double e_2_v = exp(t_5_v);
+                    e_2_r[i] = e_2_v;
+                    t_6_b += e_2_v;  /* golden_functions.py:76 */
+                    const uint8_t t_21_v = e0_v == e1_v;
+                    t_21_r[i] = t_21_v;
+                    t_22_b += (int64_t)t_21_v;
+                }
+                add_d(&t_6_s, t_6_b);
+                add_l(&t_22_s, t_22_b);
+            }
+            t_6[i0 * (1)] = total_d(&t_6_s);
+            t_22[i0 * (1)] = total_l(&t_22_s);
+        }
+    }
+    double *const weights = room(f, 6, sizeof(double) * (q_n0 * k_2_n0));
+    if (!weights) goto punt;
+    {
+        for (int64_t i0 = 0; i0 < q_n0; i0++) {
+            const double *e0_r = e_2 + i0 * k_2_n0;
+            const double *e1_r = t_6 + i0 * 1;
+            double *weights_r = weights + i0 * (k_2_n0);
+            const double e1_v = *e1_r;
+            #pragma omp simd
+            for (int64_t i = 0; i < k_2_n0; i++) {
+                const double e0_v = e0_r[i];
+                const double weights_v = e0_v / e1_v;
+                weights_r[i] = weights_v;
+            }
+        }
+    }
+    double *const t_12 = (double *)weights;
+    double *const t_7_c = room(f, 7, sizeof(double) * (q_n0 * v_n1));
+    if (!t_7_c) goto punt;
+    if ((q_n0) * (k_2_n0) * (v_n1) <= 2048) product_d(t_7_c, q_n0, k_2_n0, v_n1, weights, k_2_n0, 1, v, v_step0, v_step1);  /* golden_functions.py:82 */
+    else if (!blas_d(st, t_7_c, q_n0, k_2_n0, v_n1, weights, k_2_n0, 1, v, v_step0, v_step1)) {
+        hold(f, 2, boxed(st, D, (void *)weights, 2, (int64_t[]){q_n0, k_2_n0}, (int64_t[]){k_2_n0, 1}));
+        if (!f->o[2]) goto fail;
+        PyObject *argv[] = {f->o[2], a[2]};
+        hold(f, 3, PyObject_Vectorcall(st->calls[1], argv, 2, 0));
+        if (!f->o[3]) goto fail;
+        if (!is_array(st, f->o[3], D, 2)) goto punt;
+        if (ARRAY(f->o[3])->dims[0] != q_n0) goto punt;
+        if (q_n0 > 1 && ARRAY(f->o[3])->strides[0] != (int64_t)sizeof(double) * (v_n1)) goto punt;
+        if (ARRAY(f->o[3])->dims[1] != v_n1) goto punt;
+        if (v_n1 > 1 && ARRAY(f->o[3])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
+        memcpy(t_7_c, ARRAY(f->o[3])->data, sizeof(double) * (q_n0 * v_n1));
+    }
+    double *const t_10 = room(f, 9, sizeof(double) * (q_n0 * v_n1));
+    if (!t_10) goto punt;
+    sums_d t_9_s; t_9_s.n = 0;
+    {
+        for (int64_t b = 0; b < q_n0 * v_n1; b += 512) {
+            const int64_t end = b + 512 < q_n0 * v_n1 ? b + 512 : q_n0 * v_n1;
+            double t_9_b = 0;
+#pragma omp simd reduction(+:t_9_b)
+            for (int64_t i = b; i < end; i++) {
+                const double e0_v = t_7_c[i];
+                const double t_8_v = e0_v * e0_v;
+                t_9_b += t_8_v;
+                const double t_10_v = 2.0 * e0_v;
+                t_10[i] = t_10_v;
+            }
+            add_d(&t_9_s, t_9_b);
+        }
+    }
+    const double t_9 = total_d(&t_9_s);
+    double *const d_weights_c = room(f, 10, sizeof(double) * (q_n0 * k_2_n0));
+    if (!d_weights_c) goto punt;
+    if ((q_n0) * (v_n1) * (k_2_n0) <= 2048) product_d(d_weights_c, q_n0, v_n1, k_2_n0, t_10, v_n1, 1, t_11, v_step1, v_step0);
+    else if (!blas_d(st, d_weights_c, q_n0, v_n1, k_2_n0, t_10, v_n1, 1, t_11, v_step1, v_step0)) {
+        hold(f, 4, boxed(st, D, (void *)t_10, 2, (int64_t[]){q_n0, v_n1}, (int64_t[]){v_n1, 1}));
+        if (!f->o[4]) goto fail;
+        hold(f, 5, boxed(st, D, (void *)t_11, 2, (int64_t[]){v_n1, k_2_n0}, (int64_t[]){v_step1, v_step0}));
+        if (!f->o[5]) goto fail;
+        PyObject *argv[] = {f->o[4], f->o[5]};
+        hold(f, 6, PyObject_Vectorcall(st->calls[2], argv, 2, 0));
+        if (!f->o[6]) goto fail;
+        if (!is_array(st, f->o[6], D, 2)) goto punt;
+        if (ARRAY(f->o[6])->dims[0] != q_n0) goto punt;
+        if (q_n0 > 1 && ARRAY(f->o[6])->strides[0] != (int64_t)sizeof(double) * (k_2_n0)) goto punt;
+        if (ARRAY(f->o[6])->dims[1] != k_2_n0) goto punt;
+        if (k_2_n0 > 1 && ARRAY(f->o[6])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
+        memcpy(d_weights_c, ARRAY(f->o[6])->data, sizeof(double) * (q_n0 * k_2_n0));
+    }
+    double *const d_v_2_c = new_array(st, f, 7, D, 2, (int64_t[]){k_2_n0, v_n1}, 0);
+    if (!d_v_2_c) goto punt;
+    if ((k_2_n0) * (q_n0) * (v_n1) <= 2048) product_d(d_v_2_c, k_2_n0, q_n0, v_n1, t_12, 1, k_2_n0, t_10, v_n1, 1);
+    else if (!blas_d(st, d_v_2_c, k_2_n0, q_n0, v_n1, t_12, 1, k_2_n0, t_10, v_n1, 1)) {
+        hold(f, 8, boxed(st, D, (void *)t_12, 2, (int64_t[]){k_2_n0, q_n0}, (int64_t[]){1, k_2_n0}));
+        if (!f->o[8]) goto fail;
+        hold(f, 9, boxed(st, D, (void *)t_10, 2, (int64_t[]){q_n0, v_n1}, (int64_t[]){v_n1, 1}));
+        if (!f->o[9]) goto fail;
+        PyObject *argv[] = {f->o[8], f->o[9]};
+        hold(f, 10, PyObject_Vectorcall(st->calls[3], argv, 2, 0));
+        if (!f->o[10]) goto fail;
+        if (!is_array(st, f->o[10], D, 2)) goto punt;
+        if (ARRAY(f->o[10])->dims[0] != k_2_n0) goto punt;
+        if (k_2_n0 > 1 && ARRAY(f->o[10])->strides[0] != (int64_t)sizeof(double) * (v_n1)) goto punt;
+        if (ARRAY(f->o[10])->dims[1] != v_n1) goto punt;
+        if (v_n1 > 1 && ARRAY(f->o[10])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
+        memcpy(d_v_2_c, ARRAY(f->o[10])->data, sizeof(double) * (k_2_n0 * v_n1));
+    }
+    double *const t_13 = room(f, 11, sizeof(double) * (q_n0 * k_2_n0));
+    if (!t_13) goto punt;
+    double *const t_15 = room(f, 13, sizeof(double) * (q_n0));
+    if (!t_15) goto punt;
+    for (int64_t i = 0; i < q_n0; i++) t_15[i] = 0;
+    {
+        for (int64_t i0 = 0; i0 < q_n0; i0++) {
+            const double *e0_r = d_weights_c + i0 * k_2_n0;
+            const double *e1_r = t_6 + i0 * 1;
+            const double *e2_r = weights + i0 * k_2_n0;
+            double *t_13_r = t_13 + i0 * (k_2_n0);
+            double *t_15_r = t_15 + i0 * (1);
+            sums_d t_15_s; t_15_s.n = 0;
+            const double e1_v = *e1_r;
+            for (int64_t b = 0; b < k_2_n0; b += 512) {
+                const int64_t end = b + 512 < k_2_n0 ? b + 512 : k_2_n0;
+                double t_15_b = 0;
+            #pragma omp simd reduction(+:t_15_b)
+                for (int64_t i = b; i < end; i++) {
+                    const double e0_v = e0_r[i];
+                    const double e2_v = e2_r[i];
+                    const double t_13_v = e0_v / e1_v;  /* golden_functions.py:76 */
+                    t_13_r[i] = t_13_v;
+                    const double t_14_v = e0_v * e2_v;
+                    t_15_b += t_14_v;
+                }
+                add_d(&t_15_s, t_15_b);
+            }
+            t_15[i0 * (1)] = total_d(&t_15_s);
+        }
+    }
+    double *const t_17 = room(f, 15, sizeof(double) * (q_n0));
+    if (!t_17) goto punt;
+    {
+#pragma omp simd
+        for (int64_t i = 0; i < q_n0; i++) {
+            const double e0_v = t_15[i];
+            const double e1_v = t_6[i];
+            const double t_16_v = -e0_v;
+            const double t_17_v = t_16_v / e1_v;
+            t_17[i] = t_17_v;
+        }
+    }
+    double *const t_18 = room(f, 17, sizeof(double) * (q_n0 * k_2_n0));
+    if (!t_18) goto punt;
+    double *const t_19 = room(f, 18, sizeof(double) * (q_n0));
+    if (!t_19) goto punt;
+    for (int64_t i = 0; i < q_n0; i++) t_19[i] = 0;
+    {
+        for (int64_t i0 = 0; i0 < q_n0; i0++) {
+            const double *e0_r = t_13 + i0 * k_2_n0;
+            const double *e1_r = t_17 + i0 * 1;
+            const double *e2_r = e_2 + i0 * k_2_n0;
+            double *t_18_r = t_18 + i0 * (k_2_n0);
+            double *t_19_r = t_19 + i0 * (1);
+            sums_d t_19_s; t_19_s.n = 0;
+            const double e1_v = *e1_r;
+            for (int64_t b = 0; b < k_2_n0; b += 512) {
+                const int64_t end = b + 512 < k_2_n0 ? b + 512 : k_2_n0;
+                double t_19_b = 0;
+            #pragma omp simd reduction(+:t_19_b)
+                for (int64_t i = b; i < end; i++) {
+                    const double e0_v = e0_r[i];
+                    const double e2_v = e2_r[i];
+                    const double d_e_v = e0_v + e1_v;
+                    const double t_18_v = d_e_v * e2_v;  /* golden_functions.py:75 */
+                    t_18_r[i] = t_18_v;
+                    t_19_b += t_18_v;
+                }
+                add_d(&t_19_s, t_19_b);
+            }
+            t_19[i0 * (1)] = total_d(&t_19_s);
+        }
+    }
+    double *const t_23 = room(f, 22, sizeof(double) * (q_n0));
+    if (!t_23) goto punt;
+    {
+#pragma omp simd
+        for (int64_t i = 0; i < q_n0; i++) {
+            const double e0_v = t_19[i];
+            const int64_t e1_v = t_22[i];
+            const double t_20_v = -e0_v;
+            const double t_23_v = t_20_v / (double)e1_v;
+            t_23[i] = t_23_v;
+        }
+    }
+    double *const t_25 = room(f, 25, sizeof(double) * (q_n0 * k_2_n0));
+    if (!t_25) goto punt;
+    {
+        for (int64_t i0 = 0; i0 < q_n0; i0++) {
+            const uint8_t *e0_r = t_21 + i0 * k_2_n0;
+            const double *e1_r = t_23 + i0 * 1;
+            const double *e2_r = t_18 + i0 * k_2_n0;
+            double *t_25_r = t_25 + i0 * (k_2_n0);
+            const double e1_v = *e1_r;
+            #pragma omp simd
+            for (int64_t i = 0; i < k_2_n0; i++) {
+                const uint8_t e0_v = e0_r[i];
+                const double e2_v = e2_r[i];
+                const double t_24_v = (double)e0_v * e1_v;
+                const double d_scores_v = e2_v + t_24_v;
+                const double t_25_v = d_scores_v / t_3;  /* golden_functions.py:80 */
+                t_25_r[i] = t_25_v;
+            }
+        }
+    }
+    double *const d_q_c = new_array(st, f, 11, D, 2, (int64_t[]){q_n0, q_n1}, 0);
+    if (!d_q_c) goto punt;
+    if ((q_n0) * (k_2_n0) * (k_2_n1) <= 2048) product_d(d_q_c, q_n0, k_2_n0, k_2_n1, t_25, k_2_n0, 1, k_2, k_2_step0, k_2_step1);
+    else if (!blas_d(st, d_q_c, q_n0, k_2_n0, k_2_n1, t_25, k_2_n0, 1, k_2, k_2_step0, k_2_step1)) {
+        hold(f, 12, boxed(st, D, (void *)t_25, 2, (int64_t[]){q_n0, k_2_n0}, (int64_t[]){k_2_n0, 1}));
+        if (!f->o[12]) goto fail;
+        PyObject *argv[] = {f->o[12], a[1]};
+        hold(f, 13, PyObject_Vectorcall(st->calls[4], argv, 2, 0));
+        if (!f->o[13]) goto fail;
+        if (!is_array(st, f->o[13], D, 2)) goto punt;
+        if (ARRAY(f->o[13])->dims[0] != q_n0) goto punt;
+        if (q_n0 > 1 && ARRAY(f->o[13])->strides[0] != (int64_t)sizeof(double) * (q_n1)) goto punt;
+        if (ARRAY(f->o[13])->dims[1] != q_n1) goto punt;
+        if (q_n1 > 1 && ARRAY(f->o[13])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
+        memcpy(d_q_c, ARRAY(f->o[13])->data, sizeof(double) * (q_n0 * q_n1));
+    }
+    double *const t_27_c = room(f, 26, sizeof(double) * (q_n1 * k_2_n0));
+    if (!t_27_c) goto punt;
+    if ((q_n1) * (q_n0) * (k_2_n0) <= 2048) product_d(t_27_c, q_n1, q_n0, k_2_n0, t_26, q_step1, q_step0, t_25, k_2_n0, 1);
+    else if (!blas_d(st, t_27_c, q_n1, q_n0, k_2_n0, t_26, q_step1, q_step0, t_25, k_2_n0, 1)) {
+        hold(f, 14, boxed(st, D, (void *)t_26, 2, (int64_t[]){q_n1, q_n0}, (int64_t[]){q_step1, q_step0}));
+        if (!f->o[14]) goto fail;
+        hold(f, 15, boxed(st, D, (void *)t_25, 2, (int64_t[]){q_n0, k_2_n0}, (int64_t[]){k_2_n0, 1}));
+        if (!f->o[15]) goto fail;
+        PyObject *argv[] = {f->o[14], f->o[15]};
+        hold(f, 16, PyObject_Vectorcall(st->calls[5], argv, 2, 0));
+        if (!f->o[16]) goto fail;
+        if (!is_array(st, f->o[16], D, 2)) goto punt;
+        if (ARRAY(f->o[16])->dims[0] != q_n1) goto punt;
+        if (q_n1 > 1 && ARRAY(f->o[16])->strides[0] != (int64_t)sizeof(double) * (k_2_n0)) goto punt;
+        if (ARRAY(f->o[16])->dims[1] != k_2_n0) goto punt;
+        if (k_2_n0 > 1 && ARRAY(f->o[16])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
+        memcpy(t_27_c, ARRAY(f->o[16])->data, sizeof(double) * (q_n1 * k_2_n0));
+    }
+    double *const d_k = (double *)t_27_c;
+    hold(f, 17, PyTuple_New(2));
+    if (!f->o[17]) goto fail;
+    hold(f, 18, scalar(st, D, t_9, 0));
+    if (!f->o[18]) goto fail;
+    PyTuple_SetItem(f->o[17], 0, again(f->o[18]));
+    hold(f, 19, PyTuple_New(3));
+    if (!f->o[19]) goto fail;
+    hold(f, 20, again(f->o[11]));
+    if (!f->o[20]) goto fail;
+    PyTuple_SetItem(f->o[19], 0, again(f->o[20]));
+    {
+        double *const given_2 = new_array(st, f, 21, D, 2, (int64_t[]){k_2_n0, q_n1}, (int64_t[]){1, k_2_n0});
+        if (!given_2) goto punt;
+        for (int64_t i0 = 0; i0 < k_2_n0; i0++)
+            for (int64_t i1 = 0; i1 < q_n1; i1++)
+                given_2[i0 * (1) + i1 * (k_2_n0)] = d_k[i0 * (1) + i1 * (k_2_n0)];
+    }
+    if (!f->o[21]) goto fail;
+    PyTuple_SetItem(f->o[19], 1, again(f->o[21]));
+    hold(f, 22, again(f->o[7]));
+    if (!f->o[22]) goto fail;
+    PyTuple_SetItem(f->o[19], 2, again(f->o[22]));
+    PyTuple_SetItem(f->o[17], 1, again(f->o[19]));
+    PyObject *const whole = again(f->o[17]);
+    if (!st->probing) st->hits[0]++;
+    return whole;
+punt:
+fail:
+    *why = 1;
+    return 0;
+unseen:
+    *why = 2;
+    return 0;
+}

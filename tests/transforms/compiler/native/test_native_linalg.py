@@ -1,0 +1,78 @@
+"""Small systems in C: as NumPy's within a few roundings times the condition, errors and infinities as NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from native_batches import Native, needs_compiler, together, written
+
+pytestmark = needs_compiler
+
+
+def systems(a: Any, b: Any, c: Any) -> Any:
+    spd = a @ a.T + np.eye(len(a))
+    sign, log = np.linalg.slogdet(a)
+    return (
+        np.linalg.solve(a, b),
+        np.linalg.solve(a, c),
+        np.linalg.inv(a),
+        sign * 1.0,
+        log * 1.0,
+        np.linalg.cholesky(spd),
+    )
+
+
+@pytest.fixture(scope="module", params=[np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
+def built(request: pytest.FixtureRequest) -> tuple[Native, Any]:
+    """The kernel of each dtype."""
+    rng = np.random.default_rng(0)
+    args = [x.astype(request.param) for x in (rng.normal(size=(3, 3)), rng.normal(size=(3, 2)), rng.normal(size=3))]
+    (kernel,) = together([written(systems, *args)])
+    return kernel, request.param
+
+
+def test_they_agree_with_numpy(built: tuple[Native, Any], rng: np.random.Generator) -> None:
+    kernel, dtype = built
+    assert set(kernel.kernel.called_out) <= {"np.eye"}
+    eps = float(np.finfo(dtype).eps)
+    for n in (2, 3, 5, 8, 16, 17, 30):
+        for layout in (lambda x: x, lambda x: np.asfortranarray(x), lambda x: np.repeat(x, 2, axis=0)[::2]):
+            a = layout(rng.normal(size=(n, n)).astype(dtype))
+            b, c = rng.normal(size=(n, 4)).astype(dtype), rng.normal(size=n).astype(dtype)
+            bound = 30 * n * eps * float(np.linalg.cond(a.astype(float)) + np.linalg.cond(a.astype(float)) ** 2)
+            for found, expected in zip(kernel.run(a, b, c), kernel.numpy(a, b, c), strict=True):
+                assert type(found) is type(expected)
+                assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+                assert np.max(np.abs(found - expected)) <= bound * (1.0 + np.max(np.abs(expected)))
+    assert kernel.left == [0]
+
+
+def test_what_is_singular_or_not_finite_is_numpys() -> None:
+    def solved(a: Any, b: Any) -> Any:
+        return np.linalg.solve(a, b) * 1.0
+
+    def determinant(a: Any) -> Any:
+        sign, log = np.linalg.slogdet(a)
+        return sign * 1.0, log * 1.0
+
+    a, b = np.array([[2.0, 1.0], [1.0, 3.0]]), np.ones(2)
+    one, two, three = together(
+        [written(solved, a, b), written(determinant, a), written(lambda a: np.linalg.cholesky(a) * 1.0, a)]
+    )
+    singular = np.array([[1.0, 2.0], [2.0, 4.0]])
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        one.run(singular, b)
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        three.run(-a)
+    assert two.run(singular) == (0.0, -np.inf)
+    assert two.run(np.array([[0.0, 1.0], [1.0, 0.0]])) == (-1.0, 0.0)
+    for special in (np.nan, np.inf):
+        for matrix, vector in ((np.array([[1.0, special], [0.0, 1.0]]), b), (np.eye(2), np.array([special, 1.0]))):
+            with np.errstate(all="ignore"):
+                found, expected = one.run(matrix, vector), np.linalg.solve(matrix, vector)
+                assert np.array_equal(found, expected, equal_nan=True)
+                assert np.array_equal(two.run(matrix), determinant(matrix), equal_nan=True)
+    with pytest.raises(np.linalg.LinAlgError, match="square"):
+        two.run(np.ones((2, 3)))
