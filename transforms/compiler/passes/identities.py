@@ -24,6 +24,7 @@ from ....runtime.ir.known_ops import (
     COPY,
     DIVIDE,
     EXPAND_DIMS,
+    GETITEM,
     MEAN,
     MULTIPLY,
     NEGATIVE,
@@ -59,6 +60,8 @@ def identities(graph: Graph) -> Graph:
             together = _one_sum(call, maker, uses)
             if together is not None:
                 return together
+        if call.backward and call.op.base is GETITEM and type(call.args[1]) is int:
+            return _item_of_item(call, maker)
         if call.backward and call.op.base in (SUM, MEAN):
             return _over_all(call)
         if call.op.base is SQUEEZE:
@@ -108,6 +111,17 @@ def _one_sum(call: Call, maker: dict[Value, Call], uses: Counter[Value]) -> list
     n, by = second[0], first[1] + second[1]
     op = require(operator.sub if by < 0 else operator.add)
     return [Call(op, op.bind(n, abs(by)), call.outs, call.site, call.backward, call.quiet)]
+
+
+def _item_of_item(call: Call, maker: dict[Value, Call]) -> list[Call] | None:
+    """`x[1, 0]` for `x[1][0]`."""
+    made = maker.get(call.args[0]) if isinstance(call.args[0], Value) else None
+    if made is None or made.op.base is not GETITEM or type(made.args[1]) is not int:
+        return None
+    x = made.args[0]
+    if not isinstance(x, Value) or x.type.kind != "array" or made.outs[0].type.kind != "array":
+        return None
+    return [Call(call.op, (x, (made.args[1], call.args[1])), call.outs, call.site, call.backward, call.quiet)]
 
 
 def _shifted(call: Call) -> tuple[Value, int] | None:

@@ -117,3 +117,28 @@ def test_no_trip_remembers_the_lengths_of_slices() -> None:
     text = str(compiled.source(*args))
     assert "d_u[1 : u.size - 1]" in text
     assert "reversed(laps)" in text
+
+
+def test_cotangents_that_lead_to_one_statement_of_the_user_are_one() -> None:
+    def f(A: Any, B: Any, x: Any) -> Any:
+        q, k = x @ A, x @ B
+        return np.sum(np.tanh(q) * np.sin(k))
+
+    eager = gs.grad(f, (0, 1))
+    args = np.ones((3, 2)), np.full((3, 2), 0.5), np.linspace(0.0, 1.0, 12).reshape(4, 3)
+    text = str(gs.source(eager, *args))
+    assert "        d_B, d_A = x.T @ d_k, x.T @ d_q  #" in text
+    assert difference(gs.compile(eager)(*args), eager(*args)) is None
+
+
+def test_an_item_of_a_row_is_an_item_of_the_matrix() -> None:
+    def f(angle: Any, x: Any) -> Any:
+        c, s = np.cos(angle), np.sin(angle)
+        return np.sum((np.array([[c, -s], [s, c]]) @ x) ** 3)
+
+    eager = gs.grad(f)
+    args = np.float64(0.3), np.array([1.0, 2.0])
+    text = str(gs.source(eager, *args))
+    assert "[1, 1] + " in text
+    assert "np.array([[c, -s], [s, c]]) @ x" in text
+    assert difference(gs.compile(eager)(*args), eager(*args)) is None
