@@ -38,7 +38,7 @@ def _folded(g: Any, pair: tuple[int, int], axis: int, mode: str, n: int) -> Any:
         return g[along(axis, slice(pair[0], pair[0] + n))]
     shape = list(np.shape(g))
     shape[axis] = n
-    return fold_pad(g, pair, axis, _PADS[mode], tuple(shape), g.dtype)
+    return fold_pad(g, tuple(around(pair, axis, len(shape))), _PADS[mode], tuple(shape), g.dtype)
 
 
 # Along one axis.

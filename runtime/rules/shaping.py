@@ -760,23 +760,32 @@ def unpad(g: Any, pad_width: Any, mode: Any, reflect_type: str, x_shape: Any, x_
     if mode not in ("edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
         odd = f"reflect_type={reflect_type!r}" if mode in ("reflect", "symmetric") else f"mode={mode!r}"
         raise NotImplementedError(f"np.pad with {odd} has no gradient rule; pad by mode='constant', 'edge' or 'wrap'")
-    for axis, pair in enumerate(pairs):
-        g = fold_pad(g, pair, axis, mode, (*x_shape[: axis + 1], *np.shape(g)[axis + 1 :]), x_dtype)
-    return g
+    return fold_pad(g, pad_width if type(pad_width) is int else tuple(pairs), mode, x_shape, x_dtype)
 
 
-@primitive("g, pair, axis, mode, shape, dtype", Kind.linear)
-def fold_pad(g: Any, pair: Any, axis: Any, mode: Any, shape: Any, dtype: Any) -> Any:
-    """Each element with its copies in the pad along an axis added to it: what `np.pad` spread, folded back."""
+@primitive("g, pad_width, mode, shape, dtype", Kind.linear)
+def fold_pad(g: Any, pad_width: Any, mode: Any, shape: Any, dtype: Any) -> Any:
+    """Each element with its copies in the pad added to it: what `np.pad` spread, folded back."""
     out = np.zeros(shape, dtype)
-    np.add.at(np.moveaxis(out, axis, 0), np.pad(np.arange(shape[axis]), pair, mode=mode), np.moveaxis(g, axis, 0))
+    places = np.pad(np.arange(out.size).reshape(shape), pad_width, mode=mode)
+    np.add.at(out.reshape(-1), places.reshape(-1), g.reshape(-1))
     return out
 
 
-rule(fold_pad, g=lambda g, pair, axis, mode, g_shape: np.pad(g, around(pair, axis, len(g_shape)), mode))
+rule(fold_pad, g=lambda g, pad_width, mode: np.pad(g, pad_width, mode))
 
 
-@batching(sum_repeats, fold_pad)
+@batching(fold_pad)
+def batched_fold(call: BatchedCall) -> Any:
+    """Nothing was added along the batch axis."""
+    shape = call["shape"]
+    if not call.only("g"):
+        return NotImplemented
+    pairs = ((0, 0), *widths(call["pad_width"], len(shape)))
+    return call.run(pad_width=pairs, shape=(call.size, *shape))
+
+
+@batching(sum_repeats)
 def batched_folded(call: BatchedCall) -> Any:
     """Added up along an axis that is one further back."""
     shape = call["shape"]

@@ -151,7 +151,7 @@ REPEATS = [
         call=lambda x, **k: np.pad(x, 2, **k),
         kwargs=({"mode": "edge"}, {"mode": "wrap"}, {"mode": "reflect"}, {"mode": "symmetric"}),
     ),
-    Sample(shaping.fold_pad, shapes=(((6,),),), call=lambda g: shaping.fold_pad(g, (1, 2), 0, "edge", (3,), g.dtype)),
+    Sample(shaping.fold_pad, shapes=(((6,),),), call=lambda g: shaping.fold_pad(g, ((1, 2),), "edge", (3,), g.dtype)),
 ]
 
 INDEX = [

@@ -50,16 +50,14 @@ class Sources:
 
 
 def _behind(text: str) -> str:
-    """A text in which a citation of one statement stands behind it."""
+    """A text in which a citation stands behind the first of its statements, where there is room."""
     rows = text.split("\n")
     for k in range(len(rows) - 2, -1, -1):
         found = _ALONE.fullmatch(rows[k])
         if found is None or not rows[k + 1].startswith(found[1]) or rows[k + 1][len(found[1])] in " #)":
             continue
-        after = rows[k + 2] if k + 2 < len(rows) else ""
-        alone = not after.startswith(found[1]) or after[len(found[1]) :].startswith("#") or "  # line " in after
         row = f"{rows[k + 1]}  {found[2]}"
-        if alone and not rows[k + 1].endswith((":", "(", "[", "{")) and "  # " not in rows[k + 1] and len(row) <= 88:
+        if not rows[k + 1].endswith((":", "(", "[", "{")) and "  # " not in rows[k + 1] and len(row) <= 88:
             rows[k : k + 2] = [row]
     return "\n".join(rows)
 
@@ -96,7 +94,7 @@ def source_hash(functions: list[types.FunctionType]) -> str:
             parts.append(_dumped(ast.parse(text)))
         except SyntaxError:  # a lambda in the middle of an expression
             parts.append(text)
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
 def _dumped(node: Any) -> str:

@@ -36,8 +36,8 @@ __all__ = ["FAST_NAMES", "NAMES", "PASSES", "optimise"]
 
 PASSES = (
     dead_code, joining, invariants, means, shapes, common_subexpressions, sharing, spreading, fold_constants, identities,
-    dead_code, placing, scaling, residuals, invariants, residuals, invariants, identities, common_subexpressions, dead_code,
-    early_guards,
+    dead_code, placing, scaling, residuals, shapes, invariants, residuals, invariants, identities, common_subexpressions,
+    dead_code, early_guards,
 )  # fmt: skip
 
 Pass = Callable[[Graph], Graph]

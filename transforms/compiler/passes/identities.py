@@ -24,6 +24,7 @@ from ....runtime.ir.known_ops import (
     COPY,
     DIVIDE,
     EXPAND_DIMS,
+    GETITEM,
     MEAN,
     MULTIPLY,
     NEGATIVE,
@@ -55,6 +56,12 @@ def identities(graph: Graph) -> Graph:
     def step(call: Call) -> Any:
         out = call.outs[0]
         maker.update(dict.fromkeys(call.outs, call))  # as it is by now: of arguments that stand for others
+        if call.op.base in (ADD, SUBTRACT) and out.type.kind == "python" and out.type.dtype.kind == "i":
+            together = _one_sum(call, maker, uses)
+            if together is not None:
+                return together
+        if call.backward and call.op.base is GETITEM and type(call.args[1]) is int:
+            return _item_of_item(call, maker)
         if call.backward and call.op.base in (SUM, MEAN):
             return _over_all(call)
         if call.op.base is SQUEEZE:
@@ -92,6 +99,39 @@ def identities(graph: Graph) -> Graph:
         return ("is", (same,))
 
     return rewrite(graph, step)
+
+
+def _one_sum(call: Call, maker: dict[Value, Call], uses: Counter[Value]) -> list[Call] | None:
+    """An int with ints added or subtracted twice, which are one: `n - 1` for `1 + (n - 2)`, which nobody else reads."""
+    first = _shifted(call)
+    made = maker.get(first[0]) if first is not None and uses[first[0]] == 1 else None
+    second = None if made is None or made.op.base not in (ADD, SUBTRACT) else _shifted(made)
+    if first is None or second is None or first[0].name is not None or second[0].type != call.outs[0].type:
+        return None  # what has a name, as the number of a range has, keeps it
+    n, by = second[0], first[1] + second[1]
+    op = require(operator.sub if by < 0 else operator.add)
+    return [Call(op, op.bind(n, abs(by)), call.outs, call.site, call.backward, call.quiet)]
+
+
+def _item_of_item(call: Call, maker: dict[Value, Call]) -> list[Call] | None:
+    """`x[1, 0]` for `x[1][0]`."""
+    made = maker.get(call.args[0]) if isinstance(call.args[0], Value) else None
+    if made is None or made.op.base is not GETITEM or type(made.args[1]) is not int:
+        return None
+    x = made.args[0]
+    if not isinstance(x, Value) or x.type.kind != "array" or made.outs[0].type.kind != "array":
+        return None
+    return [Call(call.op, (x, (made.args[1], call.args[1])), call.outs, call.site, call.backward, call.quiet)]
+
+
+def _shifted(call: Call) -> tuple[Value, int] | None:
+    """The value to which a call adds an int, and that."""
+    x, y = call.args[:2]
+    if call.op.base is ADD and isinstance(y, Value):
+        x, y = y, x
+    if not isinstance(x, Value) or type(y) is not int:
+        return None
+    return x, y if call.op.base is ADD else -y
 
 
 def _without_axes(call: Call, maker: dict[Value, Call]) -> Call | None:

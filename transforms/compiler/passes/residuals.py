@@ -138,6 +138,8 @@ class _Pair:
         if call is None or not _is_cheap(call) or (but is not None and but.param in self.shown and not is_view(call)):
             return _NOT
         found = {w: self.find(w, again, but) for w in call.reads}
+        if call.op in SIZES and any(w is _NOT for w in found.values()):
+            found = {w: self.shaped(w) for w in found}
         arrays = [known for known in again.values() if _is_sum(known) and known.outs[0].type.kind != "python"]
         if len(again) == MOST or (arrays and _is_sum(call)) or any(w is _NOT for w in found.values()):
             return _NOT
@@ -178,6 +180,12 @@ class _Pair:
                 break
             v = same[0]
         return _NOT
+
+    def shaped(self, v: Value) -> Any:
+        """Return what has the shape of a value that is carried: what the loop leaves; _NOT where it is not carried."""
+        ends = [self.outer(c.out) for c in self.forward.carry if v is c.param or v is c.after]
+        same = [end for end in ends if isinstance(end, Value) and end.type[:3] == v.type[:3]]
+        return self.reverse.reads(same[0]) if same else _NOT
 
     def stacks_sizes(self, v: Value, item: Item) -> bool:
         """Let a trip leave the sizes that the reverse asks for, in place of the array; whether it can."""

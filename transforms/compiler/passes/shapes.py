@@ -5,12 +5,13 @@ A value of which nobody asks more than its shape is not computed for that: `(h @
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
-from ....runtime.ir.known_ops import MATMUL, MULTIPLY, TRANSPOSE
+from ....runtime.ir.known_ops import GETITEM, MATMUL, MULTIPLY, TRANSPOSE
 from ....runtime.ir.opcodes import COND, SCAN, is_effect
 from ....runtime.ops import Kind
 from ....runtime.registry import ops_of, require
@@ -34,6 +35,7 @@ def shapes(graph: Graph) -> Graph:
     named = set(name_values(graph, dict.fromkeys(graph.inputs, "")))
     starts = _starts(graph)
     needed = _needed(graph)
+    given_back = set(values_in(graph.outputs))
 
     def root(v: Value) -> Value:
         best = v = starts.get(v, v)
@@ -58,6 +60,8 @@ def shapes(graph: Graph) -> Graph:
                     v = whole
                 elif axes and all(axis[0] is not v for axis in axes):
                     return _sizes(call, axes)
+            if out in given_back and v not in graph.inputs and (length := _sliced(call, v, maker)) is not None:
+                return length
             if call.op is SIZE:
                 sizes[out] = (v, frozenset([int(call.args[1])]))
                 if len(v.type.shape) == 1:
@@ -141,6 +145,36 @@ def _axis_before(call: Call, k: int) -> tuple[Value, int] | None:
     if call.op.base in _SAME_SHAPE and x.type.shape == out.shape and len(out.shape) == 1:
         return x, k
     return None
+
+
+def _sliced(call: Call, v: Value, maker: dict[Value, Call]) -> Any:
+    """The length of a slice, as that of the array less what is left out; None where it does not follow.
+
+    A trip of a loop remembers it, where it is not written as what its reverse knows, too. Lengths of one are the same in
+    all that a text serves, and what is longer is not empty.
+    """
+    if call.op is not COUNT and call.op is not SIZE:
+        return None
+    axis = call.args[1] if call.op is SIZE else 0
+    if call.op is COUNT and len(v.type.shape) != 1:
+        return None
+    if v.type.shape[axis] == 1:
+        return ("is", (1,))
+    made = maker.get(v)
+    if made is None or made.op.base is not GETITEM or not isinstance(made.args[0], Value):
+        return None
+    x, index = made.args
+    parts = index if type(index) is tuple else (index,)
+    if axis >= len(parts) or not all(isinstance(part, slice) for part in parts) or not v.type.shape[axis]:
+        return None
+    start, stop, step = parts[axis].start or 0, parts[axis].stop or 0, parts[axis].step
+    if not (type(start) is type(stop) is int and start >= 0 >= stop and step in (None, 1)):
+        return None
+    whole, args = (count_of, (x,)) if len(x.type.shape) == 1 else (size_of, (x, axis))
+    out = result(require(whole), args)
+    length = Call(require(whole), args, (out,), call.site, call.backward, call.quiet)
+    less = require(operator.sub)
+    return [length, Call(less, less.bind(out, start - stop), call.outs, call.site, call.backward, call.quiet)]
 
 
 def _sizes(call: Call, axes: list[tuple[Value, int]]) -> Any:

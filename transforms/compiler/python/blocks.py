@@ -217,7 +217,7 @@ def _kind(value: Any) -> str | None:
 
 
 def _is_users(pairs: list[tuple[str, Any]], call: Call, other: Call) -> bool:
-    """Whether the user has assigned all these variables in one statement."""
+    """Whether the user has assigned all these variables in one statement, or those whose cotangents lead to them."""
     if call.site is None or _place(call) != _place(other):
         return False
     try:
@@ -230,6 +230,8 @@ def _is_users(pairs: list[tuple[str, Any]], call: Call, other: Call) -> bool:
     if others or not isinstance(target, ast.Tuple):
         return False
     names = {t.id for t in target.elts if isinstance(t, ast.Name)}
+    if call.backward:
+        return all(name.startswith("d_") for name, _ in pairs)
     return all(plain(name) in names for name, _ in pairs)
 
 

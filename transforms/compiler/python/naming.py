@@ -10,7 +10,7 @@ from typing import Any
 
 import gast
 
-from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of
+from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of, values_in
 from ....runtime.ir.known_ops import ZEROS
 from ....runtime.ir.opcodes import STACK, all_calls, function_of, is_region
 from ....runtime.rules.control import SHAPE
@@ -321,6 +321,9 @@ class Naming:
     def wished(self, v: Value) -> str:
         """What a value is to be called, before other values with that name are looked at."""
         whole = v in self.facts.outputs and self.result != self.stem
+        first = next(iter(values_in(self.facts.graph.outputs)), None)
+        if whole and v is not first and self.facts.users.get(v) and v not in self.wishes:
+            return self.described(v)  # a part of the value that is a gradient as it stands
         if whole and v not in self.wishes and (argument := self.shaped_like(v)) is not None:
             return f"d_{argument}"
         return self.wishes.get(v) or (self.result if whole else self.described(v))
