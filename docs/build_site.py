@@ -68,7 +68,8 @@ def stage(source: Path) -> None:
     """Put together what the site is made of."""
     (source / "api").mkdir(parents=True)
     (source / "notebooks").mkdir()
-    shutil.copy(ROOT / "docs" / "conf.py", source)
+    for path in (ROOT / "docs" / "conf.py", *(ROOT / "docs").glob("*.png")):
+        shutil.copy(path, source)
     pages = {path: source / path.name for path in sorted((ROOT / "docs").glob("*.md"))}
     pages |= {ROOT / name: source / name for name in ("CONTRIBUTING.md", "CHANGELOG.md")}
     pages |= {path: source / "notebooks" / path.name for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}

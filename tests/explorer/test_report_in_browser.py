@@ -19,6 +19,8 @@ from gradscribe.explorer.attempt import Choice
 from gradscribe.explorer.live import Explorer
 from gradscribe.explorer.report import page, report_data
 
+from house import ROOT
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="needs the extra `browser`: pip install gradscribe[browser]"
@@ -28,6 +30,7 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs chromium: apt-get install chromium"),
 ]
+PICTURE = ROOT / "docs" / "explorer.png"
 AXE = Path(__file__).parent / "data" / "axe.min.js"
 ARGS = np.ones(3), 0.5, np.arange(12.0).reshape(4, 3) / 10
 WIDTHS, THEMES = (375, 1440), ("light", "dark")
@@ -220,6 +223,35 @@ def test_the_live_page_follows_the_file_and_recovers_from_an_error(browser: Any,
         assert lit(shown, "generated")
         assert problems == []
     context.close()
+
+
+SHOWN = """import numpy as np
+
+def loss(w, x, y):
+    r = np.tanh(x @ w) - y
+    return np.mean(r ** 2)
+"""
+
+
+def test_the_picture_in_the_documents_is_this_page(opened: Any, tmp_path: Path) -> None:
+    imread = pytest.importorskip("matplotlib.image", reason="needs matplotlib").imread
+    path = tmp_path / "model.py"
+    path.write_text(SHOWN)
+    space: dict[str, Any] = {}
+    exec(compile(SHOWN, str(path), "exec"), space)
+    x = np.random.default_rng(0).normal(size=(50, 3))
+    args = np.array([0.5, -0.5, 0.2]), x, np.tanh(x @ np.array([1.0, -2.0, 0.5]))
+    shown = opened(gs.report(gs.value_and_grad(space["loss"]), *args, path=tmp_path / "report.html"), 1100)
+    shown.set_viewport_size({"width": 1100, "height": 1190})
+    shown.locator("#source .row", has_text="r = np.tanh(x @ w) - y").hover()
+    fresh = tmp_path / "explorer.png"
+    shown.screenshot(path=fresh)
+    if os.environ.get("GRADSCRIBE_PICTURES") == "write":
+        shutil.copy(fresh, PICTURE)
+    stored, now = imread(PICTURE)[..., :3], imread(fresh)[..., :3]
+    assert PICTURE.stat().st_size < 200_000
+    assert stored.shape == now.shape
+    assert np.mean(np.abs(stored - now)) < 0.04, "another page: GRADSCRIBE_PICTURES=write pytest -m browser stores it"
 
 
 PAYLOADS = [
