@@ -159,6 +159,15 @@ def test_the_users_error_is_the_users() -> None:
         gs.report(broken, np.ones(3))
 
 
+def test_what_the_function_prints_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    def talkative(x: Any) -> Any:
+        print("loss", np.sum(x))
+        return np.sum(x * x)
+
+    assert nodes_of(report_data(talkative, (np.ones(3),), {}), "forward")
+    assert capsys.readouterr().out == ""
+
+
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>{{data}}\u2028<!--"
 
 
@@ -185,6 +194,16 @@ def test_figures_of_odd_values() -> None:
     }  # fmt: skip
     assert figures(np.zeros((0, 3))) == {"type": "float64[0, 3]"}
     assert figures(np.array([3 + 4j]))["high"] == 5.0
+    close = np.array([1.0, np.nextafter(1.0, 2.0)])
+    assert figures(close) == {
+        "type": "float64[2]",
+        "size": 2,
+        "zeros": 0,
+        "nan": 0,
+        "inf": 0,
+        "low": 1.0,
+        "high": close[1],
+    }
     assert figures([1, 2]) == {"type": "list of 2"}
     assert "bars" not in figures(np.array([-1.7e308, 1.7e308]))
     assert figures("words")["type"].startswith("<U")
