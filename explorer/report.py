@@ -182,8 +182,9 @@ class Found:
                 self.links[row] = key
             names |= {v: (name, statement.first) for v, name in statement.names.items()}
         for row in reversed(range(len(self.generated) - 1)):  # a comment belongs to what it stands above
-            text = self.generated[row].strip()
-            if text.startswith("#") and text not in ("# forward", "# backward") and self.links[row] is None:
+            comment = self.generated[row].strip()
+            section = comment in ("# forward", "# backward")
+            if comment.startswith("#") and not section and self.links[row] is None:
                 self.links[row], self.phases[row] = self.links[row + 1], self.phases[row + 1]
         self._graph(entry, inputs, names)
 
