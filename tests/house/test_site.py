@@ -141,3 +141,19 @@ def test_in_a_browser_no_page_asks_the_network_for_anything(site: Path) -> None:
             page.goto(path.as_uri())
         browser.close()
     assert [url for url in asked if not url.startswith("data:")] == []
+
+
+def test_each_public_name_has_an_example_in_its_docstring() -> None:
+    build = builder()
+    without = {
+        prefix + name
+        for module, (prefix, _) in build.MODULES.items()
+        if module not in (build.PYTORCHS, "gradscribe.nn")  # which say whose function they are
+        for name in build.public_names(module)
+        if callable(thing := getattr(importlib.import_module(module), name))
+        and ">>> " not in (inspect.getdoc(thing) or "")
+    }
+    others = re.compile(
+        r"gs\.functional\.(\w+_|upsample)"
+    )  # of these the name without the underscore, and `interpolate`
+    assert {name for name in without if not others.fullmatch(name)} == set()
