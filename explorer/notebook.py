@@ -62,7 +62,7 @@ def shown_of(cell: str, names: dict[str, Any], chosen: argparse.Namespace) -> li
     """Return what is shown of a cell that has run; `names` are those that the notebook knows."""
     defined = [node.name for node in ast.parse(_as_python(cell)).body if isinstance(node, ast.FunctionDef)]
     if not defined:
-        raise UsageError("the cell defines no function")
+        raise UsageError("the cell defines no function: write one with `def` at its top level")
     unknown = [part for part in chosen.show.split(",") if part not in SHOWN]
     if unknown:
         raise UsageError(f"--show takes {', '.join(SHOWN)}, not {', '.join(unknown)}")

@@ -125,7 +125,10 @@ def test_the_magic_shows_the_gradient_of_the_last_function_of_a_cell(shell: Any)
 
 @pytest.mark.filterwarnings("default")
 def test_the_magic_says_what_it_cannot_follow(shell: Any) -> None:
-    assert shell("", "x = 1\n") == ([], "%%gradscribe: the cell defines no function\n")
+    assert shell("", "x = 1\n") == (
+        [],
+        "%%gradscribe: the cell defines no function: write one with `def` at its top level\n",
+    )
     assert "give them as in a call" in shell("", "def loss(unknown):\n    return unknown\n")[1]
     assert "unrecognized arguments" in shell("--what", "x = 1\n")[1]
     assert "--show takes source, graph, compare, not tree" in shell("--show tree", "def f(): return 1.0\n")[1]
