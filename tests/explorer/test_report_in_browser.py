@@ -110,6 +110,19 @@ def test_pointing_at_a_line_lights_what_came_of_it_in_both_directions(opened: An
     assert "np.matmul" in shown.locator("#detail").inner_text()
 
 
+def test_a_line_without_a_way_back_is_lit_in_the_one_hue(opened: Any, tmp_path: Path) -> None:
+    def shifted(x: Any) -> Any:
+        r = x - 1
+        return np.sum(r * r)
+
+    shown = opened(gs.report(shifted, np.arange(3.0) + 2, path=tmp_path / "shifted.html"))
+    shown.locator("#source .row", has_text="r = x - 1").hover()
+    assert lit(shown, "source", "forward") == ["r = x - 1"]
+    assert lit(shown, "source", "both") == []
+    shown.locator("#source .row", has_text="np.sum(r * r)").hover()
+    assert lit(shown, "source", "both") == ["return np.sum(r * r)"]
+
+
 def test_the_panes_are_walked_by_the_keyboard(opened: Any, report_file: Path) -> None:
     shown = opened(report_file)
     shown.locator("#source .code").focus()
