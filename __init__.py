@@ -9,6 +9,7 @@ Where to begin:
     gs.compare(f, *args)    eager, compiled and finite differences side by side
     gs.export(f, *args, path="f.py")    a module with f and its gradient that needs NumPy alone
     gs.report(f, *args)     a page to look at: your source beside the gradient's, the graph, the values, whether all agree
+    gs.graph(g, *args), gs.graph(t)     the graph, drawn: in a notebook, as SVG, for Graphviz, Mermaid and networkx
     gs.tensor(x, requires_grad=True)    PyTorch's way: compute with it, .backward(), .grad
 
 `help(gs.grad)` and the like show each with an example; README.md and docs/ tell the rest. On the command line:
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from . import scale as distributed
     from .compat import utils as utils
     from .compat.frameworks import to_jax, to_torch
+    from .explorer.graph import graph
     from .explorer.report import report
     from .fit.curve_fit import curve_fit, least_squares
     from .fit.minimize import minimize
@@ -122,7 +124,7 @@ __all__ = [
     "NoRuleError", "ShapeError", "SingularPointError", "Tensor", "VerifyError", "arange", "as_tensor", "autograd",
     "bernoulli", "check_grads", "check_rule", "checkpoint", "compare", "compile", "converted", "curve_fit",
     "custom_jvp", "custom_vjp", "default_generator", "empty", "empty_like", "enable_grad", "explain", "export",
-    "eye", "fixed_point", "from_dlpack", "from_numpy", "full", "full_like", "grad", "hessian", "hvp",
+    "eye", "fixed_point", "from_dlpack", "from_numpy", "full", "full_like", "grad", "graph", "hessian", "hvp",
     "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
     "is_inference_mode_enabled", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "least_squares", "linearize",
     "linspace", "load_exported", "logspace", "manual_seed", "minimize", "multinomial", "no_grad", "normal", "ones",
@@ -150,6 +152,7 @@ sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "s
 # Loaded on first use, so that importing gradscribe stays quick.
 _PLACES_OF = {
     "compat.frameworks": "to_jax to_torch",
+    "explorer.graph": "graph",
     "explorer.report": "report",
     "fit.curve_fit": "curve_fit least_squares",
     "fit.minimize": "minimize",
@@ -186,6 +189,11 @@ _PLACES_OF = {
     "transforms.why": "why",
 }
 _LATER = {name: place for place, names in _PLACES_OF.items() for name in names.split()}
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Give a notebook the cell magic `%%gradscribe`: what `%load_ext gradscribe` calls."""
+    importlib.import_module(".explorer.notebook", __name__).load_ipython_extension(ipython)
 
 
 def _late(place: str, name: str) -> Callable[..., Any]:

@@ -10,4 +10,4 @@ from setuptools import setup
 
 README = Path(__file__).with_name("README.md").read_text(encoding="utf-8")
 
-setup(script_name="setup.py", long_description=re.sub(r"\[([^]]*)\]\((?![a-z]+:)[^)]*\)", r"\1", README))
+setup(script_name="setup.py", long_description=re.sub(r"!?\[([^]]*)\]\((?![a-z]+:)[^)]*\)", r"\1", README))

@@ -13,13 +13,13 @@ import traceback
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..tracer.core.site import is_ours
 from .report import page, report_data
 from .targets import Call, Target, UsageError, arguments_by_name, call_of, last_function, load, of
 
 __all__ = ["Choice", "main", "told"]
 
 AROUND = 2  # lines of the user's before and behind the one at fault
-ROOT = str(Path(__file__).resolve().parents[1])
 
 
 class Choice(NamedTuple):
@@ -59,7 +59,7 @@ def told(error: BaseException) -> dict[str, Any]:
 
 
 def _users(filename: str) -> bool:
-    return not filename.startswith((ROOT, "<", sys.base_prefix)) and "site-packages" not in filename
+    return not (is_ours(filename) or filename.startswith(("<", sys.base_prefix)) or "site-packages" in filename)
 
 
 def _frame(path: str, line: int, name: str) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import inspect
+import io
 import json
 import linecache
 import math
@@ -41,6 +43,7 @@ MOST = 150  # nodes that one view of the graph shows; what is more is folded
 BARS = 20  # of a histogram
 SAMPLED = 1_000_000  # values that a histogram looks at
 RUNS = 5  # of the graph, for times of which the least counts
+MOST_IN_C = 1_000  # operations of which C is built
 PATIENCE = 2.0  # seconds, after which no further run is begun
 TRIPS = 1_000  # of a loop, whose values are looked at
 _DATA = Path(__file__).parent / "data"
@@ -89,7 +92,12 @@ def part(name: str) -> str:
 
 
 def report_data(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return all that the page shows, as data for JSON."""
+    """Return all that the page shows, as data for JSON; what the function prints, which runs many times, is not shown."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return _data_of(function, args, kwargs)
+
+
+def _data_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     given = function
     if not isinstance(function, (Transform, Compiled)):
         function = value_and_grad(function, _inexact(args, kwargs))
@@ -129,6 +137,7 @@ class Found:
         self.label = label
         self.files: list[str] = []  # of the user's lines
         self.blocks: dict[tuple[int, int], int] = {}  # of the user's source: (file, first line) -> last line
+        self.ends: dict[tuple[int, int], int] = {}  # of the user's functions: (file, first line) -> last line
         self.generated: list[str] = []
         self.links: list[Key | None] = []  # of each generated line: the user's
         self.phases: list[str] = []  # of each generated line: "", "forward" or "backward"
@@ -150,7 +159,10 @@ class Found:
         if site.code.co_name == "<module>" or not rows:
             block = (site.line, site.line)
         else:
-            block = first, max(site.line, first + len(inspect.getblock(rows[first - 1 :])) - 1)
+            last = self.ends.get((number, first))
+            if last is None:
+                last = self.ends[number, first] = first + len(inspect.getblock(rows[first - 1 :])) - 1
+            block = first, max(site.line, last)
         self.blocks[number, block[0]] = max(block[1], self.blocks.get((number, block[0]), 0))
         return f"{number}:{site.line}"
 
@@ -170,7 +182,9 @@ class Found:
                 self.links[row] = key
             names |= {v: (name, statement.first) for v, name in statement.names.items()}
         for row in reversed(range(len(self.generated) - 1)):  # a comment belongs to what it stands above
-            if self.generated[row].lstrip().startswith("#") and self.links[row] is None:
+            comment = self.generated[row].strip()
+            section = comment in ("# forward", "# backward")
+            if comment.startswith("#") and not section and self.links[row] is None:
                 self.links[row], self.phases[row] = self.links[row + 1], self.phases[row + 1]
         self._graph(entry, inputs, names)
 
@@ -257,6 +271,9 @@ class Found:
     def native(self, compiled: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Build the gradient as C, where there is a compiler and C for it: its source, result, time and peak of memory."""
         if compiler() is None:
+            return
+        if len(self.nodes) > MOST_IN_C:
+            self.notes.append(f"No C: of more than {MOST_IN_C:,} operations it would take the compiler long.")
             return
         fast = compile(compiled.function, target="native")
         try:
@@ -433,5 +450,6 @@ def figures(value: Any) -> dict[str, Any]:
         said |= {"low": low, "high": high}
         if array.size > 1 and high > low and math.isfinite(high - low):
             sample = finite[:: max(1, finite.size // SAMPLED)]
-            said["bars"] = np.histogram(sample, BARS, (low, high))[0].tolist()
+            with contextlib.suppress(ValueError):  # where fewer numbers than bars lie between the two
+                said["bars"] = np.histogram(sample, BARS, (low, high))[0].tolist()
     return said

@@ -12,46 +12,127 @@ __all__ = [
 
 
 class AutogradError(RuntimeError):
-    """The eager engine was asked for something that its graph cannot give (PyTorch raises RuntimeError there)."""
+    """The eager engine was asked for something that its graph cannot give (PyTorch raises RuntimeError there).
+
+    >>> import numpy as np, gradscribe as gs
+    >>> try:
+    ...     gs.tensor(1.0).backward()
+    ... except gs.AutogradError:
+    ...     print("nothing requires grad")
+    nothing requires grad
+    """
 
 
 class ShapeError(AutogradError, ValueError):
-    """Two shapes disagree, or a scalar was needed."""
+    """Two shapes disagree, or a scalar was needed.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> try:
+    ...     gs.grad(np.sin)(np.ones(3))
+    ... except gs.ShapeError:
+    ...     print("the gradient of three numbers")
+    the gradient of three numbers
+    """
 
 
 class DtypeError(AutogradError, TypeError):
-    """Something that is not a floating-point or complex number was to be differentiated."""
+    """Something that is not a floating-point or complex number was to be differentiated.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> try:
+    ...     gs.grad(np.sin)(3)
+    ... except gs.DtypeError:
+    ...     print("an int has no derivative")
+    an int has no derivative
+    """
 
 
 class GradientLossError(AutogradError, TypeError):
-    """A value would leave its Tensor, and its gradient with it."""
+    """A value would leave its Tensor, and its gradient with it.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> t = gs.tensor(1.0, requires_grad=True)
+    >>> try:
+    ...     np.array([t, t])
+    ... except gs.GradientLossError:
+    ...     print("its gradient would be lost")
+    its gradient would be lost
+    """
 
 
 class SingularPointError(AutogradError, FloatingPointError):
-    """A derivative was asked for at a point that has none, under `gs.singular("raise")`."""
+    """A derivative was asked for at a point that has none, under `gs.singular("raise")`.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> with gs.singular("raise"):
+    ...     try:
+    ...         gs.grad(np.abs)(0.0)
+    ...     except gs.SingularPointError:
+    ...         print("a corner")
+    a corner
+    """
 
 
 class ConvergenceError(ArithmeticError):
-    """An iteration has not come to rest; the text says how far it still moves."""
+    """An iteration has not come to rest; the text says how far it still moves.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> try:
+    ...     gs.fixed_point(lambda x, a: x + a, 0.0, 1.0)
+    ... except gs.ConvergenceError:
+    ...     print("it moves on and on")
+    it moves on and on
+    """
 
 
 class CompileError(RuntimeError):
-    """A function cannot be compiled, and its source was asked for."""
+    """A function cannot be compiled, and its source was asked for.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> try:
+    ...     gs.source(lambda x: np.log(x, where=x > 0), np.ones(1))
+    ... except gs.CompileError:
+    ...     print("it runs eagerly")
+    it runs eagerly
+    """
 
 
 class VerifyError(CompileError, AssertionError):
-    """Compiled and eager results differ, or a graph is not well formed."""
+    """Compiled and eager results differ, or a graph is not well formed.
+
+    >>> import gradscribe as gs
+    >>> issubclass(gs.VerifyError, gs.CompileError)  # `gs.compile(f, verify=True)` raises it
+    True
+    """
 
 
 class EagerWarning(UserWarning):
-    """A compiled function runs eagerly; the text names the line, the reason and what to change."""
+    """A compiled function runs eagerly; the text names the line, the reason and what to change.
+
+    >>> import warnings
+    >>> import numpy as np, gradscribe as gs
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     print(gs.compile(lambda x: np.log(x, where=x > 0))(np.ones(1)))
+    [0.]
+    >>> caught[0].category is gs.EagerWarning
+    True
+    """
 
 
 FROM_PYTHON = "np.frompyfunc"  # makes a ufunc of a Python function
 
 
 class NoRuleError(NotImplementedError, TypeError):
-    """A NumPy function has no rule here."""
+    """A NumPy function has no rule here.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> try:
+    ...     gs.grad(np.frompyfunc(abs, 1, 1))(1.0)
+    ... except gs.NoRuleError:
+    ...     print("no rule for what np.frompyfunc makes")
+    no rule for what np.frompyfunc makes
+    """
 
     @classmethod
     def unknown(cls, path: str) -> NoRuleError:

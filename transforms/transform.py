@@ -13,7 +13,7 @@ from ..tracer.core.site import prune
 from .pickling import reduced
 
 if TYPE_CHECKING:
-    from ..runtime.ir.graph import Graph
+    from ..runtime.ir.draw import ShownGraph
 
 __all__ = ["Transform", "bind"]
 
@@ -67,9 +67,9 @@ class Transform:
         """The source that `gs.compile` of this runs for these arguments: `gs.source(self, ...)`."""
         return _above["source"](self, *args, **kwargs)
 
-    def graph(self, *args: Any, **kwargs: Any) -> Graph:
-        """The graph that this source was written from, after the passes: it prints one call a line."""
-        graph: Graph = _above["graph"](self, *args, **kwargs)
+    def graph(self, *args: Any, **kwargs: Any) -> ShownGraph:
+        """The graph that this source was written from, after the passes: it prints one call a line, and draws itself."""
+        graph: ShownGraph = _above["graph"](self, *args, **kwargs)
         return graph
 
     def program(self, *args: Any, **kwargs: Any) -> Any:

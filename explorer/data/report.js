@@ -46,7 +46,7 @@
     for (const row of document.querySelectorAll("#generated .row")) {
       if (row.dataset.key !== key) continue;
       row.classList.add(row.dataset.phase === "backward" ? "lit-backward" : "lit-forward");
-      phases.add(row.dataset.phase);
+      if (row.dataset.phase) phases.add(row.dataset.phase); // C has none
     }
     const hue = phases.size > 1 ? "lit-both" : phases.has("backward") ? "lit-backward" : "lit-forward";
     for (const row of document.querySelectorAll("#source .row")) if (row.dataset.key === key) row.classList.add(hue);

@@ -60,6 +60,14 @@ class Optimizer(Updates):
     """The base of optimisers. With parameters it changes Tensors by their `.grad`; without, it updates pytrees of arrays.
 
     A subclass has `formula`, its update of one array (formulas.py), and `memory`, what it remembers of a parameter.
+
+    >>> import gradscribe as gs
+    >>> w = gs.tensor([1.0, 2.0], requires_grad=True)
+    >>> step = gs.optim.SGD([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> step.step()
+    >>> isinstance(step, gs.optim.Optimizer), w.tolist()
+    (True, [0.0, 0.0])
     """
 
     stepped: bool = False  # whether `step()` was called, which schedules want to come first

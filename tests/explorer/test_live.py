@@ -163,6 +163,7 @@ def test_the_page_itself_may_load_nothing_and_be_framed_by_nobody(explorer: Expl
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", text)
 
 
+@pytest.mark.slow
 def test_the_page_follows_the_file_through_errors_and_back(tmp_path: Path) -> None:
     path, helper = tmp_path / "model.py", tmp_path / "helper.py"
     helper.write_text("def half(x):\n    return x / 2\n")

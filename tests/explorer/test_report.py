@@ -48,6 +48,7 @@ def test_each_generated_line_is_linked_with_the_users_line_and_its_direction() -
         for row, key, phase in zip(*(generated[k] for k in ("rows", "links", "phases")), strict=True)
     }
     assert linked["z = x @ w + b"] == (f"0:{FIRST + 2}", "forward")
+    assert linked["# forward"] == linked["# backward"] == (None, "")
     (backward,) = [row for row in linked if row.startswith("d_b = ")]
     assert linked[backward] == (f"0:{FIRST + 2}", "backward")
 
@@ -158,6 +159,15 @@ def test_the_users_error_is_the_users() -> None:
         gs.report(broken, np.ones(3))
 
 
+def test_what_the_function_prints_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    def talkative(x: Any) -> Any:
+        print("loss", np.sum(x))
+        return np.sum(x * x)
+
+    assert nodes_of(report_data(talkative, (np.ones(3),), {}), "forward")
+    assert capsys.readouterr().out == ""
+
+
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>{{data}}\u2028<!--"
 
 
@@ -184,6 +194,16 @@ def test_figures_of_odd_values() -> None:
     }  # fmt: skip
     assert figures(np.zeros((0, 3))) == {"type": "float64[0, 3]"}
     assert figures(np.array([3 + 4j]))["high"] == 5.0
+    close = np.array([1.0, np.nextafter(1.0, 2.0)])
+    assert figures(close) == {
+        "type": "float64[2]",
+        "size": 2,
+        "zeros": 0,
+        "nan": 0,
+        "inf": 0,
+        "low": 1.0,
+        "high": close[1],
+    }
     assert figures([1, 2]) == {"type": "list of 2"}
     assert "bars" not in figures(np.array([-1.7e308, 1.7e308]))
     assert figures("words")["type"].startswith("<U")

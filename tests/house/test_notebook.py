@@ -7,8 +7,9 @@ import pytest
 
 pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
+pytest.importorskip("matplotlib")
 
-from cells import NOTEBOOKS, differences, shown
+from cells import NOTEBOOKS, differences, other_pictures, pictures, run, shown
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -48,3 +49,27 @@ def test_floats_of_a_cell_have_a_tolerance_and_all_else_counts_to_the_letter(tmp
     nbformat.write(notebook, path)
     found = [line for line in differences(path, tmp_path).splitlines() if line[:1] == "-" and line[:3] != "---"]
     assert found == [f"-{shown(notebook.cells[k])}" for k in (1, 3, 4)]
+
+
+@pytest.mark.filterwarnings("default")
+def test_another_curve_is_another_picture_and_the_same_is_not(tmp_path):
+    def drawn(numbers):
+        notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+        code = f"import matplotlib.pyplot as plt\nplt.figure(figsize=(4, 3))\nplt.bar(range(4), {numbers})\nplt.show()"
+        notebook.cells.append(nbformat.v4.new_code_cell(code))
+        path = tmp_path / "page.ipynb"
+        nbformat.write(notebook, path)
+        return pictures(run(path, tmp_path).cells[0])
+
+    stored = drawn([1, 2, 3, 4])
+    assert [kind for kind, _ in stored] == ["image/png"]
+    assert other_pictures(stored, stored) == []
+    assert other_pictures(stored, drawn([1.01, 2, 3, 4])) == []
+    (said,) = other_pictures(stored, drawn([4, 1, 0.5, 1]))
+    assert said.startswith("a picture of 0.")
+    assert other_pictures(stored, []) == ["pictures: ['image/png'] are stored, [] are shown"]
+
+
+def test_each_notebook_but_that_of_text_has_a_picture():
+    without = [path.stem for path in NOTEBOOKS if not any(map(pictures, nbformat.read(path, as_version=4).cells))]
+    assert without == ["tutorials"]

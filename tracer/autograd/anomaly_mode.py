@@ -103,12 +103,24 @@ def _set(anomaly: Anomaly | None) -> Any:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on in this thread."""
+    """Whether anomaly mode is on in this thread.
+
+    >>> import gradscribe as gs
+    >>> with gs.autograd.detect_anomaly():
+    ...     gs.is_anomaly_enabled()
+    True
+    """
     return LOCAL.anomaly is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode, where it is on, looks for NaN."""
+    """Whether anomaly mode, where it is on, looks for NaN.
+
+    >>> import gradscribe as gs
+    >>> with gs.autograd.detect_anomaly(check_nan=False):
+    ...     gs.is_anomaly_check_nan_enabled()
+    False
+    """
     return LOCAL.anomaly is None or bool(LOCAL.anomaly.check_nan)
 
 

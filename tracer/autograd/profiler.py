@@ -312,6 +312,9 @@ class profile:  # torch's name
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str | None:
+        return None if self._events is None else self.key_averages()._repr_html_()
+
 
 class record_function:  # torch's name
     """Label a block, or as a decorator each call of a function, in the profile that is taken; without one it does nothing.

@@ -7,8 +7,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ...runtime.markup import table
 from ..core.site import Site
-from .profiler_tables import table_of
+from .profiler_tables import cells_of, table_of, time_text
 from .profiler_trace import write_trace
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
@@ -251,6 +252,10 @@ class EventList(list[Any]):
 
     def __str__(self) -> str:
         return self.table()
+
+    def _repr_html_(self) -> str:
+        total = self.self_cpu_time_total
+        return table(f"Self CPU time total: {time_text(total)}", *cells_of(list(self), total, self.columns))
 
 
 def _grouped(events: EventList, key: Callable[[FunctionEvent], Any], columns: frozenset[str]) -> EventList:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["SORTS", "bytes_text", "table_of", "time_text"]
+__all__ = ["SORTS", "bytes_text", "cells_of", "table_of", "time_text"]
 
 SORTS = (
     "count", "cpu_time", "cpu_time_total", "self_cpu_time_total", "cpu_memory_usage", "self_cpu_memory_usage",
     "forward_time_total", "backward_time_total",
 )  # fmt: skip
+TEXTS = (("shapes", "Input Shapes"), ("stack", "Source Location"), ("line", "Source"))  # columns that are no numbers
 NUMBER = 12  # the width of a column of numbers
 
 
@@ -38,6 +39,15 @@ def table_of(
     widths: tuple[int, int, int], header: str | None,
 ) -> str:  # fmt: skip
     """The rows as text; `columns` says what they show beside times, `widths` how wide name, shapes and source may be."""
+    titles, body = cells_of(rows, total, columns, sort_by, row_limit, widths)
+    return _set(titles, body, sum(name in columns for name, _ in TEXTS), total, header)
+
+
+def cells_of(
+    rows: list[Any], total: float, columns: Iterable[str], sort_by: str | None = None, row_limit: int = 100,
+    widths: tuple[int, int, int] = (55, 80, 75),
+) -> tuple[list[str], list[list[str]]]:  # fmt: skip
+    """The titles of the columns, and the cells of each row."""
     if sort_by is not None:
         if sort_by not in SORTS or not all(hasattr(row, sort_by) for row in rows):
             raise ValueError(f"sort_by={sort_by!r} is no column of this table: give one of {', '.join(SORTS)}")
@@ -49,8 +59,7 @@ def table_of(
     titles += ["Forward", "Backward"] if by_line else ["CPU time avg"]
     titles += ["CPU Mem", "Self CPU Mem"] if "memory" in columns else []
     titles.append("# of Calls")
-    texts = [("shapes", "Input Shapes"), ("stack", "Source Location"), ("line", "Source")]
-    titles += [title for name, title in texts if name in columns]
+    titles += [title for name, title in TEXTS if name in columns]
     body = []
     for row in rows:
         alone, whole = row.self_cpu_time_total, row.cpu_time_total
@@ -70,7 +79,7 @@ def table_of(
         if by_line:
             cells.append(_cut(row.source, widths[2]))
         body.append(cells)
-    return _set(titles, body, sum(name in columns for name, _ in texts), total, header)
+    return titles, body
 
 
 def _share(part: float, total: float) -> str:

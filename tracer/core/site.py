@@ -28,6 +28,7 @@ __all__ = [
     "prune",
     "pruned",
     "saved_at",
+    "short_name",
     "user_asks",
     "user_site",
     "user_stack",
@@ -42,6 +43,12 @@ _HOUSES = tuple(
 _FOLLOWED = [ROOT + os.path.join("learn", "optim", name) for name in ("formulas.py", "updates.py")]
 
 
+def short_name(path: str) -> str:
+    """Return the name of a file without its folder; `cell` of a notebook's, whose files bear numbers."""
+    folder, name = os.path.split(path)
+    return "cell" if "ipykernel_" in folder else name
+
+
 class Site(NamedTuple):
     """An instruction of user code: the code object, the offset of the instruction, and its line."""
 
@@ -53,10 +60,10 @@ class Site(NamedTuple):
         return hash((self.offset, self.line))  # not of the code: from Python 3.12 on that takes all of its instructions
 
     def __str__(self) -> str:
-        folder, name = os.path.split(self.code.co_filename)
-        if self.code.co_filename in _FOLLOWED:
-            return name  # of ours, where the text beside it says enough
-        return f"{'cell' if 'ipykernel_' in folder else name}:{self.line}"  # a notebook's files bear numbers
+        path = self.code.co_filename
+        if path in _FOLLOWED:
+            return os.path.basename(path)  # of ours, where the text beside it says enough
+        return f"{short_name(path)}:{self.line}"
 
 
 class CalledSite(Site):

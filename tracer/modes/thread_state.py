@@ -167,7 +167,13 @@ def is_grad_enabled() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether inference mode is on in this thread."""
+    """Whether inference mode is on in this thread.
+
+    >>> import gradscribe as gs
+    >>> with gs.inference_mode():
+    ...     gs.is_inference_mode_enabled()
+    True
+    """
     refuse("asks whether inference mode is on")
     return LOCAL.inference
 

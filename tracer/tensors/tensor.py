@@ -382,6 +382,15 @@ class Tensor(Operators, Exchange):
     def __str__(self) -> str:
         return self._text(str, leave(self, "repr"))
 
+    def _repr_html_(self) -> str:
+        from ...runtime.markup import paragraph, preformatted  # which notebooks alone need
+
+        told = preformatted(repr(self))
+        if LOCAL.depth:  # inside a transform it stands for an array
+            return told
+        what = f"{self.dtype}[{', '.join(map(str, self.shape))}]" if self.shape else str(self.dtype)
+        return told + paragraph(what if self.grad_fn is None else f"{what}, of {self.grad_fn.name()}")
+
     def _text(self, of_array: Callable[[Any], str], value: Any) -> str:
         if not LOCAL.depth:
             return tensor_text(self, value)

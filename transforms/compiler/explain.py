@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...runtime.ir.graph import Graph
+from ...runtime.markup import paragraph, table
 from ...runtime.rules.control import GUARD
 from ...tracer.core.site import Site, pruned
 from .analysis.effects import effect_words
@@ -107,6 +108,27 @@ class Explanation:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, _, _ = str(self).partition("\n\n")
+        rows = [
+            (
+                one.name, one.hits, "\n".join(_with_free_sizes(one.signatures)), "\n".join(map(str, one.assumptions)),
+                "\n".join([*([one.runs] if one.runs else []), *one.effects, *one.unrolled]),
+            )
+            for one in self.specialisations
+        ]  # fmt: skip
+        parts = [*map(paragraph, head.splitlines())]
+        if rows:
+            parts.append(table("specialisations", ("source", "hits", "serves", "assumes", "else"), rows))
+        if self.misses:
+            last = self.misses[-1]
+            rest = f"\nto change it: {last.change}" if last.change else ""
+            parts.append(paragraph(f"The last miss ({len(self.misses)} so far): {last}{rest}"))
+        if self.eager:
+            lines = [(reason.site or "", f"it {reason.reason}", reason.calls, reason.change) for reason in self.eager]
+            parts.append(table("runs eagerly", ("line", "reason", "calls", "to change it"), lines))
+        return "".join(parts)
 
 
 def _calls(n: int) -> str:

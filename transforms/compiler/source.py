@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...runtime.ir.graph import Graph
+from ...runtime.ir.draw import ShownGraph
 from ...tracer.core.site import pruned
 from .driver.compiled import TARGETS, Compiled
 from .driver.generated import Specialisation
@@ -171,9 +171,10 @@ def _in_c(specialisation: Specialisation) -> Source:
 
 
 @pruned
-def graph(function: Any, *args: Any, **kwargs: Any) -> Graph:
+def graph(function: Any, *args: Any, **kwargs: Any) -> ShownGraph:
     """The graph that this source was written from, after the passes; raises CompileError as `gs.source` does."""
-    return _compiled(function).specialisation(*args, **kwargs).graph
+    found = _compiled(function).specialisation(*args, **kwargs)
+    return ShownGraph(found.graph, {v: found.signature.name_of(v) for v in found.graph.inputs})
 
 
 @pruned

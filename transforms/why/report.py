@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.markup import paragraph, table
+from ...tracer.core.site import short_name
 from ...tracer.core.tensor_base import Operand
 from ...tracer.core.watching import Event
 from .paths import name_of_op
@@ -123,11 +125,26 @@ class Why:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (answer.head(), *(("", "", answer.note) if cause is None else _cells(cause)))
+            for answer in self.answers
+            for cause in answer.causes or (None,)
+        ]
+        told = table(f"why({self.subject})", ("gradient", "line", "reason", "to change it"), rows)
+        return told + "".join(map(paragraph, self.remarks))
+
+
+def _cells(cause: Cause) -> tuple[str, str, str]:
+    """The line, the reason and the advice of a cause."""
+    place = f"{short_name(cause.filename)}:{cause.lineno}: {cause.line.strip()}"
+    return place if cause.lineno else "", f"{cause.op}: {cause.reason}" if cause.op else cause.reason, cause.advice
+
 
 def _told(cause: Cause) -> list[str]:
     if not cause.lineno:
         return [*_wrapped(cause.reason, 4), *_wrapped(f"To change it: {cause.advice}" if cause.advice else "", 4)]
-    short = cause.filename.replace("\\", "/").rpartition("/")[2]
+    short = short_name(cause.filename)
     text = f": `{textwrap.shorten(cause.line, 100, placeholder=' ...')}`" if cause.line else ""
     lines = [f"  {short}:{cause.lineno}{text}", *_wrapped(cause.reason, 6)]
     return lines + (_wrapped(f"To change it: {cause.advice}", 6) if cause.advice else [])
