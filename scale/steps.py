@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import itertools
 import re
 import time
@@ -154,30 +155,43 @@ class Steps:
             recipes = [shard.recipes for shard in shards.shards]
             plan = Plan(number, cut, shards.axes, recipes, [shard.rows for shard in shards.shards])
             self._plan = shards, number, self._held(plan, f"{self.name}_plan")
+        run = uuid.uuid4().hex
+        keys = [(f"{self.name}-{run}", k) for k in chosen]
+        sources = [[source.future for source in shards.shards[k].sources] for k in chosen]
+        if any(sources) or len(workers) > _MANY:
+            tasks, held = self._beside_data(chosen, keys, sources, shared, run), []
+        else:
+            tasks, held = {}, self._in_blocks(chosen, following, workers, keys, shared)
+        root = self._tree(tasks, keys, mean, run)
+        future = self.client.get(tasks, root, sync=False) if tasks else held[0]
+        del held  # till here, where the sum needs them
+        return future
+
+    def _beside_data(
+        self, chosen: Sequence[int], keys: list[Any], sources: list[list[Any]], shared: list[Any], run: str
+    ) -> dict[Any, Any]:  # fmt: skip
+        """Return a task for each chosen shard, which the scheduler runs where its data is; one message has them and the sum."""
+        assert self._program is not None
+        assert self._plan is not None
+        spec = importlib.import_module("dask._task_spec")
+        name = f"{self.name}_shared-{run}"
+        tasks = {name: spec.Task(name, pass_on, Box(shared))}
+        behind = [spec.TaskRef(self._program[1].key), spec.TaskRef(self._plan[2].key), spec.TaskRef(name), self.who]
+        for k, key, futures in zip(chosen, keys, sources, strict=True):
+            places = spec.List(*[spec.TaskRef(future.key) for future in futures])
+            tasks[key] = spec.Task(key, on_shard, k, None, places, *behind)
+        return tasks
+
+    def _in_blocks(
+        self, chosen: Sequence[int], following: Sequence[int], workers: list[str], keys: list[Any], shared: list[Any]
+    ) -> list[Any]:  # fmt: skip
+        """Return a future for each chosen shard: those from files go to workers in blocks, so that each reads ahead."""
+        assert self._program is not None
+        assert self._plan is not None
         words = {
             "program": self._program[1], "plan": self._plan[2], "shared": self._held(shared, f"{self.name}_shared"),
             "who": self.who, "pure": False,
         }  # fmt: skip
-        run = uuid.uuid4().hex
-        layer = self._on_shards(shards, chosen, following, workers, words, run)
-        level = 0
-        while len(layer) > 1:
-            level += 1
-            parts = [layer[k : k + FAN_IN] for k in range(0, len(layer), FAN_IN)]
-            keys = [(f"{self.name}_sum{level}-{run}", k) for k in range(len(parts))]
-            layer = self.client.map(add_up, parts, mean=mean, key=keys, pure=False)
-        return layer[0]
-
-    def _on_shards(
-        self, shards: Shards, chosen: Sequence[int], following: Sequence[int], workers: list[str], words: dict[str, Any],
-        run: str,
-    ) -> list[Any]:  # fmt: skip
-        """Return a future for each chosen shard; a block of those from files is for one worker, which reads ahead."""
-        sources = [[source.future for source in shards.shards[k].sources] for k in chosen]
-        keys = [(f"{self.name}-{run}", k) for k in chosen]
-        reads = not any(sources) and len(workers) <= _MANY
-        if not reads:
-            return list(self.client.map(on_shard, chosen, [None] * len(chosen), sources, key=keys, **words))
         blocks, later = _blocks(len(chosen), len(workers)), _blocks(len(following), len(workers))
         found: list[Any] = []
         for block, group in itertools.groupby(range(len(chosen)), blocks.__getitem__):
@@ -185,10 +199,22 @@ class Steps:
             behind = [following[k] for k in range(len(following)) if later[k] == block]
             queue = [*[chosen[k] for k in places[1:]], behind[0] if behind else None]
             found += self.client.map(
-                on_shard, [chosen[k] for k in places], queue, [sources[k] for k in places], key=[keys[k] for k in places],
+                on_shard, [chosen[k] for k in places], queue, [[]] * len(places), key=[keys[k] for k in places],
                 workers=[workers[block]], allow_other_workers=True, **words,
             )  # fmt: skip
         return found
+
+    def _tree(self, tasks: dict[Any, Any], keys: list[Any], mean: bool, run: str) -> Any:
+        """Add the tasks that sum what these keys give, in their order; return the key of the whole."""
+        spec = importlib.import_module("dask._task_spec")
+        level = 0
+        while len(keys) > 1:
+            level += 1
+            parts = [keys[k : k + FAN_IN] for k in range(0, len(keys), FAN_IN)]
+            keys = [(f"{self.name}_sum{level}-{run}", k) for k in range(len(parts))]
+            for key, part in zip(keys, parts, strict=True):
+                tasks[key] = spec.Task(key, add_up, spec.List(*[spec.TaskRef(k) for k in part]), mean)
+        return keys[0]
 
     # --- what comes back ----------------------------------------------------------------------------------------------
 
