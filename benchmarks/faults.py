@@ -11,6 +11,7 @@ import importlib.util
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,6 @@ import gradscribe as gs
 W = np.array([0.3, -0.2])
 X = np.random.default_rng(0).normal(size=(160, 2))
 SHARDS = 16
-PORT = 18786
 
 
 def loss(w: Any, x: Any) -> Any:
@@ -83,6 +83,9 @@ def stepped(
 ) -> Row:
     """Take steps while workers are killed, between or during them."""
     for _ in range(steps):
+        if between or during:  # one that dies while it starts is given up by its nanny
+            client.wait_for_workers(2, timeout=60)
+            time.sleep(0.5)
         if between:
             row.kills += kill(client)
         timer = threading.Timer(random.uniform(0.0, 0.4), lambda: setattr(row, "kills", row.kills + kill(client)))
@@ -116,15 +119,18 @@ def own_scheduler() -> Iterator[Any]:
     """A scheduler and a worker in processes of their own."""
     import distributed
 
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     cli = [sys.executable, "-m"]
     scheduler = subprocess.Popen(
-        [*cli, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(PORT), "--no-dashboard"], **quiet
+        [*cli, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"], **quiet
     )
     worker = subprocess.Popen(
-        [*cli, "distributed.cli.dask_worker", f"tcp://127.0.0.1:{PORT}", "--no-nanny", "--no-dashboard"], **quiet
+        [*cli, "distributed.cli.dask_worker", f"tcp://127.0.0.1:{port}", "--no-nanny", "--no-dashboard"], **quiet
     )
-    client = distributed.Client(f"tcp://127.0.0.1:{PORT}", timeout=60, set_as_default=False)
+    client = distributed.Client(f"tcp://127.0.0.1:{port}", timeout=60, set_as_default=False)
     try:
         client.wait_for_workers(1)
         yield client, scheduler
@@ -171,7 +177,7 @@ def main() -> None:
 
     random.seed(0)
     tiny = is_tiny()
-    steps = 1 if tiny else 20
+    steps = 1 if tiny else 12
     options: dict[str, Any] = {"shards": SHARDS, "compile": False}
     print(f"{'fault':58} {'steps':>6} {'kills':>6} {'wrong':>6}")
     cluster = distributed.LocalCluster(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import threading
 import traceback
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -249,4 +250,11 @@ def _add_place(error: Exception, name: str, who: str) -> None:
         worker = f" on worker {address}"
     except (ImportError, ValueError):
         worker = ""
-    error.add_note(f"{who}: {name}{worker}{place}")
+    notes = [note for note in getattr(error, "__notes__", ()) if not _names_library(note)]
+    error.__notes__ = [*notes, f"{who}: {name}{worker}{place}"]
+
+
+def _names_library(note: str) -> bool:
+    """Whether a note says where Dask called the function: where no frame is the user's, that is taken for the user's line."""
+    found = re.match(r"at (.*):\d+(\n|$)", note)
+    return found is not None and (is_ours(found[1]) or library_of(found[1]) is not None)
