@@ -103,24 +103,35 @@ def shown(times: Times) -> str:
     return f"{times.least * 1e3:9.1f} ({times.median * 1e3:.1f})"
 
 
-def overheads(client: Any, counts: tuple[int, ...], rounds: int) -> None:
-    """Print what a step of many shards costs beyond their compute: the slope is the cost of one shard."""
-    found = []
-    for count in counts:
-        data = gs.distributed.shard(np.ones((count, 1)), client=client, shards=count)
-        function = gs.distributed.value_and_grad(lambda w, x: np.sum(w), client)
-        (times,) = interleaved(rounds, lambda f=function, d=data: step_of(f, d))
-        found.append(times.least)
-        print(f"  {count:5} shards of one row: {shown(times)} ms")
-    slope = (found[-1] - found[0]) / (counts[-1] - counts[0])
-    print(f"  each shard {slope * 1e3:.2f} ms, and a step by itself {(found[0] - counts[0] * slope) * 1e3:.1f} ms")
+def overheads(workers: int, counts: tuple[int, ...], rounds: int) -> None:
+    """Print what a step of many shards costs beyond their compute, in time and processor time; the slope is that of a shard."""
+    import distributed
 
-
-def step_of(function: Any, data: Any) -> float:
-    """The seconds of one step."""
-    start = time.perf_counter()
-    function(np.ones(3), data)
-    return time.perf_counter() - start
+    cluster = distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+        found = []
+        for count in counts:
+            data = gs.distributed.shard(np.ones((count, 1)), client=client, shards=count)
+            function = gs.distributed.value_and_grad(lambda w, x: np.sum(w), client)
+            for _ in range(3):
+                function(np.ones(50), data)
+            seconds = []
+            here, there = time.process_time(), sum(client.run(time.process_time).values())
+            for _ in range(rounds):
+                start = time.perf_counter()
+                function(np.ones(50), data)
+                seconds.append(time.perf_counter() - start)
+            here = (time.process_time() - here) / rounds
+            there = (sum(client.run(time.process_time).values()) - there) / rounds
+            found.append((Times(seconds).least, here, there))
+            print(
+                f"  {workers} workers, {count:4} shards: {shown(Times(seconds))} ms; processor time {here * 1e3:.1f} ms of "
+                f"client and scheduler, {there * 1e3:.1f} ms of the workers"
+            )
+        slopes = [(b - a) / (counts[-1] - counts[0]) * 1e3 for a, b in zip(found[0], found[-1], strict=True)]
+        print("  each shard: {:.2f} ms; {:.2f} ms of client and scheduler, {:.2f} ms of the workers".format(*slopes))
 
 
 def main() -> None:
@@ -144,8 +155,9 @@ def main() -> None:
                 f"{how}: two workers are {s1 / s2:.2f} times as fast as one; step / (slowest shards + 1.2 no-op): "
                 f"{s1 / (a1 + 1.2 * n1):.2f} with one, {s2 / (a2 + 1.2 * n2):.2f} with two"
             )
-        print("what shards cost, 2 workers")
-        overheads(two.client, (8, 64) if tiny else (8, 64, 512), rounds=1 if tiny else 5)
+    print("what shards of one row cost: fastest round (middle)")
+    for workers in (2,) if tiny else (1, 2, 4):
+        overheads(workers, (8, 64) if tiny else (8, 64, 256), rounds=1 if tiny else 10)
 
 
 if __name__ == "__main__":

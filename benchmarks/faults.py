@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import os
 import random
 import signal
 import socket
@@ -44,7 +43,7 @@ def slow_on_one(w: Any, x: Any) -> Any:
     """The same, ten times as slow on one worker."""
     import distributed
 
-    time.sleep(0.2 if distributed.get_worker().name == 1 else 0.02)
+    time.sleep(0.2 if str(distributed.get_worker().name) == "1" else 0.02)
     return np.sum(np.tanh(x @ w))
 
 
@@ -55,17 +54,48 @@ def fails(w: Any, x: Any) -> Any:
     return np.sum(np.tanh(x @ w))
 
 
-def kill(client: Any) -> bool:
-    """Kill a worker by chance; whether there was one."""
-    try:
-        pids = client.run(os.getpid, on_error="ignore")
-    except (OSError, RuntimeError):
-        return False
-    if not pids:
-        return False
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(random.choice(sorted(pids.values())), signal.SIGKILL)
-    return True
+class Workers:
+    """A cluster whose workers are processes that are started again when they die."""
+
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        import distributed
+
+        cluster = distributed.LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None, silence_logs=60)
+        self.address = stack.enter_context(cluster).scheduler_address
+        self.client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+        self.processes: dict[int, Any] = {}
+        stack.callback(self.stop)
+        self.scale(2)
+
+    def scale(self, count: int) -> None:
+        """Let there be so many."""
+        for k in range(count):
+            if k not in self.processes or self.processes[k].poll() is not None:
+                options = ["--no-nanny", "--nthreads", "1", "--name", str(k), "--no-dashboard"]
+                command = [sys.executable, "-m", "distributed.cli.dask_worker", self.address, *options]
+                self.processes[k] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for k in [k for k in self.processes if k >= count]:
+            self.processes.pop(k).kill()
+
+    def wait(self, count: int = 2) -> None:
+        """Wait until so many are there, neither more nor less."""
+        while len(self.client.scheduler_info()["workers"]) != count:
+            time.sleep(0.1)
+
+    def kill(self) -> bool:
+        """Kill one by chance, and start another; whether there was one."""
+        process = random.choice(list(self.processes.values()))
+        alive = process.poll() is None
+        process.kill()
+        process.wait()
+        self.scale(len(self.processes))
+        return alive
+
+    def stop(self) -> None:
+        """End all."""
+        for process in self.processes.values():
+            process.kill()
+            process.wait()
 
 
 class Row:
@@ -79,23 +109,20 @@ class Row:
 
 
 def stepped(
-    row: Row, client: Any, function: Any, data: Any, right: Any, steps: int, between: bool, during: bool, pause: float
+    row: Row, workers: Workers, function: Any, data: Any, right: Any, steps: int, between: bool, during: bool
 ) -> Row:
     """Take steps while workers are killed, between or during them."""
     for _ in range(steps):
-        if between or during:  # one that dies while it starts is given up by its nanny
-            client.wait_for_workers(2, timeout=60)
-            time.sleep(0.5)
+        workers.wait()
         if between:
-            row.kills += kill(client)
-        timer = threading.Timer(random.uniform(0.0, 0.4), lambda: setattr(row, "kills", row.kills + kill(client)))
+            row.kills += workers.kill()
+        timer = threading.Timer(random.uniform(0.0, 0.4), lambda: setattr(row, "kills", row.kills + workers.kill()))
         if during:
             timer.start()
         value, gradient = function(W, data)
         timer.join() if during else None
         row.steps += 1
         row.wrong += (float(value), gradient.tobytes()) != right
-        time.sleep(pause)
     return row
 
 
@@ -173,41 +200,39 @@ def main() -> None:
         print("Dask is not installed: pip install 'gradscribe[scale]'")
         return
     import dask.array as da
-    import distributed
 
     random.seed(0)
     tiny = is_tiny()
     steps = 1 if tiny else 12
     options: dict[str, Any] = {"shards": SHARDS, "compile": False}
     print(f"{'fault':58} {'steps':>6} {'kills':>6} {'wrong':>6}")
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=60
-    )
-    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+    with contextlib.ExitStack() as stack:
+        workers = Workers(stack)
+        client = workers.client
+        workers.wait()
         function = gs.distributed.value_and_grad(loss, client, **options)
         value, gradient = function(W, X)
         right = float(value), gradient.tobytes()
         tasks = da.from_array(X, chunks=(10, 2)) * 1.0
         cases = [
-            ("a worker killed between steps, arrays of the client", X, True, False, 0.0),
-            ("a worker killed during each step, arrays of the client", X, False, True, 0.0),
-            ("a worker killed between and during, a dask.array", tasks, True, True, 0.0),
-            ("a worker killed during each step, a persisted dask.array", client.persist(tasks), False, True, 1.0),
+            ("a worker killed between steps, arrays of the client", X, True, False),
+            ("a worker killed during each step, arrays of the client", X, False, True),
+            ("a worker killed between and during, a dask.array", tasks, True, True),
+            ("a worker killed during each step, a persisted dask.array", client.persist(tasks), False, True),
         ]
-        for name, data, between, during, pause in cases[: 2 if tiny else 4]:
-            print(stepped(Row(name), client, function, data, right, steps, between, during, pause), flush=True)
-        cluster.scale(1)
+        for name, data, between, during in cases[: 2 if tiny else 4]:
+            print(stepped(Row(name), workers, function, data, right, steps, between, during), flush=True)
         row = Row("a worker that joins during a step")
         for _ in range(steps):
-            threading.Timer(0.2, cluster.scale, [2]).start()
-            row = stepped(row, client, function, X, right, 1, False, False, 0.0)
-            client.wait_for_workers(2)
-            cluster.scale(1)
-        cluster.scale(2)
-        client.wait_for_workers(2)
+            workers.scale(1)
+            workers.wait(1)
+            workers.scale(2)
+            value, gradient = function(W, X)
+            row.steps += 1
+            row.wrong += (float(value), gradient.tobytes()) != right
         print(row, flush=True)
         slow = gs.distributed.value_and_grad(slow_on_one, client, **options)
-        print(stepped(Row("a worker ten times as slow"), client, slow, X, right, steps, False, False, 0.0), flush=True)
+        print(stepped(Row("a worker ten times as slow"), workers, slow, X, right, steps, False, False), flush=True)
         bad = X.copy()
         bad[77] = np.nan
         words = ("shard 7 (rows 70 to 79)", "row 77.")
@@ -217,11 +242,11 @@ def main() -> None:
         print(
             raising(Row("an error of the function on one shard"), lambda: broken(W, X), LookupError, *words), flush=True
         )
-        futures = [
-            client.scatter(part, hash=False, workers=[min(client.scheduler_info()["workers"])]) for part in (X, X)
-        ]
+        futures = client.scatter([X, X], hash=False, workers=[min(client.scheduler_info()["workers"])])
         function(W, futures)
-        os.kill(client.run(os.getpid)[min(client.scheduler_info()["workers"])], signal.SIGKILL)
+        for process in workers.processes.values():
+            process.kill()
+        workers.scale(2)
         row = Row("a scattered future lost with its worker")
         print(raising(row, lambda: function(W, futures), gs.distributed.LostShardError, "shard 0"), flush=True)
     for how in ("SIGKILL",) if tiny else ("SIGKILL", "SIGSTOP"):
