@@ -7,6 +7,7 @@ import importlib
 import itertools
 import re
 import time
+import types
 import uuid
 import warnings
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import EagerWarning
+from ..tracer.core.site import library_of
 from ..transforms.optional import load
 from .cluster import check_alive
 from .errors import LostSchedulerError, LostWorkersError
@@ -230,11 +232,16 @@ class Steps:
                 return None
             except distributed.scheduler.KilledWorker as error:
                 raise LostWorkersError(self._killed(error, shards)) from None
-            except TimeoutError:
+            except TimeoutError as error:
                 if root.status == "error":
-                    raise
+                    raise _without_dask(error) from error.__cause__
                 check_alive(self.client, self.who)
                 self._workers()  # asks the scheduler, and waits where there is none
+            except Exception as error:
+                if root.status != "error":  # it was on the way from the worker
+                    check_alive(self.client, self.who)
+                    return None
+                raise _without_dask(error) from error.__cause__
 
     def _check_cancelled(self, shards: Shards, chosen: Sequence[int]) -> None:
         """Raise where nothing can be sent again: the scheduler is gone, or a future of the user's is lost."""
@@ -270,3 +277,17 @@ class Steps:
 def _blocks(count: int, workers: int) -> list[int]:
     """Return for each of `count` shards in order which worker it goes to: neighbours to one."""
     return [k * workers // max(count, 1) for k in range(count)]
+
+
+def _without_dask(error: Exception) -> Exception:
+    """Return an error from a worker with a traceback that goes from here to the user's function."""
+    kept: list[types.TracebackType] = []
+    tb = error.__traceback__
+    while tb is not None:
+        if library_of(tb.tb_frame.f_code.co_filename) not in ("dask", "distributed", "tornado"):
+            kept.append(tb)
+        tb = tb.tb_next
+    chain: types.TracebackType | None = None
+    for tb in reversed(kept):
+        chain = types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
+    return error.with_traceback(chain)
