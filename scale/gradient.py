@@ -49,7 +49,7 @@ class Distributed:
         )
         self._steps: Steps | None = None
         self._held: dict[Any, Held] = {}
-        self._last: tuple[Any, Shards] | None = None
+        self._last: tuple[Any, Shards, Any] | None = None
         self.count: int | None = options["shards"]
 
     def __repr__(self) -> str:
@@ -141,16 +141,17 @@ class Distributed:
             for k, (arg, axis) in enumerate(zip(args, axes, strict=True))
             if axis is not None
         ]
+        last = self._last  # which another thread may replace
         known = tuple(_identity(arg) for _, arg, _ in data)
-        if self._last is not None and None not in known and self._last[0] == known:
-            return self._last[1]
+        if last is not None and None not in known and last[0] == known:
+            return last[1]
         steps = self.steps()
         if self.count is None:
             self.count = steps.threads()  # and so it stays, whoever joins: it decides the last bits
         found = shards_of(steps.who, data, self.count, steps.client, self._held)
-        if self._last is not None and None in known and _same(found, self._last[1]):
-            return self._last[1]
-        self._last = known, found
+        if last is not None and None in known and _same(found, last[1]):
+            return last[1]
+        self._last = known, found, args  # which must not give way to others of the same identity
         return found
 
     def _result(self, found: Partial, args: tuple[Any, ...]) -> Any:
@@ -186,7 +187,7 @@ def _identity(arg: Any) -> Any:
     if isinstance(arg, Sharded):
         return arg
     if hasattr(arg, "__dask_graph__"):
-        return arg.name
+        return id(arg), arg.name  # an array that is written to has another name; one may be given a name twice
     if isinstance(arg, (list, tuple)) and arg and all(type(v).__name__ == "Future" for v in arg):
         return tuple(id(v) for v in arg)
     return None

@@ -44,7 +44,7 @@ class Steps:
         self.name = re.sub(r"\W+", "_", name)
         self.distributed = load("distributed", who)
         self._program: tuple[str, Any] | None = None
-        self._plan: tuple[Shards, str, Any] | None = None
+        self._plan: tuple[Shards, Any] | None = None
         self._warned: set[str] = set()
 
     def run(
@@ -150,48 +150,55 @@ class Steps:
         chosen: Sequence[int], following: Sequence[int], workers: list[str],
     ) -> Any:  # fmt: skip
         """Return the future of the sum: a task for each shard, and a tree above them."""
-        if self._program is None or self._program[0] != program.digest or self._program[1].status != "finished":
-            self._program = program.digest, self._held(program, f"{self.name}_program")
-        if self._plan is None or self._plan[0] is not shards or self._plan[2].status != "finished":
-            number = uuid.uuid4().hex
-            recipes = [shard.recipes for shard in shards.shards]
-            plan = Plan(number, cut, shards.axes, recipes, [shard.rows for shard in shards.shards])
-            self._plan = shards, number, self._held(plan, f"{self.name}_plan")
+        known = self._sent(program, shards, cut)
         run = uuid.uuid4().hex
         keys = [(f"{self.name}-{run}", k) for k in chosen]
         sources = [[source.future for source in shards.shards[k].sources] for k in chosen]
         if any(sources) or len(workers) > _MANY:
-            tasks, held = self._beside_data(chosen, keys, sources, shared, run), []
+            tasks, held = self._beside_data(chosen, keys, sources, known, shared, run), []
         else:
-            tasks, held = {}, self._in_blocks(chosen, following, workers, keys, shared)
+            tasks, held = {}, self._in_blocks(chosen, following, workers, keys, known, shared)
         root = self._tree(tasks, keys, mean, run)
         future = self.client.get(tasks, root, sync=False) if tasks else held[0]
         del held  # till here, where the sum needs them
         return future
 
+    def _sent(self, program: Program, shards: Shards, cut: tuple[bool, ...]) -> tuple[Any, Any]:
+        """Return the futures of a program and of the plan of some shards, sent where they are not those of the last step.
+
+        Other threads may take steps with others: who asks goes on with what is returned.
+        """
+        last = self._program
+        if last is None or last[0] != program.digest or last[1].status != "finished":
+            last = self._program = program.digest, self._held(program, f"{self.name}_program")
+        plan = self._plan
+        if plan is None or plan[0] is not shards or plan[1].status != "finished":
+            recipes = [shard.recipes for shard in shards.shards]
+            told = Plan(uuid.uuid4().hex, cut, shards.axes, recipes, [shard.rows for shard in shards.shards])
+            plan = self._plan = shards, self._held(told, f"{self.name}_plan")
+        return last[1], plan[1]
+
     def _beside_data(
-        self, chosen: Sequence[int], keys: list[Any], sources: list[list[Any]], shared: list[Any], run: str
+        self, chosen: Sequence[int], keys: list[Any], sources: list[list[Any]], known: tuple[Any, Any], shared: list[Any],
+        run: str,
     ) -> dict[Any, Any]:  # fmt: skip
         """Return a task for each chosen shard, which the scheduler runs where its data is; one message has them and the sum."""
-        assert self._program is not None
-        assert self._plan is not None
         spec = importlib.import_module("dask._task_spec")
         name = f"{self.name}_shared-{run}"
         tasks = {name: spec.Task(name, pass_on, Box(shared))}
-        behind = [spec.TaskRef(self._program[1].key), spec.TaskRef(self._plan[2].key), spec.TaskRef(name), self.who]
+        behind = [*[spec.TaskRef(future.key) for future in known], spec.TaskRef(name), self.who]
         for k, key, futures in zip(chosen, keys, sources, strict=True):
             places = spec.List(*[spec.TaskRef(future.key) for future in futures])
             tasks[key] = spec.Task(key, on_shard, k, None, places, *behind)
         return tasks
 
     def _in_blocks(
-        self, chosen: Sequence[int], following: Sequence[int], workers: list[str], keys: list[Any], shared: list[Any]
+        self, chosen: Sequence[int], following: Sequence[int], workers: list[str], keys: list[Any], known: tuple[Any, Any],
+        shared: list[Any],
     ) -> list[Any]:  # fmt: skip
         """Return a future for each chosen shard: those from files go to workers in blocks, so that each reads ahead."""
-        assert self._program is not None
-        assert self._plan is not None
         words = {
-            "program": self._program[1], "plan": self._plan[2], "shared": self._held(shared, f"{self.name}_shared"),
+            "program": known[0], "plan": known[1], "shared": self._held(shared, f"{self.name}_shared"),
             "who": self.who, "pure": False,
         }  # fmt: skip
         blocks, later = _blocks(len(chosen), len(workers)), _blocks(len(following), len(workers))
