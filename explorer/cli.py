@@ -24,15 +24,15 @@ _CODES = """exit codes:
 _TARGET = "file.py:function or package.module:function"
 
 
-def main(version: str, arguments: Sequence[str] | None = None) -> int:
-    """Run one command; `_CODES` says what the exit status means."""
+def main(version: str, arguments: Sequence[str] | None = None, train: Callable[..., Any] | None = None) -> int:
+    """Run one command; `_CODES` says what the exit status means. `train` is what that command calls, from a folder beside."""
     parser = _parser(version)
     chosen = parser.parse_args(arguments)  # leaves with status 2, and says why, where it does not understand
     if chosen.command is None:
         parser.print_help()
         return OK
     try:
-        return _run(chosen, version)
+        return _run(chosen, version, train)
     except BrokenPipeError:  # `... | head` has seen enough
         sys.stderr.close()
         return OK
@@ -60,14 +60,17 @@ def _is_ours(filename: str) -> bool:
     return filename.startswith((root, "<", sys.base_prefix)) or "site-packages" in filename
 
 
-def _run(chosen: argparse.Namespace, version: str) -> int:
+def _run(chosen: argparse.Namespace, version: str, train: Callable[..., Any] | None) -> int:
     if chosen.command == "demo":
         return int(_module("demo").demo(sys.stdout))
     if chosen.command == "explore":
         choice = _module("attempt").Choice(chosen.target, chosen.args, chosen.of, chosen.argnums)
         _module("live").explore(choice, chosen.port, chosen.open, sys.stdout)
         return OK
-    text, data, ok = _HERE.get(chosen.command, _on_a_function)(chosen, version)
+    if chosen.command == "train":
+        text, data, ok = _module("commands").train_command(chosen, train)
+    else:
+        text, data, ok = _HERE.get(chosen.command, _on_a_function)(chosen, version)
     print(json.dumps(_plain(data), indent=2, allow_nan=False) if chosen.json else text)
     return OK if ok else NO
 
@@ -267,4 +270,23 @@ def _parser(version: str) -> argparse.ArgumentParser:
     )  # fmt: skip
     on_a_function(one, optional=True)
     one.add_argument("--seconds", type=float, default=0.2, help="how long each is called for (0.2)")
+    one = command(
+        "train", "minimise the loss of a file over its data in shards, on a cluster of this machine or another (Dask)",
+        "train large_logreg.py --workers 2", "train model.py:loss --scheduler tcp://10.0.0.1:8786 --save-to run --resume",
+    )  # fmt: skip
+    one.add_argument(
+        "target",
+        help="file.py, or file.py:function where the loss has another name; `params` and `data` stand there, too",
+    )
+    one.add_argument("--workers", type=int, help="how many processes of this machine work (one for each core)")
+    one.add_argument("--memory", default="auto", help="how much memory each of them may take: 400MB")
+    one.add_argument("--scheduler", help="the address of a running Dask cluster, in place of one on this machine")
+    one.add_argument("--optimizer", choices=("adam", "sgd"), help="(adam)")
+    one.add_argument("--lr", type=float, help="the size of a step (what the file says, or 0.01)")
+    one.add_argument("--steps", type=int, help="how many steps in all (what the file says, or 100)")
+    one.add_argument("--save-to", help="the folder for checkpoints")
+    one.add_argument("--save-every", type=int, help="after how many steps one is written (10)")
+    one.add_argument(
+        "--resume", action="store_true", help="go on from the newest checkpoint in --save-to, if there is one"
+    )
     return parser

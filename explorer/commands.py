@@ -23,7 +23,7 @@ from ..transforms.transform import Transform
 from ..transforms.trees import flatten
 from ..transforms.why import why
 from .report import page, report_data
-from .targets import Call, call_of, load, of, places
+from .targets import Call, UsageError, call_of, load, of, places
 
 __all__ = ["COMMANDS", "Answer"]
 
@@ -124,6 +124,34 @@ def why_command(chosen: argparse.Namespace) -> Answer:
         for answer in found.answers
     ]  # fmt: skip
     return Answer(str(found), {"function": target.name, "healthy": found.healthy, "answers": answers}, found.healthy)
+
+
+def train_command(chosen: argparse.Namespace, train: Any) -> Answer:
+    """Minimise the loss of a file: `params`, `data` and `options` are its own, or functions that give them."""
+    target = load(
+        chosen.target if ":" in chosen.target or not chosen.target.endswith(".py") else f"{chosen.target}:loss"
+    )
+    told = {}
+    for name in ("params", "data"):
+        if not hasattr(target.module, name):
+            raise UsageError(f"{chosen.target} has no `{name}`: a value, or a function that gives it")
+        told[name] = getattr(target.module, name)
+    options = dict(getattr(target.module, "options", {}))
+    for name in ("optimizer", "lr", "steps", "save_to", "save_every"):
+        if getattr(chosen, name) is not None:
+            options[name] = getattr(chosen, name)
+    if options.get("save_to") is not None:
+        options.setdefault("save_every", 10)
+    options |= {"resume": True} if chosen.resume else {}
+    found = train(
+        target.function,
+        **told,
+        workers=chosen.workers,
+        memory=chosen.memory,
+        scheduler=chosen.scheduler,
+        options=options,
+    )
+    return Answer(*found)
 
 
 def bench_command(chosen: argparse.Namespace) -> Answer:

@@ -5,5 +5,15 @@ from __future__ import annotations
 from .errors import LostSchedulerError, LostShardError, LostWorkersError
 from .gradient import hvp, shard, value_and_grad
 from .minimize import minimize
+from .mpi import allreduce_grad
 
-__all__ = ["LostSchedulerError", "LostShardError", "LostWorkersError", "hvp", "minimize", "shard", "value_and_grad"]
+__all__ = [
+    "LostSchedulerError",
+    "LostShardError",
+    "LostWorkersError",
+    "allreduce_grad",
+    "hvp",
+    "minimize",
+    "shard",
+    "value_and_grad",
+]

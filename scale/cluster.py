@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -32,25 +33,44 @@ def client_of(client: Any, who: str) -> Any:
     return client
 
 
-def local_client(who: str, workers: int | None = None) -> Any:
-    """Return the client of a cluster on the loopback address of this machine, one single-threaded worker for each core."""
+def local_client(who: str, workers: int | None = None, memory_limit: str = "auto") -> Any:
+    """Return the client of a cluster on the loopback address of this machine, one single-threaded worker for each core.
+
+    It stays for all calls of this process, until another number of workers is asked for.
+    """
     global _local
     distributed = load("distributed", who)
     with _lock:
         if _local is None or _local.status != "running" or (workers is not None and workers != _workers_of(_local)):
             if _local is not None:
-                _local.close()
+                _end_local()
             count = workers or _cores()
             cluster = distributed.LocalCluster(
-                n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+                n_workers=count,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address=None,
+                memory_limit=memory_limit,
             )
             _local = distributed.Client(cluster, set_as_default=False)
+            atexit.register(_end_local)  # before the interpreter takes apart what a cluster needs to end
             print(
                 f"{who}: no client was given, so a cluster was started on this machine: {count} workers, scheduler at "
                 f"{cluster.scheduler_address}, which only programs on this machine can reach",
                 file=sys.stderr,
             )
         return _local
+
+
+def _end_local() -> None:
+    """End the cluster that was started here, if one was."""
+    global _local
+    client, _local = _local, None
+    atexit.unregister(_end_local)
+    if client is not None:
+        cluster = client.cluster
+        client.close()
+        cluster.close()
 
 
 def _cores() -> int:

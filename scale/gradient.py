@@ -23,7 +23,7 @@ from .shards import Sharded, Shards, bounds_of, cut, shards_of
 from .sources import Held, digest_of
 from .steps import Steps
 
-__all__ = ["Distributed", "hvp", "shard", "value_and_grad"]
+__all__ = ["Distributed", "hvp", "numbered", "options_of", "shard", "value_and_grad"]
 
 
 class Distributed:
@@ -49,7 +49,7 @@ class Distributed:
         )
         self._steps: Steps | None = None
         self._held: dict[Any, Held] = {}
-        self._last: tuple[Any, Shards] | None = None
+        self._last: tuple[Any, Shards, Any] | None = None
         self.count: int | None = options["shards"]
 
     def __repr__(self) -> str:
@@ -67,16 +67,11 @@ class Distributed:
         refuse(f"calls {self.who}, which runs on other machines")
         steps = self.steps()
         shards = self.shards(args, axes) if shards is None else shards
-        trees: list[Any] = []
-        shared: list[Any] = []
         data = iter(shards.trees)
-        for arg, axis in zip(args, axes, strict=True):
-            if axis is not None:
-                trees.append(next(data))
-                continue
-            leaves, structure = flatten(arg)
-            trees.append(unflatten(structure, range(len(leaves))))
-            shared += [self._plain(leaf) for leaf in leaves]
+        trees = [next(data) if axis is not None else numbered(arg) for arg, axis in zip(args, axes, strict=True)]
+        shared = [
+            self._plain(leaf) for arg, axis in zip(args, axes, strict=True) if axis is None for leaf in flatten(arg)[0]
+        ]
         cuts = tuple(axis is not None for axis in axes)
         program = Program(self.transform, trees, self.options)
         found = steps.run(program, shards, cuts, shared, self.options["reduce"] == "mean", chosen, following)
@@ -146,16 +141,17 @@ class Distributed:
             for k, (arg, axis) in enumerate(zip(args, axes, strict=True))
             if axis is not None
         ]
+        last = self._last  # which another thread may replace
         known = tuple(_identity(arg) for _, arg, _ in data)
-        if self._last is not None and None not in known and self._last[0] == known:
-            return self._last[1]
+        if last is not None and None not in known and last[0] == known:
+            return last[1]
         steps = self.steps()
         if self.count is None:
             self.count = steps.threads()  # and so it stays, whoever joins: it decides the last bits
         found = shards_of(steps.who, data, self.count, steps.client, self._held)
-        if self._last is not None and None in known and _same(found, self._last[1]):
-            return self._last[1]
-        self._last = known, found
+        if last is not None and None in known and _same(found, last[1]):
+            return last[1]
+        self._last = known, found, args  # which must not give way to others of the same identity
         return found
 
     def _result(self, found: Partial, args: tuple[Any, ...]) -> Any:
@@ -180,12 +176,18 @@ class Distributed:
         return ((value, found.aux), gradient) if self.options["has_aux"] else (value, gradient)
 
 
+def numbered(tree: Any) -> Any:
+    """Return a tree with numbers for its leaves."""
+    leaves, structure = flatten(tree)
+    return unflatten(structure, range(len(leaves)))
+
+
 def _identity(arg: Any) -> Any:
     """Return what tells data that cannot change from other data; None of what may have been written to."""
     if isinstance(arg, Sharded):
         return arg
     if hasattr(arg, "__dask_graph__"):
-        return arg.name
+        return id(arg), arg.name  # an array that is written to has another name; one may be given a name twice
     if isinstance(arg, (list, tuple)) and arg and all(type(v).__name__ == "Future" for v in arg):
         return tuple(id(v) for v in arg)
     return None
@@ -205,9 +207,10 @@ def _same(one: Shards, other: Shards) -> bool:
     )
 
 
-def _options(
+def options_of(
     kind: str, argnums: Any, reduce: str, has_aux: bool, weight: Any, shards: Any, compile: Any
 ) -> dict[str, Any]:
+    """Return the options of a derivative, checked; those of gs.compile among them."""
     if shards is not None and (type(shards) is not int or shards < 1):
         raise ValueError(f"shards is a number of at least 1, not {shards!r}")
     told: dict[str, Any] | None = None
@@ -244,7 +247,7 @@ def value_and_grad(
     naming it and its rows, LostShardError, LostWorkersError, LostSchedulerError, and what `f` raises, with the user's line.
     """
     return Distributed(
-        f, client, in_axes, _options("value_and_grad", argnums, reduce, has_aux, weight, shards, compile)
+        f, client, in_axes, options_of("value_and_grad", argnums, reduce, has_aux, weight, shards, compile)
     )
 
 
@@ -257,7 +260,7 @@ def hvp(
 
     All else is as in `gs.distributed.value_and_grad`.
     """
-    return Distributed(f, client, in_axes, _options("hvp", argnums, reduce, has_aux, weight, shards, compile))
+    return Distributed(f, client, in_axes, options_of("hvp", argnums, reduce, has_aux, weight, shards, compile))
 
 
 def shard(*arrays: Any, client: Any = None, shards: int | None = None, axis: int = 0) -> Any:

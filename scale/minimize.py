@@ -115,7 +115,7 @@ def minimize(
     function = value_and_grad(
         f, client, in_axes, reduce, has_aux=has_aux, weight=weight, shards=shards, compile=compile
     )
-    function.who = f"{WHO} of `{function.name}`"
+    function.who = WHO
     run = _Run(function, params, data if isinstance(data, tuple) else (data,), optimizer, lr, settings)
     run.order = {"shards_per_step": shards_per_step, "shuffle": shuffle}
     run.begin(_folder(resume, save_to))

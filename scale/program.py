@@ -151,10 +151,10 @@ class _Noted(Compiled):
 
 
 class Running:
-    """A program on a worker: compiled once for each signature."""
+    """A program where it runs: compiled once for each signature."""
 
-    def __init__(self, program: Program) -> None:
-        self.transform, self.trees, self.options = unpacked(program.data, program.texts)
+    def __init__(self, transform: Transform, trees: list[Any], options: dict[str, Any]) -> None:
+        self.transform, self.trees, self.options = transform, trees, options
         self.function: Callable[..., Any] = self.transform
         self.notes: list[str] = []
         if self.options["compile"] is not None:
@@ -190,7 +190,7 @@ def running(program: Program) -> Running:
     with _lock:
         found = _known.get(program.digest)
         if found is None:
-            found = _known[program.digest] = Running(program)
+            found = _known[program.digest] = Running(*unpacked(program.data, program.texts))
             while len(_known) > _PROGRAMS:
                 _known.popitem(last=False)
         _known.move_to_end(program.digest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,8 @@ def digest_of(array: Any) -> str:
     """Return the digest of an array: its type, its lengths and its numbers."""
     dense = np.ascontiguousarray(array)
     found = hashlib.sha256(f"{dense.dtype.str}{dense.shape}".encode())
-    content: Any = dense.reshape(-1).view(np.uint8) if dense.dtype.kind != "O" else repr(dense).encode()
+    plain = not dense.dtype.hasobject and dense.dtype.kind != "T"
+    content: Any = dense.reshape(-1).view(np.uint8) if plain else pickle.dumps(dense)
     found.update(content)
     return found.hexdigest()
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import itertools
 import re
 import time
+import types
 import uuid
 import warnings
 from collections.abc import Sequence
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.errors import EagerWarning
+from ..tracer.core.site import library_of
 from ..transforms.optional import load
 from .cluster import check_alive
 from .errors import LostSchedulerError, LostWorkersError
@@ -41,7 +44,7 @@ class Steps:
         self.name = re.sub(r"\W+", "_", name)
         self.distributed = load("distributed", who)
         self._program: tuple[str, Any] | None = None
-        self._plan: tuple[Shards, str, Any] | None = None
+        self._plan: tuple[Shards, Any] | None = None
         self._warned: set[str] = set()
 
     def run(
@@ -147,37 +150,57 @@ class Steps:
         chosen: Sequence[int], following: Sequence[int], workers: list[str],
     ) -> Any:  # fmt: skip
         """Return the future of the sum: a task for each shard, and a tree above them."""
-        if self._program is None or self._program[0] != program.digest or self._program[1].status != "finished":
-            self._program = program.digest, self._held(program, f"{self.name}_program")
-        if self._plan is None or self._plan[0] is not shards or self._plan[2].status != "finished":
-            number = uuid.uuid4().hex
+        known = self._sent(program, shards, cut)
+        run = uuid.uuid4().hex
+        keys = [(f"{self.name}-{run}", k) for k in chosen]
+        sources = [[source.future for source in shards.shards[k].sources] for k in chosen]
+        if any(sources) or len(workers) > _MANY:
+            tasks, held = self._beside_data(chosen, keys, sources, known, shared, run), []
+        else:
+            tasks, held = {}, self._in_blocks(chosen, following, workers, keys, known, shared)
+        root = self._tree(tasks, keys, mean, run)
+        future = self.client.get(tasks, root, sync=False) if tasks else held[0]
+        del held  # till here, where the sum needs them
+        return future
+
+    def _sent(self, program: Program, shards: Shards, cut: tuple[bool, ...]) -> tuple[Any, Any]:
+        """Return the futures of a program and of the plan of some shards, sent where they are not those of the last step.
+
+        Other threads may take steps with others: who asks goes on with what is returned.
+        """
+        last = self._program
+        if last is None or last[0] != program.digest or last[1].status != "finished":
+            last = self._program = program.digest, self._held(program, f"{self.name}_program")
+        plan = self._plan
+        if plan is None or plan[0] is not shards or plan[1].status != "finished":
             recipes = [shard.recipes for shard in shards.shards]
-            plan = Plan(number, cut, shards.axes, recipes, [shard.rows for shard in shards.shards])
-            self._plan = shards, number, self._held(plan, f"{self.name}_plan")
+            told = Plan(uuid.uuid4().hex, cut, shards.axes, recipes, [shard.rows for shard in shards.shards])
+            plan = self._plan = shards, self._held(told, f"{self.name}_plan")
+        return last[1], plan[1]
+
+    def _beside_data(
+        self, chosen: Sequence[int], keys: list[Any], sources: list[list[Any]], known: tuple[Any, Any], shared: list[Any],
+        run: str,
+    ) -> dict[Any, Any]:  # fmt: skip
+        """Return a task for each chosen shard, which the scheduler runs where its data is; one message has them and the sum."""
+        spec = importlib.import_module("dask._task_spec")
+        name = f"{self.name}_shared-{run}"
+        tasks = {name: spec.Task(name, pass_on, Box(shared))}
+        behind = [*[spec.TaskRef(future.key) for future in known], spec.TaskRef(name), self.who]
+        for k, key, futures in zip(chosen, keys, sources, strict=True):
+            places = spec.List(*[spec.TaskRef(future.key) for future in futures])
+            tasks[key] = spec.Task(key, on_shard, k, None, places, *behind)
+        return tasks
+
+    def _in_blocks(
+        self, chosen: Sequence[int], following: Sequence[int], workers: list[str], keys: list[Any], known: tuple[Any, Any],
+        shared: list[Any],
+    ) -> list[Any]:  # fmt: skip
+        """Return a future for each chosen shard: those from files go to workers in blocks, so that each reads ahead."""
         words = {
-            "program": self._program[1], "plan": self._plan[2], "shared": self._held(shared, f"{self.name}_shared"),
+            "program": known[0], "plan": known[1], "shared": self._held(shared, f"{self.name}_shared"),
             "who": self.who, "pure": False,
         }  # fmt: skip
-        run = uuid.uuid4().hex
-        layer = self._on_shards(shards, chosen, following, workers, words, run)
-        level = 0
-        while len(layer) > 1:
-            level += 1
-            parts = [layer[k : k + FAN_IN] for k in range(0, len(layer), FAN_IN)]
-            keys = [(f"{self.name}_sum{level}-{run}", k) for k in range(len(parts))]
-            layer = self.client.map(add_up, parts, mean=mean, key=keys, pure=False)
-        return layer[0]
-
-    def _on_shards(
-        self, shards: Shards, chosen: Sequence[int], following: Sequence[int], workers: list[str], words: dict[str, Any],
-        run: str,
-    ) -> list[Any]:  # fmt: skip
-        """Return a future for each chosen shard; a block of those from files is for one worker, which reads ahead."""
-        sources = [[source.future for source in shards.shards[k].sources] for k in chosen]
-        keys = [(f"{self.name}-{run}", k) for k in chosen]
-        reads = not any(sources) and len(workers) <= _MANY
-        if not reads:
-            return list(self.client.map(on_shard, chosen, [None] * len(chosen), sources, key=keys, **words))
         blocks, later = _blocks(len(chosen), len(workers)), _blocks(len(following), len(workers))
         found: list[Any] = []
         for block, group in itertools.groupby(range(len(chosen)), blocks.__getitem__):
@@ -185,10 +208,22 @@ class Steps:
             behind = [following[k] for k in range(len(following)) if later[k] == block]
             queue = [*[chosen[k] for k in places[1:]], behind[0] if behind else None]
             found += self.client.map(
-                on_shard, [chosen[k] for k in places], queue, [sources[k] for k in places], key=[keys[k] for k in places],
+                on_shard, [chosen[k] for k in places], queue, [[]] * len(places), key=[keys[k] for k in places],
                 workers=[workers[block]], allow_other_workers=True, **words,
             )  # fmt: skip
         return found
+
+    def _tree(self, tasks: dict[Any, Any], keys: list[Any], mean: bool, run: str) -> Any:
+        """Add the tasks that sum what these keys give, in their order; return the key of the whole."""
+        spec = importlib.import_module("dask._task_spec")
+        level = 0
+        while len(keys) > 1:
+            level += 1
+            parts = [keys[k : k + FAN_IN] for k in range(0, len(keys), FAN_IN)]
+            keys = [(f"{self.name}_sum{level}-{run}", k) for k in range(len(parts))]
+            for key, part in zip(keys, parts, strict=True):
+                tasks[key] = spec.Task(key, add_up, spec.List(*[spec.TaskRef(k) for k in part]), mean)
+        return keys[0]
 
     # --- what comes back ----------------------------------------------------------------------------------------------
 
@@ -204,11 +239,16 @@ class Steps:
                 return None
             except distributed.scheduler.KilledWorker as error:
                 raise LostWorkersError(self._killed(error, shards)) from None
-            except TimeoutError:
+            except TimeoutError as error:
                 if root.status == "error":
-                    raise
+                    raise _without_dask(error) from error.__cause__
                 check_alive(self.client, self.who)
                 self._workers()  # asks the scheduler, and waits where there is none
+            except Exception as error:
+                if root.status != "error":  # it was on the way from the worker
+                    check_alive(self.client, self.who)
+                    return None
+                raise _without_dask(error) from error.__cause__
 
     def _check_cancelled(self, shards: Shards, chosen: Sequence[int]) -> None:
         """Raise where nothing can be sent again: the scheduler is gone, or a future of the user's is lost."""
@@ -244,3 +284,17 @@ class Steps:
 def _blocks(count: int, workers: int) -> list[int]:
     """Return for each of `count` shards in order which worker it goes to: neighbours to one."""
     return [k * workers // max(count, 1) for k in range(count)]
+
+
+def _without_dask(error: Exception) -> Exception:
+    """Return an error from a worker with a traceback that goes from here to the user's function."""
+    kept: list[types.TracebackType] = []
+    tb = error.__traceback__
+    while tb is not None:
+        if library_of(tb.tb_frame.f_code.co_filename) not in ("dask", "distributed", "tornado"):
+            kept.append(tb)
+        tb = tb.tb_next
+    chain: types.TracebackType | None = None
+    for tb in reversed(kept):
+        chain = types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
+    return error.with_traceback(chain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import threading
 import traceback
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,7 +18,7 @@ from .partial import Partial, combined
 from .program import Box, Running, running
 from .sources import Recipe
 
-__all__ = ["Plan", "add_up", "on_shard", "pass_on"]
+__all__ = ["Plan", "add_up", "on_data", "on_shard", "pass_on"]
 
 _FEW = 5  # rows with NaN that an error names
 
@@ -88,9 +89,7 @@ def on_shard(k: int, ahead: int | None, sources: list[Any], program: Box, plan: 
         del reading
         if ahead is not None:
             _ahead.read((told.number, ahead), told.recipes[ahead])
-        data = [_ready(value) for value in made]
-        del made
-        return _partial(run, told, [_ready(leaf) for leaf in shared.value], data, k, who, name)
+        return on_data(run, told, shared.value, made, k, name)
     except Exception as error:
         _add_place(error, name, who)
         raise
@@ -112,7 +111,9 @@ def _ready(value: Any) -> Any:
     return unflatten(structure, shown)
 
 
-def _partial(run: Running, plan: Plan, shared: list[Any], data: list[Any], k: int, who: str, name: str) -> Partial:
+def on_data(run: Running, plan: Plan, shared: list[Any], data: list[Any], k: int, name: str) -> Partial:
+    """Return value and gradient of shard `k`, of its arrays and those that all shards share."""
+    shared, data = [_ready(leaf) for leaf in shared], [_ready(value) for value in data]
     rows = _rows(data, plan.axes, name)
     options = run.options
     mean = options["reduce"] == "mean"
@@ -129,7 +130,7 @@ def _partial(run: Running, plan: Plan, shared: list[Any], data: list[Any], k: in
         if mean and weight == 0:
             return Partial([], 0.0, aux, tuple(run.notes), (k,))
     if _has_nan(value) or any(_has_nan(leaf) for leaf in found):
-        raise FloatingPointError(_about_nan(run, plan, shared, data, rows, value, found, k))
+        raise FloatingPointError(_about_nan(run, plan, shared, data, rows, value, found, k, name))
     return Partial([*([] if value is None else [value]), *found], weight, aux, tuple(run.notes), (k,))
 
 
@@ -187,13 +188,21 @@ def _name(plan: Plan, k: int) -> str:
 
 
 def _about_nan(
-    run: Running, plan: Plan, shared: list[Any], data: list[Any], rows: int, value: Any, found: list[Any], k: int
+    run: Running,
+    plan: Plan,
+    shared: list[Any],
+    data: list[Any],
+    rows: int,
+    value: Any,
+    found: list[Any],
+    k: int,
+    name: str,
 ) -> str:
     """Return what an error says of a shard that gave NaN: how much of it, and which rows alone do."""
     bad = sum(int(np.isnan(leaf).sum()) for leaf in found if leaf is not None)
     size = sum(int(np.size(leaf)) for leaf in found if leaf is not None)
     said = "" if value is None else f"the value is {value}, "
-    said = f"{_name(plan, k)} gave NaN: {said}{bad} of {size} numbers of the derivative are NaN."
+    said = f"{name} gave NaN: {said}{bad} of {size} numbers of the derivative are NaN."
     first = 0 if plan.rows[k] is None else plan.rows[k][0]
     culprits = _rows_with_nan(run, plan, shared, data, rows)
     if culprits:
@@ -241,4 +250,11 @@ def _add_place(error: Exception, name: str, who: str) -> None:
         worker = f" on worker {address}"
     except (ImportError, ValueError):
         worker = ""
-    error.add_note(f"{who}: {name}{worker}{place}")
+    notes = [note for note in getattr(error, "__notes__", ()) if not _names_library(note)]
+    error.__notes__ = [*notes, f"{who}: {name}{worker}{place}"]
+
+
+def _names_library(note: str) -> bool:
+    """Whether a note says where Dask called the function: where no frame is the user's, that is taken for the user's line."""
+    found = re.match(r"at (.*):\d+(\n|$)", note)
+    return found is not None and (is_ours(found[1]) or library_of(found[1]) is not None)

@@ -137,7 +137,7 @@ def test_checkers_find_the_errors_of_a_users_file_alone(checker: str, tmp_path: 
 
 
 # What users import: the face, and what stands beside it under a name of NumPy's, SciPy's, PyTorch's or autograd's.
-FACING = {"autograd", "compat", "functional", "nn", "numpy", "optim", "scipy", "tree", "utils"}
+FACING = {"autograd", "compat", "distributed", "functional", "nn", "numpy", "optim", "scipy", "tree", "utils"}
 
 
 @pytest.mark.skipif(not installed(), reason="the types are those of the installed wheel")

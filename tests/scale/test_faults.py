@@ -69,7 +69,7 @@ def client() -> Iterator[Any]:
 def kill_worker(client: Any, *numbers: int) -> None:
     pids = client.run(os.getpid)
     for k in numbers or (0,):
-        os.kill(pids[sorted(pids)[k]], signal.SIGKILL)
+        os.kill(pids[sorted(pids)[k % len(pids)]], signal.SIGKILL)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
+from gradscribe.scale.sources import digest_of
 
 pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -243,6 +245,44 @@ def test_arrays_that_were_written_to_are_sent_again(client: Any, batch: Any) -> 
     assert sum(held.future.key not in sent for held in function._held.values()) == 1
 
 
+def test_a_dask_array_that_bears_the_name_of_another_is_another(client: Any, batch: Any) -> None:
+    w, x, y = batch
+    function = gs.distributed.value_and_grad(loss, client)
+    for factor in (1.0, 2.0):
+        lazy = da.from_array(factor * x, chunks=(20, 3), name="x")
+        close(function(w, lazy, y), gs.value_and_grad(loss)(w, factor * x, y))
+    lazy = da.from_array(x.copy(), chunks=(20, 3))
+    function(w, lazy, y)
+    lazy[lazy > 1.0] = 0.0
+    close(function(w, lazy, y), gs.value_and_grad(loss)(w, np.where(x > 1.0, 0.0, x), y))
+
+
+def test_arrays_of_objects_are_told_apart_by_all_that_they_hold() -> None:
+    one = np.array([f"{k}" for k in range(2000)], object)
+    other = one.copy()
+    other[1000] = "another"
+    assert digest_of(one) == digest_of(one.copy())
+    assert digest_of(one) != digest_of(other)
+
+
+def test_threads_that_share_a_function_get_what_is_theirs(client: Any, batch: Any) -> None:
+    w, x, y = batch
+    function = gs.distributed.value_and_grad(loss, client, shards=3)
+    found: dict[int, Any] = {}
+
+    def run(k: int) -> None:
+        for _ in range(3):
+            found[k] = function(w, (1.0 + k) * x[: 30 + 10 * k], y[: 30 + 10 * k])
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k in range(4):
+        close(found[k], gs.value_and_grad(loss)(w, (1.0 + k) * x[: 30 + 10 * k], y[: 30 + 10 * k]))
+
+
 def test_a_function_cannot_write_into_its_shard(client: Any, batch: Any) -> None:
     def writes(w: Any, x: Any) -> Any:
         x -= 1.0
@@ -279,7 +319,9 @@ def test_an_error_of_the_function_shows_the_users_line(client: Any, batch: Any) 
         gs.distributed.value_and_grad(fails, client, in_axes=(None, 0))(w, da.from_array(x, chunks=(20, 3)))
     (note,) = [n for n in caught.value.__notes__ if "shard" in n]
     assert re.search(r"shard 4 \(rows 80 to 99\) on worker \S+, at .*test_gradient.py:\d+: raise LookupError", note)
-    assert any("fails" in frame.name for frame in caught.traceback)
+    frames = [(frame.name, str(frame.path)) for frame in caught.traceback]
+    assert frames[-1][0] == "fails"
+    assert not any("site-packages" in path for _, path in frames)
 
 
 LOST = "its gradient would be lost"

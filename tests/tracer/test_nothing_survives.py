@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import json
 import logging
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
+from gradscribe.tracer.memory.survivors import _Walk, plain
 
 import stores
 from stores import MODES, STORES
@@ -467,3 +469,27 @@ def test_tensors_of_the_users_own_stay_where_they_stand(function: Any, compiled:
     assert PARAMETERS["w"] is parameter
     stored = globals()["LAST_SEEN"] if function is stores_by_globals else PARAMETERS["last"]
     assert type(stored) is np.float64
+
+
+def test_a_queue_that_another_thread_empties_meanwhile_is_no_error() -> None:
+    """As that of a thread pool, or of the client of a cluster, which the function reaches."""
+
+    class Emptied(collections.deque[Any]):
+        def __getitem__(self, place: Any) -> Any:
+            found = super().__getitem__(place)
+            self.clear()  # what another thread may do after any step
+            return found
+
+    class Pool:
+        def __init__(self) -> None:
+            self.waiting = Emptied([1.0, 2.0, 3.0])
+
+    pool = Pool()
+
+    def f(x: Any) -> Any:
+        pool.last = x  # type: ignore[attr-defined]
+        return np.sum(x * x)
+
+    np.testing.assert_array_equal(gs.grad(f)(np.ones(2)), 2.0)
+    plain([pool], _Walk())
+    assert type(pool.last) is np.ndarray  # type: ignore[attr-defined]

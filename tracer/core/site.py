@@ -37,7 +37,7 @@ __all__ = [
 F = typing.TypeVar("F", bound=typing.Callable[..., Any])
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _HOUSES = tuple(
-    ROOT + part + os.sep for part in ("runtime", "tracer", "transforms", "explorer", "learn", "compat", "fit")
+    ROOT + part + os.sep for part in ("runtime", "tracer", "transforms", "explorer", "learn", "compat", "fit", "scale")
 )
 # Formulas, which stand in generated source line by line, as if the user had written them.
 _FOLLOWED = [ROOT + os.path.join("learn", "optim", name) for name in ("formulas.py", "updates.py")]

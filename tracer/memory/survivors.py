@@ -451,8 +451,8 @@ def plain(value: Any, seen: _Walk) -> Any:
         return kind(plain(v, seen) for v in value) if any(isinstance(v, Operand) for v in value) else value
     seen.add(id(value))
     if isinstance(value, (list, deque)):
-        for k in range(len(value)):
-            if (new := plain(value[k], seen)) is not value[k]:
+        for k, held in enumerate(list(value)):  # a queue may change meanwhile, by another thread
+            if (new := plain(held, seen)) is not held and k < len(value) and value[k] is held:
                 value[k] = new
     elif isinstance(value, dict):
         _settle_dict(value, seen)

@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["TRACED_BY", "skipping_ours"]
 
 _PACKAGE = __name__.partition(".")[0]
-_LAYERS = ("runtime", "tracer", "transforms", "learn", "fit", "compat", "explorer")
+_LAYERS = ("runtime", "tracer", "transforms", "learn", "fit", "scale", "compat", "explorer")
 _SKIPPED = frozenset([_PACKAGE, *(f"{_PACKAGE}.{layer}*" for layer in _LAYERS)])  # not the modules of generated source
 TRACED_BY = "trace_dispatch"  # the name of what bdb, under pdb and others, gives to sys.settrace
 
