@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     import numpy as numpy
 
     from . import compat as compat
+    from . import scale as distributed
     from .compat import utils as utils
     from .compat.frameworks import to_jax, to_torch
     from .explorer.graph import graph
@@ -134,8 +135,9 @@ __all__ = [
 
 if TYPE_CHECKING:  # at run time they are not in __all__, since some are named as Python's own
     __all__ += function_types.__all__
+    __all__ += ["distributed"]  # which `from gradscribe import *` would put in the place of Dask's
 
-_PLACES = {"autograd": "tracer.autograd", "tree": "transforms.tree", "utils": "compat.utils"}
+_PLACES = {"autograd": "tracer.autograd", "distributed": "scale", "tree": "transforms.tree", "utils": "compat.utils"}
 _PLACES |= {name: f"learn.{name}" for name in ("functional", "nn", "optim")}
 sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.{place}") for name, place in _PLACES.items()]
 _PYTORCHS = {  # PyTorch's places of them
@@ -215,6 +217,8 @@ WHOLE_MODULES["scipy.integrate", "odeint"] = _late("transforms.derivatives.odein
 for _place, _names in {
     "optimize scipy_roots": "bisect brenth brentq fixed_point fsolve newton ridder root root_scalar toms748",
     "integrate scipy_integrals": "dblquad fixed_quad nquad quad quad_vec tplquad",
+    "integrate scipy_ode": "solve_ivp",
+    "optimize scipy_optima": "curve_fit least_squares lsq_linear minimize minimize_scalar nnls",
 }.items():
     _module, _, _file = _place.partition(" ")
     for _name in _names.split():

@@ -13,11 +13,11 @@ from ..runtime.errors import ShapeError
 from ..tracer.core.graph import next_sequence
 from ..transforms.arguments import return_line, returned
 from ..transforms.derivatives.jacobian import jacobian
+from ..transforms.optional import load
 from .bounds import bounds_of
 from .layout import Layout, constant, is_numbers
 from .minimize import shown_to_user
 from .objective import Flat, Residual, as_it_compiles, constants_alone
-from .optional import load
 
 if TYPE_CHECKING:
     from .result import MinimizeResult

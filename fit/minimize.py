@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..tracer.core.site import is_ours, library_of, prune
+from ..transforms.optional import load
+from ..transforms.progress import Bar
 from .bounds import bounds_of
 from .constraints import constraints_of
-from .history import Bar, History
+from .history import History
 from .layout import Layout, constant
 from .objective import Objective
-from .optional import load
 
 if TYPE_CHECKING:
     from .result import MinimizeResult

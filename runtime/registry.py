@@ -6,7 +6,7 @@ import functools
 import sys
 from _thread import get_ident
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import FROM_PYTHON, NoRuleError
 from .memory import NEW, Fact
@@ -15,7 +15,8 @@ from .result_types import TypesFact
 from .unpatched import np
 
 __all__ = [
-    "also", "batching", "bounded", "composed", "composition", "compositions", "forms", "infix", "lookup", "on_arrays", "op",
+    "also", "batching", "bounded", "composed", "composition", "compositions", "forms", "infix", "lookup", "lookup_class",
+    "made_of_ops", "object_class", "on_arrays", "op",
     "ops", "ops_of", "primitive", "registered", "require", "rule", "singular_at", "takes_out", "undifferentiable",
     "when_imported",
 ]  # fmt: skip
@@ -228,6 +229,45 @@ _compositions: dict[Any, Callable[..., Any]] = {}
 def composed(fn: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: what NumPy's `fn` is of Tensors, in terms of functions that are ops."""
     return lambda body: _compositions.setdefault(fn, body)
+
+
+class ObjectClass(NamedTuple):
+    """A class of another library's whose objects compute with numbers that they hold, such as an interpolator."""
+
+    make: Callable[..., Any]  # an object of ops, from the arguments of the class
+    parts: tuple[str, ...]  # the attributes that hold the numbers of an object
+    over: ObjectOver | None  # an object of ops, from one of plain numbers and these attributes
+    traced: bool  # whether SciPy's own is made of plain numbers
+
+
+ObjectOver = Callable[[Any, dict[str, Any]], Any]
+_classes: dict[Any, ObjectClass] = {}
+
+
+def object_class(
+    cls: Any,
+    make: Callable[..., Any],
+    parts: tuple[str, ...] = (),
+    over: ObjectOver | None = None,
+    *,
+    traced: bool = False,
+) -> None:
+    """State what a class of SciPy's, or a function that gives an object of one, is of Tensors."""
+    _classes[cls] = ObjectClass(make, parts, over, traced)
+
+
+def made_of_ops(value: Any) -> Any:
+    """An object of such a class, made of ops over its own numbers; None of all else."""
+    found = lookup_class(type(value))
+    if found is None or found.over is None:
+        return None
+    return found.over(value, {name: getattr(value, name) for name in found.parts})
+
+
+def lookup_class(cls: Any) -> ObjectClass | None:
+    """What is known of a class; None where it is none of them."""
+    _load_late()
+    return _classes.get(cls)
 
 
 def forms(fn: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -12,7 +12,7 @@ from . import registry
 from .memory import MAY, NEW
 from .ops import Kind, Op
 from .registry import lookup
-from .result_types import LENGTHS, UNKNOWN
+from .result_types import LENGTHS, UNKNOWN, TypesFact
 from .unpatched import np
 
 __all__ = [
@@ -74,10 +74,11 @@ def is_users(found: Op) -> bool:
     return found.path in USERS and USERS[found.path] is found.fn
 
 
-def called_by_name(fn: Callable[..., Any], n_out: int) -> Op | str:
+def called_by_name(fn: Callable[..., Any], n_out: int, types: TypesFact = UNKNOWN) -> Op | str:
     """An op without a rule, that generated source calls a function of the user's by; why there is none, in words.
 
-    It is not in the table: whoever calls the function says how it is differentiated.
+    It is not in the table: whoever calls the function says how it is differentiated. Lengths of its results are guards where
+    `types` is BY_VALUE.
     """
     if (fn, n_out) in _named:
         return _named[fn, n_out]
@@ -86,7 +87,7 @@ def called_by_name(fn: Callable[..., Any], n_out: int) -> Op | str:
         return "that no module has under that name, to import it from"
     try:
         made = Op(
-            fn, signature_of(fn), Kind.opaque, path=f"{home}.{fn.__name__}", n_out=n_out, may_raise=True, types=UNKNOWN
+            fn, signature_of(fn), Kind.opaque, path=f"{home}.{fn.__name__}", n_out=n_out, may_raise=True, types=types
         )
         made.params  # noqa: B018  # a signature that cannot be read is said here
     except (TypeError, SyntaxError):

@@ -8,16 +8,16 @@ import io
 import linecache
 import pickle
 import sys
-import threading
 import types
+from _thread import _local  # threading.local: the rest of threading is slow to import
 from typing import Any
 
-__all__ = ["reduced"]
+__all__ = ["packed", "reduced", "unpacked"]
 
 _HOMES = ("cloudpickle", "joblib.externals.cloudpickle")  # joblib brings one along
 
 
-class _Within(threading.local):
+class _Within(_local):
     """Whether this thread is writing cloudpickle's bytes of a transform."""
 
     bytes = False
@@ -42,7 +42,7 @@ def reduced(transform: Any) -> Any:
     if not named and _problem(parts, _Importable) is None:
         return parts
     if _carrier() is not None:
-        return _unpacked, _packed(transform)
+        return unpacked, packed(transform, _name_of(transform))
     if named:
         return name
     problem = _problem(parts, pickle.Pickler)
@@ -121,17 +121,19 @@ def _carrier_of(module: types.ModuleType) -> Any:
     return Carrier
 
 
-def _packed(transform: Any) -> tuple[bytes, dict[str, str]]:
-    """A transform in bytes, and the text of the files of its functions: who has no such file compiles from that."""
+def packed(thing: Any, what: str) -> tuple[bytes, dict[str, str]]:
+    """Return a thing in cloudpickle's bytes, and the text of its functions' files: who has no such file compiles from that."""
+    carrier_of = _carrier()
+    if carrier_of is None:
+        raise pickle.PicklingError(f"{what} travels by cloudpickle, which is not installed: pip install cloudpickle")
     file = io.BytesIO()
-    carrier = _carrier()(file)
+    carrier = carrier_of(file)
     _within.bytes = True
     try:
-        carrier.dump(transform)
+        carrier.dump(thing)
     except Exception as error:
         raise pickle.PicklingError(
-            f"gs.{transform.kind} of {getattr(transform, '__qualname__', transform.function)!r} cannot be pickled: the function "
-            f"holds what cannot be sent to another process: {error}"
+            f"{what} cannot be pickled: the function holds what cannot be sent to another process: {error}"
         ) from error
     finally:
         _within.bytes = False
@@ -139,12 +141,16 @@ def _packed(transform: Any) -> tuple[bytes, dict[str, str]]:
     return file.getvalue(), {name: text for name, text in texts.items() if text}
 
 
-def _unpacked(data: bytes, texts: dict[str, str]) -> Any:
-    """The transform of such bytes."""
+def unpacked(data: bytes, texts: dict[str, str]) -> Any:
+    """Return the thing of such bytes; a file that reads otherwise here, of another version, is not what the code was made of."""
     for name, text in texts.items():
-        if not linecache.getlines(name):
+        if "".join(linecache.getlines(name)) != text:
             linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     return pickle.loads(data)
+
+
+def _name_of(transform: Any) -> str:
+    return f"gs.{transform.kind} of {getattr(transform, '__qualname__', transform.function)!r}"
 
 
 def _in_file(make: Any, args: tuple[Any, ...], filename: str) -> types.CodeType:

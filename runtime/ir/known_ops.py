@@ -11,7 +11,7 @@ from ..unpatched import np
 __all__ = [
     "ADD", "BROADCAST_TO", "COMPARISONS", "COPY", "DIVIDE", "EXPAND_DIMS", "FLOAT", "GETITEM", "MATMUL", "MAXIMUM", "MEAN",
     "MINIMUM", "MULTIPLY", "NEGATIVE", "POWER", "REPEAT", "SIZED_BY_VALUE", "SQRT", "SQUARE",
-    "SQUEEZE", "SUBTRACT", "SUM", "SWAPAXES", "TRANSPOSE", "WHERE",
+    "SQUEEZE", "SUBTRACT", "SUM", "SWAPAXES", "TRANSPOSE", "WHERE", "ZEROS",
 ]  # fmt: skip
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE = map(require, (np.add, np.subtract, np.multiply, np.divide))
@@ -20,7 +20,7 @@ MAXIMUM, MINIMUM, WHERE, FLOAT = map(require, (np.maximum, np.minimum, np.where,
 SUM, MEAN, MATMUL = map(require, (np.sum, np.mean, np.matmul))
 GETITEM, TRANSPOSE, SWAPAXES = map(require, (operator.getitem, np.transpose, np.swapaxes))
 EXPAND_DIMS, SQUEEZE, BROADCAST_TO, COPY = map(require, (np.expand_dims, np.squeeze, np.broadcast_to, np.copy))
-REPEAT = require(np.repeat)
+REPEAT, ZEROS = require(np.repeat), require(np.zeros)
 
 COMPARISONS = ops_of(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 

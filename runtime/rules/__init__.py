@@ -11,7 +11,7 @@ __all__ = ["casts", "control", "creation", "elementwise", "indexing", "linalg", 
 _LATE = {  # rules that wait for the first function that is not known yet, by the module that has to be there for them
     "numpy": (
         "decompositions", "eigen", "least_squares", "norms", "matrix_forms", "polynomials", "quantiles", "differences",
-        "convolution", "counting", "histograms", "assembling", "compositions", "python_math",
+        "convolution", "counting", "histograms", "assembling", "compositions", "python_math", "windows",
     ),
     "statistics": ("python_statistics",),
     "scipy.special": (
@@ -23,7 +23,8 @@ _LATE = {  # rules that wait for the first function that is not known yet, by th
     "scipy.linalg": ("scipy_linalg",), "scipy.signal": ("scipy_signal", "scipy_filters"),
     "scipy.stats": ("distributions", "distribution_families", "scipy_statistics"),
     "scipy.integrate": ("scipy_integrate",), "scipy.ndimage": ("scipy_ndimage",), "scipy.spatial.distance": ("scipy_distance",),
-    "scipy.optimize": ("scipy_optimize",), "scipy.sparse": ("row_products",),
+    "scipy.interpolate": ("scipy_interpolate",), "scipy.optimize": ("scipy_optimize",), "scipy.sparse": ("row_products",),
+    "scipy.sparse.linalg": ("scipy_sparse",),
 }  # fmt: skip
 
 

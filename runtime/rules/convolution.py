@@ -40,15 +40,21 @@ def full_g(g: Any, x_shape: Any, y_shape: Any, mode: str, correlated: bool = Fal
     return widened(g, min(n, m), mode, correlated and n < m)
 
 
+def convolved_back(g: Any, other: Any, mode: str, shape: Any, other_shape: Any) -> Any:
+    """The cotangent of a vector that was convolved with another; of a "valid" one nothing is padded."""
+    turned = np.flip(vector(other))
+    if mode == "valid" and length(shape) >= length(other_shape):
+        return in_shape(np.convolve(g, turned), shape)
+    if mode == "valid":
+        return in_shape(np.convolve(turned, g, "valid"), shape)
+    return in_shape(np.convolve(full_g(g, shape, other_shape, mode), turned, "valid"), shape)
+
+
 op(np.convolve, "x, y, mode='full'", Kind.bilinear, types=RUN)
 rule(
     np.convolve,
-    x=lambda g, y, mode, x_shape, y_shape: in_shape(
-        np.convolve(full_g(g, x_shape, y_shape, mode), np.flip(vector(y)), "valid"), x_shape
-    ),
-    y=lambda g, x, mode, x_shape, y_shape: in_shape(
-        np.convolve(full_g(g, x_shape, y_shape, mode), np.flip(vector(x)), "valid"), y_shape
-    ),
+    x=lambda g, y, mode, x_shape, y_shape: convolved_back(g, y, mode, x_shape, y_shape),
+    y=lambda g, x, mode, x_shape, y_shape: convolved_back(g, x, mode, y_shape, x_shape),
 )
 
 op(np.correlate, "x, y, mode='valid'", Kind.bilinear, types=RUN)

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..batching import BatchedCall, alone
+from ..errors import NoRuleError
 from ..ops import Kind
-from ..registry import batching, primitive, rule, singular_at
+from ..registry import batching, forms, op, primitive, rule, singular_at
 from ..unpatched import np
 
 __all__ = ["Lie", "first_hits", "folded", "lie", "max_windows", "windows"]
@@ -102,6 +103,49 @@ def batched_folded(call: BatchedCall) -> Any:
     if not call.only("g"):
         return NotImplemented
     return call.run(g=np.moveaxis(call["g"], 0, len(call["front"])), shape=(call.size, *call["shape"]))
+
+
+def _of_call(window_shape: Any, axis: Any, ndim: int) -> tuple[Any, ...]:
+    """The span of the windows that NumPy's function slides, their axes, and where the axes of a window come from and go."""
+    span = tuple(map(int, window_shape)) if np.iterable(window_shape) else (int(window_shape),)
+    axes = range(ndim) if axis is None else axis if np.iterable(axis) else (axis,)
+    n = len(span)
+    return span, tuple([k % ndim - ndim for k in axes]), tuple(range(-n, 0)), tuple(range(n))
+
+
+def unslide(g: Any, window_shape: Any, axis: Any, x_shape: Any, x_dtype: Any) -> Any:
+    """The cotangent of the array that windows slid over: each element is in several of them."""
+    span, axes, ends, front = _of_call(window_shape, axis, len(x_shape))
+    return folded(np.moveaxis(g, ends, front), span, span, axes, ..., ends, front, x_shape, x_dtype)
+
+
+op(np.lib.stride_tricks.sliding_window_view, "x, window_shape, axis=None, *, subok=False, writeable=False", Kind.shaping)
+rule(
+    np.lib.stride_tricks.sliding_window_view,
+    x=lambda g, window_shape, axis, x_shape, x_dtype: unslide(g, window_shape, axis, x_shape, x_dtype),
+)
+
+
+@forms(np.lib.stride_tricks.sliding_window_view)
+def read_only(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """Windows are read: to write into one would write into others."""
+    if writeable:
+        raise NoRuleError(
+            "np.lib.stride_tricks.sliding_window_view(writeable=True) has no gradient rule in gradscribe: its elements share "
+            "memory. Read from windows, and write into the array (np.add.at)."
+        )
+    return NotImplemented
+
+
+@batching(np.lib.stride_tricks.sliding_window_view)
+def batched_sliding_window_view(call: BatchedCall) -> Any:
+    """Over the axes behind the batch axis."""
+    if not call.only("x"):
+        return NotImplemented
+    span, axes, _, _ = _of_call(call["window_shape"], call["axis"], call.ndim("x"))
+    return call.run(window_shape=span, axis=axes)
 
 
 # A rule of its own: the maximum of `windows` would copy each window, and `np.max` shares the cotangent among equal elements,

@@ -91,12 +91,21 @@ def cases(samples: Iterable[Sample] | None = None) -> Iterator[Case]:
 
 def thinned(chosen: Iterable[Case], firsts: bool = True, part: int = 7) -> Iterator[Case]:
     """The first case of each sample, and one in `part` of the others, always the same ones."""
+    return (case for case, kept in _sifted(chosen, firsts, part) if kept)
+
+
+def others(chosen: Iterable[Case], firsts: bool = True, part: int = 7) -> Iterator[Case]:
+    """The cases that `thinned` leaves away."""
+    return (case for case, kept in _sifted(chosen, firsts, part) if not kept)
+
+
+def _sifted(chosen: Iterable[Case], firsts: bool, part: int) -> Iterator[tuple[Case, bool]]:
     seen: set[int] = set()
     for case in chosen:
         first = id(case.sample) not in seen
         seen.add(id(case.sample))
-        if (first and firsts) or zlib.crc32(f"{case.sample.name}{case.shapes}{case.label}".encode()) % part == 0:
-            yield case
+        key = f"{case.sample.name}{case.shapes}{case.label}"
+        yield case, (first and firsts) or zlib.crc32(key.encode()) % part == 0
 
 
 def weights_for(rng: np.random.Generator, out: Any) -> Any:
@@ -344,26 +353,31 @@ def forms(case: Case) -> Iterator[list[Any]]:
 
 def call_in_every_form(samples: Sequence[Sample], call: Callable[[Op, tuple[Any, ...]], None]) -> None:
     """Tell `call` of the calls of an op on its samples: on arrays of each form, on Tensors, and within its own derivatives."""
-    for case in cases(samples):
-        op = lookup(case.sample.fn)
-        assert op is not None
-        if isinstance(op.fn, np.ufunc):  # Tensors have a shorter way to these
-            square = case.generator().random((3, 3))
-            for first in (square, 3):  # of some ufuncs one argument is a whole number
-                call(op, op.bind(*[first, *[square] * (op.fn.nin - 1)]))
-                call(op, op.bind(*[*[square] * (op.fn.nin - 1), first]))
-        for k, xs in enumerate(forms(case)):
-            if case.sample.call is None:
-                with contextlib.suppress(TypeError):
-                    call(op, op.bind(*xs, **case.options))
-            if not case.sample.scoped and (k < 8 or case.sample.call is not None):
-                with watching(call), contextlib.suppress(Exception):
-                    case.sample.run(*[wrap(x) for x in xs], **case.options)
-        usual = next(forms(case))
-        with watching(call), contextlib.suppress(Exception):
-            value, back = gs.vjp(case.function(), *usual)
-            if case.sample.differentiable:
-                back(np.ones_like(value))
+    with watching(call):
+        for case in cases(samples):
+            _call_in_every_form(case, call)
+
+
+def _call_in_every_form(case: Case, call: Callable[[Op, tuple[Any, ...]], None]) -> None:
+    op = lookup(case.sample.fn)
+    assert op is not None
+    if isinstance(op.fn, np.ufunc):  # Tensors have a shorter way to these
+        square = case.generator().random((3, 3))
+        for first in (square, 3):  # of some ufuncs one argument is a whole number
+            call(op, op.bind(*[first, *[square] * (op.fn.nin - 1)]))
+            call(op, op.bind(*[*[square] * (op.fn.nin - 1), first]))
+    for k, xs in enumerate(forms(case)):
+        if case.sample.call is None:
+            with contextlib.suppress(TypeError):
+                call(op, op.bind(*xs, **case.options))
+        if not case.sample.scoped and (k < 8 or case.sample.call is not None):
+            with contextlib.suppress(Exception):
+                case.sample.run(*[wrap(x) for x in xs], **case.options)
+    usual = next(forms(case))
+    with contextlib.suppress(Exception):
+        value, back = gs.vjp(case.function(), *usual)
+        if case.sample.differentiable:
+            back(np.ones_like(value))
 
 
 def tensor_problem(case: Case, f: Callable[..., Any], xs: Sequence[Any]) -> str | None:

@@ -25,13 +25,13 @@ ORDER = (
     "transforms.compiler.capture.control_flow", "transforms.compiler.capture",
     "transforms.compiler.driver.guards", "transforms.compiler.driver", "transforms.compiler",
     "transforms.derivatives", "transforms.checks", "transforms.exports", "transforms.why",
-    "fit", "explorer", "learn.functional", "learn.nn", "learn.optim", "learn", "compat.utils", "compat.autograd",
+    "fit", "scale", "explorer", "learn.functional", "learn.nn", "learn.optim", "learn", "compat.utils", "compat.autograd",
     "compat.autograd.misc", "compat", "",
 )  # fmt: skip
 
 # What each layer may import of the project, besides itself: those below it, of which the upper ones stand beside each other.
 # The face may import everything and nobody the face.
-BESIDE = {"explorer", "learn", "compat", "fit"}
+BESIDE = {"explorer", "learn", "compat", "fit", "scale"}
 _layers = tuple(dict.fromkeys(folder.partition(".")[0] for folder in ORDER if folder))
 LAYERS: dict[str, set[str]] = {layer: set(_layers[:k]) - BESIDE for k, layer in enumerate(_layers)}
 LAYERS[FACE] = set(LAYERS)
@@ -49,7 +49,7 @@ _OF_SCIPY = (
     "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
     "special_noncentral", "scipy_distance", "scipy_fft", "scipy_filters", "scipy_integrate", "scipy_linalg", "scipy_ndimage",
     "scipy_optimize", "scipy_signal", "scipy_statistics", "distributions", "distribution_families",
-    "row_products",
+    "row_products", "scipy_interpolate", "scipy_sparse",
 )  # fmt: skip
 for _rules in _OF_SCIPY:
     FOREIGN[f"runtime.rules.{_rules}"] = {"scipy"}

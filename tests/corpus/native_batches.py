@@ -45,7 +45,7 @@ def together(found: Iterable[tuple[Specialisation, Kernel]]) -> list[Native]:
         parts = [prelude(vectors)]
         for k, (_, kernel) in enumerate(found):
             parts += [f"#define run run_{k}\n#define entry entry_{k}\n{kernel.text}{ENTRY}"]
-            parts += ["#undef run\n#undef entry\n#undef ARGUMENTS\n#undef SLOTS\n#undef OBJECTS"]
+            parts += ["#undef run\n#undef entry\n#undef ARGUMENTS\n#undef SLOTS\n#undef OBJECTS\n#undef STACKS"]
         return "\n".join(parts)
 
     path = built(whole, None, lambda place, size: None)

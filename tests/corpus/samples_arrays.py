@@ -122,6 +122,12 @@ CUTS = [
     Sample(np.triu, shapes=((M,), (T,)), kwargs=kw({"k": -1}, {"k": 1})),
     Sample(np.diag, shapes=((V,), (M,), ((4, 2),)), kwargs=kw({"k": 1}, {"k": -1})),
     Sample(np.diagflat, shapes=((M,), (V,)), kwargs=kw({"k": -1})),
+    Sample(
+        np.lib.stride_tricks.sliding_window_view,
+        shapes=((M,),),
+        call=lambda x, window_shape=(2, 2), **k: np.lib.stride_tricks.sliding_window_view(x, window_shape, **k),
+        kwargs=kw({"window_shape": 3, "axis": -1}, {"axis": (1, 0)}, {"axis": (1, 1)}),
+    ),
     Sample(np.diagonal, shapes=((M,), (T,)), kwargs=kw({"offset": 1}, {"offset": -1, "axis1": -1, "axis2": 0})),
     Sample(np.trace, shapes=((M,), (T,)), kwargs=kw({"offset": 1}, {"offset": -1, "axis1": -1, "axis2": 0})),
     Sample(

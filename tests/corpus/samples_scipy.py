@@ -9,7 +9,7 @@ from scipy import fft, ndimage
 from scipy import signal as filters
 from scipy.spatial import distance
 
-from gradscribe.runtime.rules import row_products, scipy_fft, scipy_filters, scipy_linalg, scipy_signal
+from gradscribe.runtime.rules import row_products, scipy_fft, scipy_filters, scipy_linalg, scipy_signal, scipy_sparse
 from gradscribe.scipy import linalg, signal
 
 from samples import ONE_AXIS, SEVERAL_AXES, Options, Sample, dispatched
@@ -131,4 +131,23 @@ ROWS_ADDED = [
            call=lambda v: row_products.multiply_rows(v, ROWS, (3, *v.shape[1:]), v.dtype)),
 ]  # fmt: skip
 
-SAMPLES_SCIPY: list[Sample] = [*FILTERS, *IMAGES, *FOURIER, *SYSTEMS, *FUNCTIONS, *CONVOLUTIONS, *ROWS_ADDED]
+PATTERN = np.array([0, 1, 3, 1, 2, 3]), np.array([0, 2, 3, 3, 6])  # of a matrix of 4 x 4, one row of which is empty
+FULL = np.array([0, 1, 2, 0, 1, 2]), np.array([0, 1, 3, 6])  # of a triangle of 3 x 3
+
+
+def on_diagonal(x: Any) -> Any:
+    """Numbers of a triangle that is far from singular."""
+    return x + np.array([3.0, 0.0, 3.0, 0.0, 0.0, 3.0]).astype(x.dtype)
+
+
+SPARSE = [
+    *[Sample(scipy_sparse.compressed_product, (((6,), (4,)), ((6,), (4, 3))),
+             call=lambda v, x, by=by: scipy_sparse.compressed_product(v, *PATTERN, (4, 4), by, x), complex=True, empty=False)
+      for by in (False, True)],
+    *[Sample(scipy_sparse.compressed_solve, (((6,), (3,)), ((6,), (3, 2))),
+             call=lambda v, b, by=by: scipy_sparse.compressed_solve(on_diagonal(v), *FULL, (3, 3), by, b),
+             complex=True, finite=True, empty=False)
+      for by in (False, True)],
+]  # fmt: skip
+
+SAMPLES_SCIPY: list[Sample] = [*FILTERS, *IMAGES, *FOURIER, *SYSTEMS, *FUNCTIONS, *CONVOLUTIONS, *ROWS_ADDED, *SPARSE]

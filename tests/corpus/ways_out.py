@@ -2018,7 +2018,7 @@ def run(t):
 >>>
 r = run(t) * np.sum(gs.vmap(lambda s: s * 2.0)(np.ones(2)))
 ===
-r = run(t) * 4.0
+r = run(t) * np.float64(4.0)
 ## partial of a method
 class C:
     def run(self, k, t):

@@ -103,14 +103,15 @@ def calls_of(fn: Any, op: Op, samples: list[Sample]) -> Iterator[tuple[Any, ...]
         if called is op:
             seen.append(bound)
 
-    for case in cases(samples):
-        xs = case.sample.draw(case.generator("planted"), case.shapes)
-        if case.sample.call is None:
-            with contextlib.suppress(TypeError):
-                seen.append(op.bind(*xs, **case.options))
-        with watching(told), contextlib.suppress(Exception):
-            case.sample.run(*[wrap(x) for x in xs], **case.options)
-            gs.grad(lambda *a, case=case: np.sum(np.real(case.sample.run(*a, **case.options))))(*xs)
+    with watching(told):
+        for case in cases(samples):
+            xs = case.sample.draw(case.generator("planted"), case.shapes)
+            if case.sample.call is None:
+                with contextlib.suppress(TypeError):
+                    seen.append(op.bind(*xs, **case.options))
+            with contextlib.suppress(Exception):
+                case.sample.run(*[wrap(x) for x in xs], **case.options)
+                gs.grad(lambda *a, case=case: np.sum(np.real(case.sample.run(*a, **case.options))))(*xs)
     if isinstance(op.fn, np.ufunc):
         square = np.full((3, 3), 0.5)
         seen += [op.bind(*[first, *[square] * (op.fn.nin - 1)]) for first in (square, 3)]

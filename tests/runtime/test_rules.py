@@ -26,6 +26,7 @@ from checks import (
     every,
     fail_on,
     gradient_problem,
+    others,
     second_problem,
     single_problem,
     tensor_problem,
@@ -146,12 +147,21 @@ def test_compiled_second_derivatives_have_the_bits_of_eager_ones(samples: list[S
 
 @pytest.mark.slow
 @every()
-def test_all_of_the_above_on_every_case(samples: list[Sample]) -> None:
-    smooth = [s for s in samples if s.differentiable and not s.scoped]
-    check_backward(cases(smooth))
-    check_compiled(cases(samples), plain)
-    check_compiled(graded(samples), first_order)
-    check_compiled(graded([s for s in samples if s.order > 1], 2), second_order)
+def test_the_above_on_all_other_cases(samples: list[Sample]) -> None:
+    """Each list of samples is that of the test above: by it the cases are counted, and so chosen."""
+    check_backward(others(cases([s for s in samples if s.differentiable and not s.scoped])))
+    check_compiled(others(cases(samples)), plain)
+    check_compiled(others(graded([s for s in samples if not s.integer and any(s.shapes)])), first_order)
+    twice = [s for s in samples if s.order > 1]
+    check_compiled(others(graded([s for s in twice if s.differentiable], 2), firsts=False), second_order)
+    check_compiled(graded([s for s in twice if not s.differentiable], 2), second_order)
+
+
+def test_some_cases_and_the_others_make_the_whole() -> None:
+    for firsts in (True, False):
+        some, rest = (list(part(cases(), firsts)) for part in (thinned, others))
+        assert len(rest) > len(some) > 100
+        assert sorted(c.label for c in some + rest) == sorted(c.label for c in cases())
 
 
 CASTS = (float, complex, np.float64, np.complex128)  # of a bare Tensor a plain number, with a warning

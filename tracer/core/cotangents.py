@@ -6,9 +6,11 @@ from _thread import RLock
 from typing import Any
 
 from ...runtime.errors import AutogradError, DtypeError
+from ...runtime.registry import require
 from ...runtime.rules.support import summed
 from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL
+from .dispatch import apply
 from .site import blame
 from .tensor_base import Operand, wrap
 from .versions import bump
@@ -47,6 +49,8 @@ def fit(g: Any, meta: tuple[tuple[int, ...], Any]) -> Any:
             g = np.real(g)
             found = g.dtype
         if found != dtype:
+            if isinstance(g, Operand) and not hasattr(g._value, "dtype"):  # a Python number has no `astype`
+                g = apply(require(np.complex128 if found.kind == "c" else np.float64), (g,), {})
             g = g.astype(dtype)
     return g
 

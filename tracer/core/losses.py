@@ -147,7 +147,10 @@ _WAYS = {
 }
 
 _WAYS_IN = {  # parts of libraries
-    ("scipy", "sparse"): "Convert the sparse matrix (m.toarray() @ x), or say its derivative with gs.custom_vjp. ",
+    (
+        "scipy",
+        "sparse",
+    ): "Write a product as m @ x, a multiple as t * m, or convert the sparse matrix (m.toarray() @ x). ",
     ("numpy", "ma"): "Convert the masked array (m.filled(0.0), or np.where(m.mask, 0.0, x * m.data)). ",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ...runtime.registry import require
@@ -20,12 +21,17 @@ else:
     _Base = Operand
 
 
+_NO_NUMBERS = np.array(None, dtype=object)  # by which SciPy's sparse matrices leave a product to the other operand
+
+
 class Exchange(_Base):
     """The protocols of Tensor by which other libraries get at the array."""
 
     __slots__ = ()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if sys._getframe(1).f_code.co_name == "_matmul_dispatch":  # of scipy.sparse, which then asks this class
+            return _NO_NUMBERS
         array = np.asarray(leave(self, "array"))
         if dtype is None or array.dtype == dtype:
             return np.array(array) if copy else array

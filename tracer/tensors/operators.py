@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...runtime.registry import require
+from ...runtime.registry import made_of_ops, require
 from ...runtime.unpatched import np
 from ..core.dispatch import apply, apply1, apply2, has_tensor, stack_nested
 from ..core.exits import is_numpys, leave, told
@@ -46,6 +46,8 @@ def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable
         except Foreign:
             if has_tensor(other) and type(self._value) not in _PYTHONS:
                 return apply2(op, self, stack_nested(other))
+            if (made := made_of_ops(other)) is not None:
+                return fn(self, made)
             return ufunc(self, other) if _answers(other) else NotImplemented
 
     def reflected(self: Any, other: Any) -> Any:
@@ -54,6 +56,8 @@ def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable
         except Foreign:
             if has_tensor(other) and type(self._value) not in _PYTHONS:
                 return apply2(op, stack_nested(other), self)
+            if (made := made_of_ops(other)) is not None:
+                return fn(made, self)
             return ufunc(other, self) if _answers(other) else NotImplemented
 
     return method, reflected

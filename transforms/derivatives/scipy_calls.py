@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.ops import Op
+from ...runtime.result_types import BY_VALUE, UNKNOWN
 from ...runtime.user_ops import called_by_name
 from ...tracer.autograd.function import Function
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
@@ -23,15 +24,18 @@ from ..user_code.scope import original_code, scope, stores_outside
 from .scipy_callbacks import Solved, changed, one_by_one, same
 from .vjp import vjp
 
-__all__ = ["Driver", "scipy_adjoint", "scipy_solution"]
+__all__ = ["Driver", "scipy_adjoint", "scipy_solution", "scipy_steps"]
 
 
 class Driver:
     """A function of SciPy that calls the user's, as it runs inside a transform."""
 
-    def __init__(self, path: str, solve: Callable[..., Solved]) -> None:
+    def __init__(
+        self, path: str, solve: Callable[..., Solved], steps: Callable[[dict[str, Any]], bool] = lambda given: False
+    ) -> None:
         self.path = path  # optimize.brentq
         self.solve = solve
+        self.steps = steps  # whether SciPy chooses how long the results are, from the arguments
         drivers[path] = self
 
     @functools.cached_property
@@ -257,7 +261,9 @@ def _recorded(driver: Driver, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         refuse(f"calls scipy.{driver.path}, which {why}")
         return None
     solved: list[Any] = []
-    results = _Solution.apply(_call_text(driver.path, spec), solved, *description.values)
+    given = inspect.signature(driver.real).bind(*args, **kwargs).arguments
+    fn = scipy_steps if driver.steps(given) else scipy_solution
+    results = _Solution.apply(fn, _call_text(driver.path, spec), solved, *description.values)
     results = results if isinstance(results, tuple) else (results,)
     found, stored = solved
     if stored:
@@ -325,6 +331,11 @@ def scipy_solution(call: str, values: Any) -> Any:
     return found if len(found) > 1 else found[0]
 
 
+def scipy_steps(call: str, values: Any) -> Any:
+    """As `scipy_solution`, where SciPy chooses how many results there are: their number is a guard."""
+    return scipy_solution(call, values)
+
+
 def scipy_adjoint(call: str, chain: Any, given: Any) -> Any:
     """The cotangents of what `chain` says, of plain arrays: the derivative of `scipy_solution`, or of itself.
 
@@ -369,7 +380,7 @@ def _call(fn: Callable[..., Any], run: Callable[[], Any], *given: Any) -> tuple[
     with recording(None), grad_mode(False):
         found = run()
     results = tuple([wrap(x) for x in (found if type(found) is tuple else (found,))])
-    op = called_by_name(fn, len(results))
+    op = called_by_name(fn, len(results), BY_VALUE if fn is scipy_steps else UNKNOWN)
     assert isinstance(op, Op)
     called(op, op.bind(*given), results)
     return results
@@ -387,7 +398,7 @@ def _kept(ctx: Any) -> list[Any]:
 
 class _Solution(Function):
     @staticmethod
-    def forward(ctx: Any, call: str, solved: Any, *given: Any) -> Any:
+    def forward(ctx: Any, fn: Any, call: str, solved: Any, *given: Any) -> Any:
         """What SciPy gives."""
 
         def run() -> Any:
@@ -397,7 +408,7 @@ class _Solution(Function):
             solved[:] = found, stored
             return found.results if len(found.results) > 1 else found.results[0]
 
-        results = _call(scipy_solution, run, call, tuple(given))
+        results = _call(fn, run, call, tuple(given))
         _keep(ctx, (*results, *given))
         ctx.call, ctx.count = call, len(results)
         return results if len(results) > 1 else results[0]
@@ -405,10 +416,10 @@ class _Solution(Function):
     @staticmethod
     def backward(ctx: Any, *gs: Any) -> tuple[Any, ...]:
         """The cotangents of what is differentiated."""
-        asked = ctx.needs_input_grad[2:]
+        asked = ctx.needs_input_grad[3:]
         places = tuple([k for k, needed in enumerate(asked) if needed])
         found = _pulled(ctx.call, ((ctx.count, places),), (*gs, *_kept(ctx)))
-        return (None, None, *[found.pop(0) if needed else None for needed in asked])
+        return (None, None, None, *[found.pop(0) if needed else None for needed in asked])
 
 
 class _Adjoint(Function):

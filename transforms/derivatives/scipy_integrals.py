@@ -30,7 +30,9 @@ from .scipy_callbacks import (
 )
 from .scipy_calls import Driver
 
-__all__ = ["dblquad", "fixed_quad", "nquad", "quad", "quad_vec", "tplquad"]
+__all__ = [
+    "dblquad", "fixed_quad", "flattened", "is_followed", "nquad", "placed", "quad", "quad_vec", "tplquad", "unflattened",
+]  # fmt: skip
 
 _REMEMBERED = 2000  # points of a call, with the values there, by which a later call tells that the function has changed
 
@@ -79,7 +81,7 @@ def integral(rule: Rule, f: Function, a: Any, b: Any, count: int | None = None) 
         return value
 
     found = rule.of(numbers, low, high, count)
-    limits = [(x, at, sign) for x, at, sign in ((a, low, -1.0), (b, high, 1.0)) if _is_followed(x)]
+    limits = [(x, at, sign) for x, at, sign in ((a, low, -1.0), (b, high, 1.0)) if is_followed(x)]
     wanted = tuple(dict.fromkeys([*inputs.edges, *[x._node for x, _, _ in limits]]))
     if not wanted or not LOCAL.grad:
         return found
@@ -103,16 +105,16 @@ def integral(rule: Rule, f: Function, a: Any, b: Any, count: int | None = None) 
         def slopes(s: Any) -> Any:
             nonlocal met
             with tracing():
-                run = Run(f, (s._value,), (s._node,)) if _is_followed(s) else Run(lambda: f(s), ())
+                run = Run(f, (s._value,), (s._node,)) if is_followed(s) else Run(lambda: f(s), ())
             at = plain(s, path)
             if at in known:
                 met = True
                 if not same(run.value, known[at]):
                     raise changed(path)
-            return _flat(run.pull(np.result_type(run.value).type(1) if scalar else g, wanted), wanted)
+            return flattened(run.pull(np.result_type(run.value).type(1) if scalar else g, wanted), wanted)
 
         size = sum([int(np.prod(edge.shape)) for edge in wanted])
-        made = integral(rule, slopes, _placed(a, low), _placed(b, high), size)[0]
+        made = integral(rule, slopes, placed(a, low), placed(b, high), size)[0]
         if known and not met:
             s, value = next(iter(known.items()))
             if not same(plain(f(s), path), value):
@@ -122,10 +124,10 @@ def integral(rule: Rule, f: Function, a: Any, b: Any, count: int | None = None) 
     def pull(node: Attached, gs: tuple[Any, ...]) -> list[Any]:
         (g,) = gs
         inner = within(g)
-        sums = _parts(g * inner if scalar else inner, wanted)
+        sums = unflattened(g * inner if scalar else inner, wanted)
         for x, at, sign in limits:
             if np.isfinite(at):
-                end = _placed(x, at)
+                end = placed(x, at)
                 with tracing():
                     value = f(end) if rule.weight is None else f(end) * rule.weight(end)
                 value = value if LOCAL.grad else plain(value, path)
@@ -137,16 +139,17 @@ def integral(rule: Rule, f: Function, a: Any, b: Any, count: int | None = None) 
     return value, without_rule(path, "abserr", found[1], wanted), *found[2:]
 
 
-def _is_followed(x: Any) -> bool:
+def is_followed(x: Any) -> bool:
+    """Whether a derivative comes to a value."""
     return isinstance(x, Operand) and x._node is not None
 
 
-def _placed(x: Any, value: Any) -> Any:
+def placed(x: Any, value: Any) -> Any:
     """A limit as it stands in the graph."""
-    return linked(wrap(value), x._node) if _is_followed(x) else value
+    return linked(wrap(value), x._node) if is_followed(x) else value
 
 
-def _flat(found: list[Any], wanted: tuple[Any, ...]) -> Any:
+def flattened(found: list[Any], wanted: tuple[Any, ...]) -> Any:
     """Cotangents one behind the other, with zeros where there is none."""
     return np.concatenate(
         [
@@ -156,7 +159,7 @@ def _flat(found: list[Any], wanted: tuple[Any, ...]) -> Any:
     )
 
 
-def _parts(flat: Any, wanted: tuple[Any, ...]) -> list[Any]:
+def unflattened(flat: Any, wanted: tuple[Any, ...]) -> list[Any]:
     """The reverse: one for each place."""
     found, at = [], 0
     for edge in wanted:
@@ -234,7 +237,7 @@ class _Nested:
 
 def _solved(driver: Driver, nested: _Nested) -> Solved:
     value = nested.over(0)
-    edges = value._node.edges if _is_followed(value) else ()
+    edges = value._node.edges if is_followed(value) else ()
     return Solved((value, without_rule(driver.path, "abserr", nested.error, edges)), lambda r: r)
 
 

@@ -27,7 +27,8 @@ from .scipy_callbacks import (
 from .scipy_calls import Driver
 
 __all__ = [
-    "bisect", "brenth", "brentq", "fixed_point", "fsolve", "newton", "ridder", "root", "root_scalar", "solution_of", "toms748",
+    "Residual", "bisect", "brenth", "brentq", "fixed_point", "fsolve", "newton", "ridder", "root", "root_scalar", "solution_of",
+    "toms748",
 ]  # fmt: skip
 
 _DERIVATIVES = ("fprime", "fprime2", "jac")

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from ...runtime.ops import Kind, Op
-from ...runtime.registry import composition, lookup, require
+from ...runtime.registry import composition, lookup, lookup_class, made_of_ops, require
+from ...runtime.rules.support import literal
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
+from ...tracer.core.tensor_base import Operand
 from ...tracer.modes.thread_state import capturing, refuse
 from . import CALLBACKS, WHOLE_MODULES
 
-__all__ = ["Distribution", "is_known", "of_scipy", "through_apply"]
+__all__ = ["Distribution", "Maker", "class_of", "is_known", "object_of", "of_scipy", "parts_of", "through_apply"]
 
 _known: dict[Any, Any] = {}
 
@@ -73,8 +75,12 @@ def _parts(value: Any) -> list[str]:
 def of_scipy(value: Any) -> Any:
     """Return the replacement of something of SciPy's; None where there is none."""
     parts = _parts(value)
-    if parts[:1] != ["scipy"] or isinstance(value, (np.ufunc, type)) or not isinstance(value, Hashable):
+    if parts[:1] != ["scipy"] or isinstance(value, np.ufunc) or not isinstance(value, Hashable):
         return None
+    if isinstance(value, type):
+        return class_of(value)
+    if (found := lookup_class(type(value))) is not None:
+        return None if found.traced else made_of_ops(value)
     found = _known.get(value)
     if found is None:
         found = _found(value)
@@ -83,8 +89,102 @@ def of_scipy(value: Any) -> Any:
     return found
 
 
+@functools.cache
+def class_of(cls: Any) -> Any:
+    """What stands for a class of SciPy's whose objects can be made of ops; None where they cannot."""
+    return None if lookup_class(cls) is None else Maker(cls)
+
+
+def parts_of(value: Any) -> tuple[str, ...]:
+    """The attributes that hold the numbers of an object of such a class; none of others."""
+    found = lookup_class(type(value))
+    return () if found is None or found.over is None else found.parts
+
+
+def object_of(value: Any, parts: dict[str, Any]) -> Any:
+    """An object of such a class, made of ops, whose numbers are `parts`."""
+    found = lookup_class(type(value))
+    assert found is not None
+    return value if found.over is None else found.over(value, parts)
+
+
+class Maker:
+    """A class of SciPy's whose objects are made of ops under a transform."""
+
+    __gradscribe_stateless__ = True
+
+    def __init__(self, cls: Any) -> None:
+        self._class = cls
+        self.__name__, self.__module__, self.__doc__ = cls.__name__, __name__, cls.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """An object."""
+        found = lookup_class(self._class)
+        assert found is not None
+        traced = has_tensor(args) or has_tensor(kwargs)
+        if found.traced:
+            return (found.make if traced else self._class)(*args, **kwargs)
+        if not capturing() or traced:
+            return found.make(*args, **kwargs)
+        return _Waiting(found.make, args, kwargs)
+
+    def __instancecheck__(self, value: Any) -> bool:
+        found = lookup_class(self._class)
+        made = None if found is None else found.make
+        return isinstance(value, self._class) or (isinstance(made, type) and isinstance(value, made))
+
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return (self._class,)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._class, name)
+
+
+class _Waiting:
+    """An object of lists of numbers in a capture, which are written down as arrays beside the first Tensor that comes."""
+
+    __gradscribe_stateless__ = True
+
+    def __init__(self, make: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._made = make, args, kwargs
+
+    def _object(self, beside: Any) -> Any:
+        make, args, kwargs = self._made
+        return make(*[_beside(a, beside) for a in args], **{k: _beside(v, beside) for k, v in kwargs.items()})
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Its values at points."""
+        return self._object(_tensor_of((args, kwargs)))(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if not callable(getattr(self._object(None), name)):
+            return getattr(self._object(None), name)
+        return lambda *args, **kwargs: getattr(self._object(_tensor_of((args, kwargs))), name)(*args, **kwargs)
+
+
+def _tensor_of(value: Any) -> Any:
+    """A Tensor among values; None where there is none."""
+    if isinstance(value, Operand):
+        return value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return next((found for v in inner if (found := _tensor_of(v)) is not None), None)
+
+
+def _beside(value: Any, beside: Any) -> Any:
+    """A list of numbers as an array that is made where a Tensor is; others as they are."""
+    if type(value) in (list, tuple) and len(value) > 2 and all(isinstance(v, (int, float)) for v in value):
+        return literal(list(value), beside)
+    return value
+
+
 def _found(value: Any) -> Any:
     op, formula = lookup(value), composition(value)
+    if lookup_class(value) is not None:
+        return class_of(value)
+    if formula is not None and str(getattr(value, "__module__", "")).startswith(("scipy.interpolate", "scipy.sparse")):
+        return _instead(value, lambda: formula)  # of constants too: FITPACK's last digits are others
     if op is not None and op.kind is Kind.creation:
         return _creation(value, op)
     if formula is not None:

@@ -95,6 +95,7 @@ __all__ = [
     "is_user_function",
     "member",
     "original_code",
+    "reader_of",
     "scope",
     "stores_outside",
     "watched",
@@ -1069,7 +1070,7 @@ def _read(obj: Any, name: str) -> Any:
         note(obj)
     found, compute = _COMPUTED.get((cls, name), _UNKNOWN)
     if (cls.__dict__.get(name) if compute is None else member(cls, name)) is not found:
-        compute = _computed(cls, name)
+        compute = reader_of(cls, name)
         _COMPUTED[cls, name] = cls.__dict__.get(name) if compute is None else member(cls, name), compute
     value = getattr(obj, name) if compute is None else compute(obj)
     return value if type(value) in _AS_THEY_ARE else _eager.stand_in(value)
@@ -1086,7 +1087,7 @@ def _inherited(above: Any, name: str) -> Any:
     return getattr(above, name)
 
 
-def _computed(cls: type, name: str) -> Any:
+def reader_of(cls: type, name: str) -> Any:
     """Return the way to read an attribute that code of the user's computes: a property, a descriptor, `__getattr__`."""
     if not is_user_class(cls) or is_left_alone(cls.__module__) or issubclass(cls, types.ModuleType):
         return None

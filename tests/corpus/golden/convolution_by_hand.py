@@ -16,11 +16,9 @@ def convolution_by_hand_value_and_grad(kernel, signal, target):
     # golden_functions.py:158: response += kernel[k] * signal[k : k + n]
     signal_part = signal[0:n]
     response += kernel[0] * signal_part
-    one_plus_n = 1 + n
-    signal_part_2 = signal[1:one_plus_n]
+    signal_part_2 = signal[1 : 1 + n]
     response += kernel[1] * signal_part_2
-    shifted_n = 2 + n
-    signal_part_3 = signal[2:shifted_n]
+    signal_part_3 = signal[2 : 2 + n]
     response += kernel[2] * signal_part_3
     # golden_functions.py:159: return np.sum((response - target) ** 2)
     difference = response - target

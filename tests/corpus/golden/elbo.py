@@ -19,8 +19,7 @@ def elbo_value_and_grad(params, x, noise):
 
     # forward
     # golden_functions.py:216: mu, log_var = x @ params["to_mu"], x @ ...
-    mu = x @ to_mu
-    log_var = x @ to_log_var
+    mu, log_var = x @ to_mu, x @ to_log_var
     # golden_functions.py:217: z = mu + np.exp(0.5 * log_var) * noise
     z_exp = np.exp(0.5 * log_var)
     z = mu + z_exp * noise

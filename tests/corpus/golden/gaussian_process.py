@@ -14,9 +14,7 @@ def gaussian_process_value_and_grad(log_params, x, y):
     # forward
     # golden_functions.py:171: amplitude, length, noise = np.exp(log_params)
     exp_log_params = np.exp(log_params)
-    amplitude = exp_log_params[0]
-    length = exp_log_params[1]
-    noise = exp_log_params[2]
+    amplitude, length, noise = exp_log_params[0], exp_log_params[1], exp_log_params[2]
     d = x[:, None] - x[None, :]
     # golden_functions.py:173: K = amplitude**2 * np.exp(-0.5 * (d / length) ** 2) + ...
     amplitude_squared = amplitude**2

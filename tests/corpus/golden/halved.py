@@ -11,26 +11,25 @@ def halved_value_and_grad(x):
 
     # forward
     total = np.float64(0.0)
-    ys = []
-    steps_list = []
+    saved = []
     for i in range(len(x)):
         y = x[i]
         steps = 0
         while y > 1.0:
             y = y / 2.0
             steps += 1
-        ys.append(y)
-        steps_list.append(steps)
         total = total + y**2
+        saved.append((y, steps))
 
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:276: for i in range(len(x)):
         d_x = np.zeros_like(x)
         for i in reversed(range(len(x))):
-            d_y = 2.0 * ys[i]  # golden_functions.py:280: total = total + y**2
+            y, steps = saved[i]
+            d_y = 2.0 * y  # golden_functions.py:280: total = total + y**2
             # golden_functions.py:278: while y > 1.0:
-            for _ in range(steps_list[i]):
+            for _ in range(steps):
                 d_y = d_y / 2.0  # golden_functions.py:279: y = y / 2.0
             d_x[i] += d_y  # golden_functions.py:277: y = x[i]
     return total, d_x

@@ -11,8 +11,7 @@ def newton_value_and_grad(a):
 
     # forward
     x = a
-    xs = []
-    a_over_xs = []
+    xs, a_over_xs = [], []
     while np.abs(x * x - a) > 1e-12:
         xs.append(x)
         # golden_functions.py:269: x = 0.5 * (x + a / x)
@@ -22,13 +21,12 @@ def newton_value_and_grad(a):
 
     # backward
     with np.errstate(all="ignore"):
-        d_x = np.float64(1.0)
-        d_a_part = np.float64(-0.0)
+        d_x, d_a_part = np.float64(1.0), np.float64(-0.0)
         # golden_functions.py:268: while np.abs(x * x - a) > 1e-12:
-        for x_2, a_over_x in zip(reversed(xs), reversed(a_over_xs)):
+        for x_before, a_over_x in zip(reversed(xs), reversed(a_over_xs)):
             # golden_functions.py:269: x = 0.5 * (x + a / x)
             d_x_plus_a_over_x = d_x * 0.5
-            d_a_part = d_a_part + d_x_plus_a_over_x / x_2
-            d_x = d_x_plus_a_over_x - d_x_plus_a_over_x * a_over_x / x_2
+            d_a_part = d_a_part + d_x_plus_a_over_x / x_before
+            d_x = d_x_plus_a_over_x - d_x_plus_a_over_x * a_over_x / x_before
         d_a = d_x + d_a_part
     return x, d_a

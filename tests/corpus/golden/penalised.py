@@ -51,8 +51,7 @@ def penalised_value_and_grad(w, x, y):
         if taken_2:
             d_size = d_loss_2 * 0.1  # golden_functions.py:363: loss = loss + 0.1 * size
             # golden_functions.py:359: size = np.sqrt(np.sum(w**2))
-            spread = np.broadcast_to(0.5 * d_size / size, w_squared.shape)
-            t_3 = 2.0 * spread[0] * w
+            t_3 = 2.0 * np.broadcast_to(0.5 * d_size / size, w_squared.shape)[0] * w
         else:
             t_3 = None
         # golden_functions.py:360: if loss > 1.0:

@@ -4,14 +4,13 @@ import numpy as np
 def lotka_volterra(state, alpha, beta, delta, gamma):
     """Compute `lotka_volterra`, golden_functions.py:110."""
     # golden_functions.py:111: prey, predator = state
-    prey = state[0]
-    predator = state[1]
+    prey, predator = state[0], state[1]
     # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
     beta_prey = beta * prey
     delta_prey = delta * prey
     difference = delta_prey * predator - gamma * predator
-    stacked = np.stack([alpha * prey - beta_prey * predator, difference])
-    return stacked, prey, predator, beta_prey, delta_prey
+    values = np.array([alpha * prey - beta_prey * predator, difference])
+    return values, prey, predator, beta_prey, delta_prey
 
 
 def lotka_volterra_vjp(
@@ -19,8 +18,7 @@ def lotka_volterra_vjp(
 ):
     """VJP of `lotka_volterra`, added to the cotangents so far."""
     # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
-    d_out_0 = d_out[0]
-    d_out_1 = d_out[1]
+    d_out_0, d_out_1 = d_out[0], d_out[1]
     minus_d_out_1 = -d_out_1
     d_gamma = minus_d_out_1 * predator
     d_out_1_predator = d_out_1 * predator

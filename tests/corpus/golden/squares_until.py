@@ -10,9 +10,7 @@ def squares_until_value_and_grad(x, limit):
     """
 
     # forward
-    s = np.float64(0.0)
-    result = np.float64(0.0)
-    stop = False
+    s, result, stop = np.float64(0.0), np.float64(0.0), False
     taken_list = []
     for i in range(len(x)):
         if stop:
@@ -31,11 +29,9 @@ def squares_until_value_and_grad(x, limit):
     with np.errstate(all="ignore"):
         # golden_functions.py:287: for i in range(len(x)):
         if taken:
-            d_s = np.float64(1.0)
-            d_result = np.float64(0.0)
+            d_s, d_result = np.float64(1.0), np.float64(0.0)
         else:
-            d_s = np.float64(0.0)
-            d_result = np.float64(1.0)
+            d_s, d_result = np.float64(0.0), np.float64(1.0)
         d_x = np.zeros_like(x)
         for i in reversed(range(len(taken_list))):
             # golden_functions.py:289: if s > limit:

@@ -14,38 +14,36 @@ def switched_value_and_grad(x, steps):
     # forward
     h = x
     saved = []
-    hs = []
     # golden_functions.py:330: for _ in range(steps):
     for _ in range(12):
-        hs.append(h)
         # golden_functions.py:331: if np.sum(h) > 0.0:
         taken = h.sum() > 0.0
         if taken:
             a = np.sin(h)
             # golden_functions.py:333: h = a * np.cos(h) - 0.3
             t = np.cos(h)
-            h = a * t - 0.3
+            h_2 = a * t - 0.3
             t_2 = None
         else:
             # golden_functions.py:335: h = h * np.exp(-(h**2)) + 0.2
             t_2 = np.exp(-(h**2))
-            h = h * t_2 + 0.2
-            t = None
-            a = None
-        saved.append((taken, t, a, t_2))
+            h_2 = h * t_2 + 0.2
+            t, a = None, None
+        saved.append((taken, h, t, a, t_2))
+        h = h_2
     out = (h**2).sum()  # golden_functions.py:336: return np.sum(h**2)
 
     # backward
     with np.errstate(all="ignore"):
         d_h = 2.0 * h  # golden_functions.py:336: return np.sum(h**2)
         # golden_functions.py:330: for _ in range(steps):
-        for (taken, t, a, t_2), h_2 in zip(reversed(saved), reversed(hs)):
+        for taken, h_before, t, a, t_2 in reversed(saved):
             # golden_functions.py:331: if np.sum(h) > 0.0:
             if taken:
                 d_a = d_h * t  # golden_functions.py:333: h = a * np.cos(h) - 0.3
                 # golden_functions.py:332: a = np.sin(h)
-                d_h = d_a * np.cos(h_2) - d_h * a * np.sin(h_2)
+                d_h = d_a * np.cos(h_before) - d_h * a * np.sin(h_before)
             else:
                 # golden_functions.py:335: h = h * np.exp(-(h**2)) + 0.2
-                d_h = d_h * t_2 - 2.0 * (d_h * h_2 * t_2) * h_2
+                d_h = d_h * t_2 - 2.0 * (d_h * h_before * t_2) * h_before
     return out, d_h

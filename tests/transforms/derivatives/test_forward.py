@@ -112,6 +112,18 @@ def test_the_slope_is_that_of_finite_differences() -> None:
     np.testing.assert_allclose(tangent, (ends[0] - ends[1]) / (2 * step), rtol=1e-8)
 
 
+@pytest.mark.parametrize(
+    "function", [lambda x: float(np.float32(x)) * 2.0, lambda x: abs(complex(x, x**2)) ** 2], ids=["float32", "complex"]
+)
+def test_a_tangent_that_is_a_number_in_the_code_is_cast_as_its_argument_is(function: Any) -> None:
+    def slope(x: Any) -> Any:
+        return gs.jvp(function, (x,), (0.5,))[1]
+
+    compiled = gs.compile(slope)
+    for x in (1.3, 0.6):
+        assert compiled(x) == slope(x)
+
+
 def test_perturbations_are_not_confused() -> None:
     assert gs.grad(lambda x: x * gs.jvp(lambda y: x + y, (1.0,), (1.0,))[1])(3.0) == 1.0
     assert gs.jvp(lambda x: x * gs.jvp(lambda y: x + y, (1.0,), (1.0,))[1], (3.0,), (1.0,)) == (3.0, 1.0)

@@ -12,7 +12,7 @@ import pytest
 import gradscribe as gs
 from gradscribe.runtime import batching
 
-from checks import TABLE, Case, cases, every, leaves, thinned, weights_for
+from checks import TABLE, Case, cases, every, leaves, others, thinned, weights_for
 from samples import Sample
 
 EXAMPLES = 3
@@ -140,8 +140,8 @@ def test_gradients_of_and_under_vmap(samples: list[Sample]) -> None:
 
 @pytest.mark.slow
 @every(DIFFERENTIABLE)
-def test_all_gradients_of_and_under_vmap(samples: list[Sample]) -> None:
-    check_gradients(usable(samples))
+def test_all_other_gradients_of_and_under_vmap(samples: list[Sample]) -> None:
+    check_gradients(others(usable(samples), part=5))
 
 
 def check_gradients(chosen: Iterable[Case]) -> None:
@@ -204,9 +204,10 @@ def derivatives(case: Case, dtype: Any) -> Iterator[tuple[str, Callable[[], Any]
 
 
 @pytest.mark.slow
-def test_compiled_gives_the_bits_of_eager() -> None:
+@every()
+def test_compiled_gives_the_bits_of_eager(samples: list[Sample]) -> None:
     def problems() -> Iterator[tuple[str, str | None]]:
-        for case in thinned(usable([s for group in TABLE.values() for s in group]), part=9):
+        for case in thinned(usable(samples), part=9):
             examples, f, count = drawn(case), case.function(), len(case.shapes)
             whole, _ = arranged(examples, (0,) * count)
             jobs = [("vmap", gs.vmap(f), whole)]

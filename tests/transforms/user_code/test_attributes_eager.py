@@ -242,3 +242,25 @@ def test_stores_that_go_past_attribute_access() -> None:
             assert compiled(A) == plain.loss(A)
             assert reads(A) == plain.reads(A)
     assert len(caught) == 2
+
+
+class AsComplex:
+    def __get__(self, obj: Any, owner: Any = None) -> Any:
+        return float(np.complex128(obj.t).real)
+
+
+class Holder:
+    part = AsComplex()
+
+
+@pytest.mark.filterwarnings("ignore:gs.compile")
+def test_a_descriptor_of_the_users_is_in_scope_at_the_first_compiled_call_too() -> None:
+    holder = Holder()
+
+    def f(x: Any) -> Any:
+        holder.t = x * x
+        return holder.part * 2.0
+
+    compiled = gs.compile(gs.grad(f))
+    for x in (1.5, 2.5, 1.5):
+        assert compiled(x) == gs.grad(f)(x) == 4.0 * x

@@ -11,9 +11,11 @@ from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.ir.known_ops import GETITEM, REPEAT, SIZED_BY_VALUE, WHERE
 from ....runtime.ir.opcodes import all_calls, is_effect, is_region, regions_of
 from ....runtime.registry import ops_of
+from ....runtime.result_types import BY_VALUE
 from ....runtime.rules.control import GUARD
 from ....runtime.rules.drawing import DRAW
 from ....runtime.rules.messages import PRINTS
+from ....runtime.user_ops import is_users
 from .ranges import Ranges
 
 __all__ = [
@@ -126,7 +128,7 @@ def sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
     """Whether the shape of a result depends on values: a mask as index, nonzero, and their like."""
     if op.base is REPEAT and isinstance(args[1], (int, np.integer)):
         return False
-    if op.fn in SIZED_BY_VALUE:
+    if op.fn in SIZED_BY_VALUE or (op.types is BY_VALUE and is_users(op)):
         return True
     if op.base is WHERE:
         return len(args) == 1 or args[1] is None

@@ -23,6 +23,7 @@ from ....tracer.core.site import Site, called_site, calls_to, definition, user_s
 from ....tracer.core.tensor_base import Operand, wrap
 from ....tracer.memory.survivors import note_held
 from ....tracer.modes.thread_state import LOCAL
+from ...user_code.scipy_names import object_of, parts_of
 from ...user_code.scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_class, is_user_function, watched
 from ..analysis.effects import is_behind_effects, sized_by_value
 from ..frontend.attempts import GivenUp, LoopRejected
@@ -577,6 +578,8 @@ class Capture:
             self.refuse(*self.stored.into[path.name][:2])
         if is_user_function(value):  # whose code may be the first to store them
             self.stored.names.update(*map(stored_attributes, all_code(value.__code__)))
+        if str(kind.__module__).startswith("scipy.") and (parts := parts_of(value)):
+            return self._of_parts(value, parts, path)
         reason = why_not(value, path.name, self.stored.through_names)
         if reason is not None:
             note_held(value)
@@ -588,6 +591,12 @@ class Capture:
             self.of_class(value)
         seen = self.scope.stand_in(value, path)
         return self.stored.attributed(value, seen, path.name) if stored_into and is_storable(value) else seen
+
+    def _of_parts(self, value: Any, parts: tuple[str, ...], path: Path) -> Any:
+        """An interpolator or the like of SciPy's from outside, made of ops: its arrays are inputs, and it stays the one it is."""
+        self.reads[path] = value
+        where = {name: Path(("attribute", value, name), words=f"{path.words}.{name}", parent=path) for name in parts}
+        return object_of(value, {name: self.see(getattr(value, name), where[name]) for name in parts})
 
     def owner(self, method: types.MethodType) -> Any:
         """Return the stand-in for the object of a bound method, which may store its attributes."""

@@ -19,7 +19,7 @@ from ....tracer.core.foreign import conversion
 from ....tracer.core.tensor_base import Operand
 from ....tracer.memory.survivors import as_stored, note, note_held, put_back
 from ...user_code.namespaces import type_of
-from ...user_code.scope import ABSENT, Path, is_partial, is_user_class, is_user_function, member, watched
+from ...user_code.scope import ABSENT, Path, is_partial, is_user_class, is_user_function, member, reader_of, watched
 from .classes import Classes, class_of_mirror
 from .definitions import Definitions
 from .handles import OURS, handle_of
@@ -413,7 +413,8 @@ class Instances:
         if self.over:
             return getattr(obj, name)
         self.capture.refuse(reason)  # first: what the code has stored until now is stored then
-        return self.capture.scope.stand_in(getattr(obj, name))
+        read = reader_of(type(obj), name)  # the user's code, as eager mode runs it
+        return self.capture.scope.stand_in(getattr(obj, name) if read is None else read(obj))
 
 
 class _Super:

@@ -143,6 +143,8 @@ def _why_not_built_in(value: Any, name: str) -> str | None:
             return None if fine else f"calls `{name}`, which has effects or reaches outside the function"
         if value in _STATEFUL:
             return f"uses `{name}`, a setting of NumPy's"
+        if is_known(value):
+            return None
         if is_user_error(value):
             return _why_not_error(value)
         if makes_generators(value):

@@ -211,6 +211,8 @@ class Compiled(Transform):
                 result = self._checked_again(entry, inputs, args, kwargs)
             if result is not NotImplemented:
                 if not specialisation.doubted and self._eager is None and self.verify is not True:
+                    if self._native is not None and entry.members:
+                        self._native.take_over(entry, inputs)
                     self._remember(entry)
                 return result
         if len(self._texts) >= self.limit and not (self._families and self._families.may_serve(inputs.key)):
@@ -306,8 +308,6 @@ class Compiled(Transform):
         if known is not None:
             known.trust_arms(made.entry.specialisation.checked)
         families.learn(made.outline, entry.specialisation, key)
-        if self._native is not None:
-            self._native.take_over(entry, made.before)
         if made.shared:  # a known source serves another size, and was checked there
             entry.specialisation.settle(Ran())
             if self._entries and self._misses:
@@ -319,6 +319,8 @@ class Compiled(Transform):
             self._hits = self._own_hits()
             self._entries.clear()
         self._add(entry, key)
+        if self._native is not None and entry in self._entries[key]:  # or a tree has it, which is checked first
+            self._native.take_over(entry, made.before)
         return result
 
     def _unroll(self, result: Any) -> Any:
@@ -427,6 +429,8 @@ class Compiled(Transform):
 
     def hits(self) -> dict[Specialisation, int]:
         """The number of calls that each specialisation served; several threads at once may lose a few."""
+        if self._native is not None:
+            self._native.count()
         return {one: hits + one.left[0] for one, hits in self._own_hits().items()}
 
     def _own_hits(self) -> dict[Specialisation, int]:

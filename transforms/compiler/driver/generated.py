@@ -123,11 +123,11 @@ class Specialisation:
 
         return Emitter(self.program(), self.signature, getattr(self._optimised, "steps", None))
 
-    def program(self) -> Program:
-        """Return the Program that the source prints."""
+    def program(self, steps: Collection[str] | None = None) -> Program:
+        """Return the Program that the source prints, or after these steps of the schedule."""
         from ..schedule.steps import program_of  # not loaded where the cache has the source
 
-        steps = getattr(self._optimised, "steps", None)
+        steps = getattr(self._optimised, "steps", None) if steps is None else steps
         return program_of(self.graph, self.signature, self.function.__name__, steps)
 
     def by_position(self) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,12 +13,12 @@ from ....runtime.errors import CompileError
 from ....tracer.core.exits import warn_at_user
 from ...difference import difference
 from ...trees import flatten_row, unflatten
+from ..capture.copies import with_copies
 from ..native.build import BuildError, built
 from ..native.emit import FLAT, Kernel, kernel_of
 from ..native.kernel import Loaded
 from ..native.values import RefusedError
 from ..schedule.signature import built as built_tree
-from ..schedule.steps import program_of
 from . import cache
 from .generated import Specialisation, coarsest
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Native", "Ran", "c_source", "kernel_for"]
 
+_PAIRS = 10_000  # of arrays, of which it is asked whether they share memory
 _LEFT = 16  # calls that a kernel may leave to NumPy, after which it is not asked again
 _said: set[str] = set()  # of what was warned of
 
@@ -50,13 +51,12 @@ class Ran(NamedTuple):
 
 def kernel_for(specialisation: Specialisation) -> Kernel:
     """Write the kernel of a specialisation; RefusedError with the reason where it has none."""
-    if specialisation.paths:
-        raise RefusedError("it has several paths, and C is not written for these")
     signature = specialisation.signature
-    if signature.writes or signature.stores:
-        raise RefusedError("it writes into an argument, or stores what it computes")
-    program = program_of(specialisation.graph, signature, specialisation.function.__name__, ["in_place"])
-    return kernel_of(program)
+    outside = dict(zip(specialisation.graph.inputs[::-1], signature.extras[::-1], strict=False))
+    written = next((outside[v] for v in signature.writes if v in outside), None)
+    if written is not None:
+        raise RefusedError(f"it writes into `{written}`, an array from outside")
+    return kernel_of(specialisation.program(["in_place"]))
 
 
 def c_source(specialisation: Specialisation) -> str:
@@ -77,10 +77,16 @@ class Native:
 
     def ran(self, specialisation: Specialisation) -> Ran:
         """What serves the calls of a specialisation."""
-        found = self._served.get(specialisation, "it has several paths")
+        found = self._served.get(specialisation, "no call of it was checked yet")
         if isinstance(found, str):
             return Ran(None, found)
         return Ran(None, found.reason) if found.reason else Ran(found.kernel)
+
+    def count(self) -> None:
+        """Add what kernels counted to what the paths of outcome trees have served."""
+        for served in self._served.values():
+            if isinstance(served, _Served):
+                served.count()
 
     def take_over(self, entry: Entry, inputs: Inputs) -> None:
         """Let a kernel serve an entry, if it gives on these inputs what the source of NumPy gives."""
@@ -144,6 +150,7 @@ class _Served:
         self._warn = warn
         self._left = 0  # calls that the kernel has left to NumPy
         self._unfinished = False
+        self._changes = bool(specialisation.signature.writes)
         self._lock = threading.RLock()
         self._loaded = Loaded(path, kernel, self._fallback, self._unprobed)
         raw: Any = specialisation.raw
@@ -152,9 +159,11 @@ class _Served:
     def _fallback(self, why: int, *args: Any) -> Any:
         """A call that the kernel does not finish: NumPy's source runs it whole, since a kernel changes nothing."""
         self._left += why == 1
+        given = [_copied(args), _copied(args)] if why == 2 and self._changes else [args, args]
         result = self.specialisation.by_position()(*args)
         if why == 2 and result is not NotImplemented:
-            problem = self._problem(lambda: self._whole(self._loaded.probe(*args)), result)
+            expected = self.specialisation.by_position()(*given[0]) if self._changes else result
+            problem = self._problem(lambda: self._whole(self._loaded.probe(*given[1])), expected, given)
             if problem is not None and problem.failed:
                 self.give_up(problem.words)
                 self._warn(f"gave another result natively than with NumPy ({problem.words})")
@@ -167,6 +176,11 @@ class _Served:
         self._unfinished = True
         return self.specialisation.by_position()(*args)
 
+    def count(self) -> None:
+        """Add what was counted to what the paths of an outcome tree have served."""
+        for path, hits in zip(self.specialisation.paths, self._loaded.taken(), strict=False):
+            path.left[0] += hits
+
     def give_up(self, reason: str) -> None:
         """Let NumPy serve again."""
         self.reason = reason
@@ -177,7 +191,22 @@ class _Served:
     def serve(self, entry: Entry) -> None:
         """Let the kernel serve an entry."""
         self.entries.append((entry, entry.call))
-        entry.call = self._call_of(entry, self._loaded.function)
+        call = self._call_of(entry, self._loaded.function)
+        entry.call = self._storing(entry, call) if entry.stores else call
+
+    def _storing(self, entry: Entry, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A kernel whose last results are stored in containers of the caller's."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs)
+            if result is NotImplemented:
+                return result
+            result, values = result
+            for store, value in zip(entry.stores, values, strict=True):
+                store.do(value)
+            return result
+
+        return call
 
     def _call_of(self, entry: Entry, function: Callable[..., Any]) -> Callable[..., Any]:
         """A kernel as the call of an entry."""
@@ -203,14 +232,15 @@ class _Served:
 
     def checked(self, entry: Entry, inputs: Inputs) -> _Problem | None:
         """What speaks against the kernel on these inputs; None where it gives what NumPy's source gives."""
-        copies = inputs.copied()
-        expected = entry.tried(inputs.copied())
+        copies, others = inputs.copied(), inputs.copied()
+        expected = entry.tried(others)
         if isinstance(expected, Exception) or expected is NotImplemented:
             return _Problem("its first call raised", False)
         probe = self._call_of(entry, self._loaded.probe)
-        return self._problem(lambda: probe(*copies[0], **copies[1]), expected)
+        return self._problem(lambda: probe(*copies[0], **copies[1]), expected, (others, copies))
 
-    def _problem(self, run: Callable[[], Any], expected: Any) -> _Problem | None:
+    def _problem(self, run: Callable[[], Any], expected: Any, given: Sequence[Any]) -> _Problem | None:
+        """What speaks against a run of the kernel: `given` are the arguments of NumPy's source, and those of the kernel."""
         with self._lock, np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._unfinished = False
@@ -221,9 +251,32 @@ class _Served:
             if self._unfinished:
                 return _Problem("C leaves its first call to NumPy", False)
         problem = difference(_plain(found), _plain(expected), self._eps)
-        if problem is None:
-            return None
-        return _Problem(problem, "has dtype, shape, strides" not in problem)
+        if problem is not None:
+            return _Problem(problem, "has dtype, shape, strides" not in problem)
+        if _aliases(found, given[1]) != _aliases(expected, given[0]):
+            return _Problem("its results share memory with other arrays", True)
+        if self._changes:
+            problem = difference(_arrays(given[1]), _arrays(given[0]), self._eps)
+        return _Problem(f"of the arrays that it writes into, {problem}", True) if problem is not None else None
+
+
+def _copied(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments with copies of their arrays, which overlap as these do."""
+    leaves, structure = flatten_row(args)
+    return tuple(unflatten(structure, list(with_copies(dict(enumerate(leaves))).values())))
+
+
+def _arrays(values: Any) -> tuple[Any, ...]:
+    return tuple([leaf for leaf in flatten_row(values)[0] if type(leaf) is np.ndarray])
+
+
+def _aliases(result: Any, given: Any) -> list[tuple[bool, bool]]:
+    """Which arrays of a result are, or lie in the memory of, an argument or another result."""
+    results, arguments = _arrays(result), _arrays(given)
+    others = [*arguments, *results]
+    if sum(map(np.size, others)) == 0 or len(others) * len(results) > _PAIRS:
+        return []
+    return [(a is b, np.may_share_memory(a, b)) for a in results for b in others]
 
 
 def _plain(result: Any) -> Any:

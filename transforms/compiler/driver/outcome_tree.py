@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....runtime.ir.graph import Call, Graph, Value
@@ -111,10 +111,10 @@ class Tree(Specialisation):
         steps = getattr(self.given[0]._optimised, "steps", None)
         return text_of(self._program(signature, name), signature, docstring, self.root.straight(self.inputs), steps)
 
-    def _program(self, signature: Signature, name: str) -> Program:
+    def _program(self, signature: Signature, name: str, steps: Collection[str] | None = None) -> Program:
         from ..schedule.steps import program_of  # not loaded where the cache has the text
 
-        steps = getattr(self.given[0]._optimised, "steps", None)
+        steps = getattr(self.given[0]._optimised, "steps", None) if steps is None else steps
         return forked(program_of(self.graph, signature, name, steps), self.root, self.results)
 
     def _define(self, text: str, space: dict[str, Any]) -> None:
@@ -156,9 +156,9 @@ class Tree(Specialisation):
             (g for g in ([guard for guard, _ in node.arms] for node in self.root.nodes()) if guard in g), [guard]
         )
 
-    def program(self) -> Program:
-        """Return the Program that the source prints."""
-        return self._program(self.signature, self.function.__name__)
+    def program(self, steps: Collection[str] | None = None) -> Program:
+        """Return the Program that the source prints, or after these steps of the schedule."""
+        return self._program(self.signature, self.function.__name__, steps)
 
     def probe(self, ran: Ran) -> Callable[..., Any]:
         """The function, which counts in `ran`."""

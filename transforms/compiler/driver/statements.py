@@ -63,13 +63,13 @@ def statements(specialisation: Specialisation) -> list[Statement]:
 
 def _statements_of(emitter: Emitter, definition: Any, function: ast.FunctionDef) -> list[Statement]:
     """The statements of one function, as it was written and as it stands in the text."""
-    from ..python.blocks import each_statement  # stands on gast
+    from ..python.blocks import each_statement, parts_of  # stands on gast
 
     named = {v: tree.id for v, tree in emitter.trees.items() if hasattr(tree, "id") and v not in emitter.lists.bundled}
     written, nodes = list(_each(definition.body)), list(_each(function.body))
     if len(nodes) != len(written):
         return []
-    at = {id(made): node for made, node in zip(written, nodes, strict=True)}
+    at = {id(part): node for made, node in zip(written, nodes, strict=True) for part in parts_of(made)}
     return [
         Statement(node.lineno, _header_of(node).end_lineno, call, {v: named[v] for v in call.outs if v in named})
         for node, call in ((at[id(made)], call) for made, call in each_statement(emitter.statements))
@@ -172,10 +172,11 @@ def _values_of(entry: Entry, inputs: Inputs, known: list[Statement]) -> dict[int
 
     tree = ast.parse(entry.specialisation.text)
     function: Any = tree.body[-1]
-    at = {node.first: k for k, node in enumerate(known)}
+    at: dict[int, list[int]] = {}
+    for k, node in enumerate(known):
+        at.setdefault(node.first, []).append(k)
     for body, place in reversed(list(_places(function.body))):
-        k = at.get(body[place].lineno)
-        if k is not None and known[k].names:
+        for k in [k for k in at.get(body[place].lineno, ()) if known[k].names]:
             call = f"__look__({k}, {', '.join(known[k].names.values())})"
             body.insert(place + 1, ast.parse(call).body[0])
     space: dict[str, Any] = {"__look__": look}

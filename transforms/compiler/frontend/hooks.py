@@ -111,8 +111,10 @@ def cached_by_code(size: int) -> Callable[[F], F]:
             if found is None:
                 found = code, compute(code, *rest)
                 if len(known) >= size:
-                    for oldest in list(known)[: size // 2]:
-                        known.pop(oldest, None)
+                    # the older half at once: to look for the oldest, Python walks past each that is gone
+                    newer = list(known.items())[size // 2 :]
+                    known.clear()
+                    known.update(newer)
                 known[key] = found
             return found[1]
 

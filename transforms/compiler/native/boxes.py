@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....runtime.ir.graph import Value
-from .values import CTYPES, Arr, CValue, Num, Obj, RefusedError, Tup, is_native, suffix
+from .values import CTYPES, Arr, CValue, Num, Obj, RefusedError, Stk, Tup, is_native, suffix
 
 if TYPE_CHECKING:
     from .views import Place
@@ -30,6 +30,8 @@ def box(block: Place, lines: list[str], x: CValue) -> str:
         return x.c
     if isinstance(x, Arr) and x.obj:
         return x.obj
+    if isinstance(x, Stk):
+        raise RefusedError("a list of C is needed as one of Python")
     k = block.emitter.object()
     if isinstance(x, Num):
         lines.append(f"hold(f, {k}, {scalar_of(x)});")
@@ -86,12 +88,17 @@ def unboxed(block: Place, lines: list[str], v: Value, text: str, name: Value | s
     return Num(own, v.type.dtype, v.type.kind)
 
 
-def declared(block: Place, lines: list[str], v: Value) -> CValue:
-    """A variable that each arm of a branch sets."""
+def declared(block: Place, lines: list[str], v: Value, is_kept: bool) -> CValue:
+    """A variable that each arm of a branch sets; of a list, `is_kept` says whether C has it."""
     e = block.emitter
     if not is_native(v.type):
         if v.type.kind == "stack":
-            raise RefusedError("a branch gives a list")
+            if not is_kept:
+                raise RefusedError("a branch gives a list that C does not have")
+            own = e.name(v)
+            lines.append(f"Stack *{own} = 0;")
+            assert v.element is not None
+            return Stk(own, v.element)
         return Obj(f"f->o[{e.object()}]")
     t, own = CTYPES[v.type.dtype.name], e.name(v)
     if not v.type.shape:

@@ -13,6 +13,7 @@ import numpy as np
 from ....runtime.ir.graph import Call, Value, values_in
 from ..schedule.program import (
     Assign,
+    Fork,
     Guard,
     If,
     List,
@@ -22,15 +23,19 @@ from ..schedule.program import (
     Return,
     Reverse,
     Statement,
+    Store,
     Unpack,
     each_statement,
+    reads_of,
 )
 from ..schedule.signature import Instance, children
+from .aliases import aliases_of
 from .boxes import box, declared, scalar_of, unboxed
 from .calls import python_call
 from .forms import form_of
 from .nests import Fold, Item, Nest, written
 from .prelude import ENTRY, prelude
+from .stacks import as_list, depth_of, is_storable, item_of, length_of, pushed, room_on, turned
 from .values import (
     CTYPES,
     Arr,
@@ -38,6 +43,7 @@ from .values import (
     Num,
     Obj,
     RefusedError,
+    Stk,
     Tup,
     UnmodelledError,
     cast,
@@ -47,7 +53,7 @@ from .values import (
     product,
     suffix,
 )
-from .views import handlers
+from .views import handlers, indexed
 
 __all__ = ["FLAT", "Kernel", "kernel_of"]
 
@@ -58,7 +64,7 @@ auto break case char const continue default do double else enum extern float for
 return short signed sizeof static struct switch typedef union unsigned void volatile while
 a b d e f i n o s p st run entry frame room hold again boxed fresh scalar within cut end why head now self store slot cap
 result all main size by more argv abs exp log sin cos tan pow sqrt floor ceil trunc rint fmod hypot free malloc D F L B STORE
-SLOTS OBJECTS ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
+SLOTS OBJECTS STACKS Stack nothing k row ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
 """
 
 
@@ -70,6 +76,7 @@ class Kernel(NamedTuple):
     calls: tuple[Callable[..., Any], ...]
     constants: tuple[Any, ...]
     arms: int
+    paths: int
     called_out: Counter[str]  # ops that Python runs, by name
     native: int  # how many calls have a C form
     nested: Any = None  # the tree of the result, where C gives its leaves in a row
@@ -101,7 +108,7 @@ class _Emitter:
         self.calls: list[Callable[..., Any]] = []
         self.called_out: Counter[str] = Counter()
         self.native = 0
-        self.slots = self.objects = self.arms = 0
+        self.slots = self.objects = self.stacks = self.arms = self.paths = 0
         self.taken: set[str] = set(_KEYWORDS.split())
         self.named: dict[Value, str] = {}
         self.returned: set[Value] = set()
@@ -111,10 +118,11 @@ class _Emitter:
         for s in each_statement(self.program.body):
             if isinstance(s, Return):
                 self.returned.update(v for v in values_in(s.outputs) if is_native(v.type) and v.type.shape)
-            if not isinstance(s, (Assign, Guard, If, List, Loop, Push, Return, Reverse, Unpack)):
-                words = {"Store": "writes into an argument", "Effect": "has an effect", "Fork": "has several paths"}
+            if not isinstance(s, (Assign, Fork, Guard, If, List, Loop, Push, Return, Reverse, Store, Unpack)):
+                words = {"Effect": "has an effect"}
                 raise RefusedError(f"it {words.get(type(s).__name__, 'holds a ' + type(s).__name__)}")
-        self.shared = self._shared()
+        self.aliases = aliases_of(self.program)
+        self.shared = self.aliases.shared
         block = Block(self, {})
         block.statements(self.program.body)
         lines = block.lines()
@@ -124,6 +132,7 @@ class _Emitter:
             f"#define ARGUMENTS {len(self.program.parameters)}",
             f"#define SLOTS {self.slots}",
             f"#define OBJECTS {self.objects}",
+            f"#define STACKS {self.stacks}",
         ]
         text = "\n".join([
             *head, "", "static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)", "{",
@@ -131,40 +140,9 @@ class _Emitter:
             "punt:", "fail:", "    *why = 1;", "    return 0;", "unseen:", "    *why = 2;", "    return 0;", "}", "",
         ])  # fmt: skip
         return Kernel(
-            text, len(self.program.parameters), tuple(self.calls), tuple(self.constants), self.arms, self.called_out,
+            text, len(self.program.parameters), tuple(self.calls), tuple(self.constants), self.arms, self.paths, self.called_out,
             self.native, self.nested,
         )  # fmt: skip
-
-    def _shared(self) -> set[Value]:
-        """The values whose memory the results share with others: these are arrays of Python's throughout."""
-        roots: dict[Value, Value] = {}
-        given: set[Value] = set()
-        views: dict[Value, tuple[Value, ...]] = {}
-        for s in self.program.body:
-            if isinstance(s, Unpack):
-                given.update(_leaves(s.tree))
-            if isinstance(s, Assign):
-                for slot in s.slots:
-                    if slot.memory == "view":
-                        views[slot.value] = slot.of
-        ends = [v for s in self.program.body if isinstance(s, Return) for v in values_in(s.outputs)]
-
-        def root(v: Value) -> Value:
-            while views.get(v):
-                v = views[v][0]
-            return v
-
-        for v in ends:
-            roots[v] = root(v)
-        counted = Counter(dict.fromkeys(ends) and [roots[v] for v in dict.fromkeys(ends)])
-        found: set[Value] = set()
-        for v in ends:
-            if roots[v] in given or counted[roots[v]] > 1:
-                while views.get(v):
-                    found.add(v)
-                    v = views[v][0]
-                found.add(v)
-        return found
 
     def name(self, v: Value | str, after: str = "") -> str:
         """A new name in C, for a value or like a word."""
@@ -190,6 +168,10 @@ class _Emitter:
         self.slots += 1
         return self.slots - 1
 
+    def stack(self) -> int:
+        self.stacks += 1
+        return self.stacks - 1
+
     def object(self) -> int:
         self.objects += 1
         return self.objects - 1
@@ -210,6 +192,8 @@ class Block:
         self.needed: set[Value] = set()
         self.locals: dict[Value, str] = {}
         self.held: dict[Value, str] = {}  # the objects of Python's whose memory arrays lie in
+        self.pushed: dict[Value, Value] = {}  # the lists on which values of this block are put
+        self.on_stack: set[Value] = set()  # those of them that are made there
         self.site = ""
 
     # --- lines ---------------------------------------------------------------------------------------------------------
@@ -301,9 +285,16 @@ class Block:
 
     # --- statements ----------------------------------------------------------------------------------------------------
 
-    def statements(self, body: Iterable[Statement]) -> None:
-        for s in body:
+    def statements(self, body: Sequence[Statement]) -> None:
+        self.pushed = {s.value: s.target for s in reversed(body) if isinstance(s, Push) and isinstance(s.value, Value)}
+        for k, s in enumerate(body):
             match s:
+                case Fork():
+                    self.fork(s, body[k + 1 :])
+                    return
+                case Store():
+                    self.stores(body[k:])
+                    return
                 case Assign():
                     self.assign(s)
                 case Unpack(tree=tree, parameter=parameter):
@@ -318,9 +309,9 @@ class Block:
                 case List(target=target):
                     self.new_list(target)
                 case Push(target=target, value=value):
-                    self.push(target, value)
+                    self.push(target, value, body[k + 1 :])
                 case Reverse(target=target):
-                    self.group(f"if (PyList_Reverse({self.object_of(self.read(target))}) < 0) goto fail;")
+                    self.group(turned(self.read(target)))
                 case Return():
                     self.result(s)
 
@@ -353,11 +344,11 @@ class Block:
     def assign(self, s: Assign) -> None:
         call = s.call
         self.over = s.is_over()
-        if len(call.outs) == 1 and call.outs[0] not in self.emitter.shared:
-            handler = handlers().get(call.op.base)
+        handler = handlers().get(call.op.base)
+        if len(call.outs) == 1 and (call.outs[0] not in self.emitter.shared or self.is_whole(s, handler)):
             mark = (len(self.before), [len(lines) for lines in self.before], dict(self.same), len(self.groups))
             try:
-                if handler is not None and (is_native(call.outs[0].type) or handler.__name__ == "shape"):
+                if handler is not None and (is_native(call.outs[0].type) or handler.__name__ in ("shape", "items")):
                     handler(self, call)
                 else:
                     self.elementwise(call)
@@ -370,6 +361,10 @@ class Block:
                 del self.before[mark[0] :]
                 self.same = mark[2]
         self.call_out(call, s)
+
+    def is_whole(self, s: Assign, handler: Any) -> bool:
+        """Whether C may make a result whose object others see, too: a new array in C order."""
+        return handler is None and s.slots[0].memory == "fresh" and order_of(s.call.outs[0]) is None
 
     # --- elementwise calls and reductions -------------------------------------------------------------------------------
 
@@ -480,6 +475,12 @@ class Block:
         """An expression for the memory of a whole array: one of Python's where it is returned."""
         e = self.emitter
         t = CTYPES[out.type.dtype.name]
+        target = self.pushed.get(out)
+        if target is not None and out not in self.on_stack and out.type.shape.count(1) == dims.count("1"):
+            stack = self.env.get(target)
+            if isinstance(stack, Stk) and out not in e.returned and out not in e.shared:
+                self.on_stack.add(out)
+                return room_on(self, stack, dims, out.type.dtype)
         if (out in e.returned or out in e.shared) and order_of(out) is None:
             k = e.object()
             self.held[out] = f"f->o[{k}]"
@@ -526,12 +527,27 @@ class Block:
             raise RefusedError("a list of it is none of Python's")
         return x.c
 
+    def boxed(self, lines: list[str], x: CValue, lasting: bool) -> str:
+        """The object of an operand; `lasting` in memory of its own, since what C does not follow may keep a part of it."""
+        if isinstance(x, Stk):
+            return as_list(self, lines, x)
+        if not lasting or not isinstance(x, Arr) or x.obj:
+            return box(self, lines, x)
+        k = self.emitter.object()
+        own, t = self.emitter.name("own"), CTYPES[x.dtype.name]
+        dims = self.roots(x.dims)
+        room = f"new_array(st, f, {k}, {suffix(x.dtype).upper()}, {len(dims)}, (int64_t[]){{{', '.join(dims)}}}, 0)"
+        lines += [f"{t} *const {own} = {room};", f"if (!{own}) goto fail;"]
+        lines += self.copied(Arr(own, dims, contiguous(dims), x.dtype, "", True), x, "=")
+        return f"f->o[{k}]"
+
     def call_out(self, call: Call, s: Assign) -> None:
         """One call of Python, whose operands are boxed."""
         e = self.emitter
         reads = list(dict.fromkeys(call.reads))
         lines: list[str] = []
-        boxes = [box(self, lines, self.read(v)) for v in reads]
+        kept = {v for slot in s.slots if slot.memory == "view" and not is_native(slot.value.type) for v in slot.of}
+        boxes = [self.boxed(lines, self.read(v), v in kept) for v in reads]
         k = e.object()
         e.calls.append(python_call(call, reads, s.note.quiet, s.is_over()))
         e.called_out.update([call.op.path])
@@ -581,21 +597,44 @@ class Block:
         return found.c if found.dtype.kind == "b" else f"{found.c} != 0"
 
     def guard(self, s: Guard) -> None:
+        self.at(self.levels(s.value)).append(f"if (!({self.holds(s)})) goto punt;")
+        self.env[s.out] = self.read(s.value)
+        self.level[s.out] = self.levels(s.value)
+
+    def fork(self, s: Fork, rest: Sequence[Statement]) -> None:
+        """A path of its own, and what follows for the other calls."""
+        test = self.holds(s)
+        for inner in each_statement([*s.body, *rest]):
+            for v in reads_of(inner):
+                if v in self.env:
+                    self.read(v)
+        arms: list[list[str]] = []
+        for body, guard in ((s.body, s.call), (rest, s.other)):
+            block = Block(self.emitter, dict(self.env), self.same)
+            if guard is not None:
+                block.env[guard.outs[0]] = self.read(s.value)
+            block.at(0).append(self.seen())
+            block.statements(body)
+            arms.append(_deeper(block.lines()))
+        self.group(f"if ({test}) {{{self.comment(s.call)}", *arms[0], "} else {", *arms[1], "}")
+
+    def holds(self, s: Guard | Fork) -> str:
+        """The test of a guard."""
         found = self.read(s.value)
         if not isinstance(found, Num) or s.how not in ("bool", "int", "float", "index", "item"):
             raise RefusedError("it is held to a value that C does not have")
         kind = "b" if s.how == "bool" else found.dtype.kind
         want = literal(s.expected, np.dtype(bool) if kind == "b" else found.dtype)
-        have = f"({found.c} != 0)" if kind == "b" else found.c
-        self.at(self.levels(s.value)).append(f"if ({have} != {want}) goto punt;")
-        self.env[s.out] = found
-        self.level[s.out] = self.levels(s.value)
+        return f"{f'({found.c} != 0)' if kind == 'b' else found.c} == {want}"
 
     def choice(self, s: If) -> None:
         lines: list[str] = []
         outs: list[CValue] = []
         for v in s.outs:
-            outs.append(declared(self, lines, v))
+            out = declared(self, lines, v, is_storable(v.element))
+            if v in self.emitter.aliases.merged and isinstance(out, Arr):
+                out = out._replace(maybe=f"f->o[{self.emitter.object()}]")
+            outs.append(out)
         test = self.truth(self, s.test)
         arms: list[list[str]] = []
         for arm in (s.then, s.orelse):
@@ -618,7 +657,7 @@ class Block:
         e = self.emitter
         lines: list[str] = []
         trips = None if s.trips is None else self.read(s.trips)
-        lists = [self.object_of(self.read(v)) for v, _ in s.items]
+        lists = [self.read(v) for v, _ in s.items]
         starts = [self.read(c.start) for c in s.carries]
         inner = self.inner(s.given)
         count, place, limit = e.name(s.count), e.name(s.place), e.name("trips")
@@ -634,6 +673,9 @@ class Block:
                 size = f"sizeof({t}) * ({product(own.dims)})"
                 lines += [f"{t} *{name} = room(f, {slots[0]}, {size}), *{name}_next = room(f, {slots[1]}, {size});"]
                 lines += [f"if (!{name} || !{name}_next) goto punt;", *self.copied(own, start, "=")]
+                if {c.out, v} & e.aliases.merged:  # the array itself where no trip is made
+                    own = own._replace(maybe=f"f->o[{e.object()}]")
+                    lines.append(f"hold(f, {_place(own.maybe)}, {_object_of(start)});")
                 carried.append((own, 0))
             elif is_native(v.type):
                 if not isinstance(start, Num):
@@ -649,7 +691,9 @@ class Block:
         if trips is not None and not isinstance(trips, Num):
             raise RefusedError("a loop runs as often as an object of Python's says")
         if trips is None and s.test is None:
-            lines.append(f"const int64_t {limit} = PyList_Size({lists[0]});")
+            first = lists[0]
+            n = length_of(first) if isinstance(first, Stk) else f"PyList_Size({self.object_of(first)})"
+            lines.append(f"const int64_t {limit} = {n};")
             lines.append(f"if ({limit} < 0) goto fail;")
         elif isinstance(trips, Num):
             lines.append(f"const int64_t {limit} = {trips.c};")
@@ -669,8 +713,15 @@ class Block:
         inner.env[s.place] = Num(place, s.place.type.dtype, "python")
         body.append(f"const int64_t {place} = {f'{limit} - 1 - {count}' if s.reverse else count};")
         inner.at(0).append(self.seen())
-        for text, (_, item) in zip(lists, s.items, strict=True):
-            k = e.object()
+        for one, (_, item) in zip(lists, s.items, strict=True):
+            if isinstance(one, Stk):
+                if not isinstance(item, Value):
+                    raise RefusedError("a loop walks a list of tuples")
+                before: list[str] = []
+                inner.env[item] = item_of(inner, one, place, item, before)
+                inner.at(0).extend(before)
+                continue
+            text, k = self.object_of(one), e.object()
             inner.at(0).append(f"hold(f, {k}, again(PyList_GetItem({text}, {place})));")
             inner.at(0).append(f"if (!f->o[{k}]) goto fail;")
             if type(item) is tuple or not isinstance(item, Value):
@@ -678,10 +729,11 @@ class Block:
             inner.enter(item, f"f->o[{k}]", e.name(item))
         inner.statements(s.body)
         last: list[str] = []
+        objects: list[str] = []  # new references, behind all that may fail
         swaps: list[str] = []
         for c, (held, k) in zip(s.carries, carried, strict=True):
-            self.carry_on(inner, held, k, inner.read(c.after), last, swaps)
-        inner.group(*last, *swaps, f"if ((++{count} & 4095) == 0 && PyErr_CheckSignals()) goto fail;")
+            self.carry_on(inner, held, k, inner.read(c.after), last, objects, swaps)
+        inner.group(*last, *objects, *swaps, f"if ((++{count} & 4095) == 0 && PyErr_CheckSignals()) goto fail;")
         lines += _deeper(body + inner.lines())
         g = self.group(*lines, "}")
         for c, (held, _) in zip(s.carries, carried, strict=True):
@@ -689,11 +741,18 @@ class Block:
         self.env[s.count] = Num(count, np.dtype(np.int64), "python")
         self.level[s.count] = g + 1
 
-    def carry_on(self, inner: Block, own: CValue, k: int, end: CValue, last: list[str], swaps: list[str]) -> None:
+    def carry_on(
+        self, inner: Block, own: CValue, k: int, end: CValue, last: list[str], objects: list[str], swaps: list[str]
+    ) -> None:  # fmt: skip
         """What a trip gives to the next: all that is read stands in `last`, all that is written in `swaps`."""
         if isinstance(own, Arr):
-            if own == end:
-                return
+            dims = inner.roots(end.dims) if isinstance(end, Arr) else ()
+            if isinstance(end, Arr) and (own.p, own.strides, inner.roots(own.dims)) == (end.p, end.strides, dims):
+                return  # written in place
+            if own.maybe:
+                name = self.emitter.name("object")
+                objects.append(f"PyObject *const {name} = {_object_of(end) if isinstance(end, Arr) else '0'};")
+                swaps.append(f"hold(f, {_place(own.maybe)}, {name});")
             if not isinstance(end, Arr) or end.dtype != own.dtype:
                 raise RefusedError("a loop carries an array that C does not have")
             last += inner.copied(own._replace(p=f"{own.p}_next"), end, "=")
@@ -706,18 +765,31 @@ class Block:
             swaps.append(f"{own.c} = {own.c}_next;")
         else:
             name, text = self.emitter.name("object"), box(inner, last, end)
-            last.append(f"PyObject *const {name} = again({text});")
+            objects.append(f"PyObject *const {name} = again({text});")
             swaps.append(f"hold(f, {k}, {name});")
 
     def new_list(self, target: Value) -> None:
-        k = self.emitter.object()
-        self.group(f"hold(f, {k}, PyList_New(0));", f"if (!f->o[{k}]) goto fail;")
-        self.env[target] = Obj(f"f->o[{k}]")
+        if target.element is not None and is_storable(target.element):
+            own = f"(f->stacks + {self.emitter.stack()})"
+            self.group(f"empty_stack({own}, {depth_of(target.element)});")
+            self.env[target] = Stk(own, target.element)
+        else:
+            k = self.emitter.object()
+            self.group(f"hold(f, {k}, PyList_New(0));", f"if (!f->o[{k}]) goto fail;")
+            self.env[target] = Obj(f"f->o[{k}]")
         self.level[target] = len(self.groups)
 
-    def push(self, target: Value, value: Any) -> None:
-        lines: list[str] = []
+    def push(self, target: Value, value: Any, rest: Sequence[Statement]) -> None:
+        stack = self.read(target)
         found = self.read(value)
+        if isinstance(value, Value) and self.pushed.get(value) is target and value in self.on_stack:
+            return  # it was made there
+        if isinstance(stack, Stk):
+            if isinstance(found, Stk) and any(value in reads_of(s) for s in rest):
+                raise RefusedError("a list is read behind the place where it is put on another")
+            self.group("{", *_deeper(pushed(self, stack, found)), "}")
+            return
+        lines: list[str] = []
         if isinstance(found, Arr):
             k = self.emitter.object()
             dims = f"(int64_t[]){{{', '.join(found.dims)}}}"
@@ -729,7 +801,7 @@ class Block:
             text = f"f->o[{k}]"
         else:
             text = box(self, lines, found)
-        lines.append(f"if (PyList_Append({self.object_of(self.read(target))}, {text}) < 0) goto fail;")
+        lines.append(f"if (PyList_Append({self.object_of(stack)}, {text}) < 0) goto fail;")
         self.group("{", *_deeper(lines), "}")
 
     def copied(self, to: Arr, x: CValue, how: str) -> list[str]:
@@ -744,17 +816,18 @@ class Block:
             if extra > 0 and set(own[:extra]) != {"1"}:
                 raise UnmodelledError
             own, steps = own[max(extra, 0) :], x.strides[max(extra, 0) :]
-            aligned = ["0"] * (len(dims) - len(own))
+            aligned, whole = ["0"] * (len(dims) - len(own)), len(own) == len(dims)
             for k, (d, s) in enumerate(zip(own, steps, strict=True), len(dims) - len(own)):
                 if d == "1" and dims[k] != "1":
                     aligned.append("0")
+                    whole = False
                     continue
                 if d != dims[k]:
                     lines.append(f"if ({d} != {dims[k]}) goto punt;")
                 aligned.append(s)
-            if x.dense and to.dense and not lines and dims == own and how == "=" and x.dtype == to.dtype:
+            if x.dense and to.dense and whole and how == "=" and x.dtype == to.dtype:
                 size = f"sizeof({CTYPES[to.dtype.name]}) * ({product(dims)})"
-                return [f"memcpy({to.p}, {x.p}, {size});"]
+                return [*lines, f"memcpy({to.p}, {x.p}, {size});"]
             place = " + ".join(f"i{k} * ({s})" for k, s in enumerate(aligned) if s != "0") or "0"
             value = cast(f"{x.p}[{place}]", x.dtype, to.dtype)
         else:
@@ -767,18 +840,63 @@ class Block:
 
     # --- the end ---------------------------------------------------------------------------------------------------------
 
-    def result(self, s: Return) -> None:
+    def stores(self, body: Sequence[Statement]) -> None:
+        """The last statements of a function that writes: all that can fail comes first, also where the result is made."""
+        *writes, last = body
+        if not isinstance(last, Return) or not all(isinstance(s, Store) for s in writes):
+            raise RefusedError("it goes on after it has written into an argument")
+        before: list[str] = []
+        after: list[str] = []
+        e = self.emitter
+        for s in writes:
+            assert isinstance(s, Store)
+            base, found = self.read(s.base), self.read(s.value)
+            if not isinstance(base, Arr) or not base.obj or not isinstance(found, (Arr, Num)):
+                raise RefusedError("it writes into an argument that C does not have")
+            if found.dtype.kind == "f" and base.dtype.kind in "ib":
+                raise RefusedError("it writes floats into an array of ints")
+            level = len(self.groups)
+            before.append(f"if (!(ARRAY({base.obj})->flags & 0x400)) goto punt;  /* read-only */")
+            try:
+                start = len(self.at(level))
+                p, dims, strides = indexed(self, base, s.index, level, (0,) * len(base.dims))
+                before += self.at(level)[start:]
+                del self.at(level)[start:]
+                t, source = CTYPES[found.dtype.name], e.name("stored")
+                own: CValue
+                if isinstance(found, Arr):  # it may lie in what an earlier write changes
+                    dims_now = self.roots(found.dims)
+                    whole = Arr(source, dims_now, contiguous(dims_now), found.dtype, "", True)
+                    before.append(f"{t} *const {source} = room(f, {e.slot()}, sizeof({t}) * ({product(dims_now)}));")
+                    before += [f"if (!{source}) goto punt;", *self.copied(whole, found, "=")]
+                    own = whole
+                else:
+                    before.append(f"const {t} {source} = {found.c};")
+                    own = Num(source, found.dtype, found.kind)
+                where = e.name("at")
+                before.append(f"{CTYPES[base.dtype.name]} *const {where} = {p};")
+                lines = self.copied(Arr(where, tuple(dims), tuple(strides), base.dtype), own, "=")
+            except UnmodelledError:
+                raise RefusedError("it writes into an argument at places that C does not have") from None
+            tests = [line for line in lines if "goto punt" in line]
+            before += tests
+            after += [line for line in lines if line not in tests]
+        self.group(*before)
+        self.result(last, after)
+
+    def result(self, s: Return, writes: Sequence[str] = ()) -> None:
         lines: list[str] = []
-        made: dict[int, str] = {}
+        made: dict[Any, str] = {}
         e = self.emitter
 
         def leaf(k: int) -> str:
-            """A new reference to one output."""
-            if k not in made:
-                v = s.outputs[k]
+            """A new reference to one output; one that is given twice is one object."""
+            v = s.outputs[k]
+            key = v if isinstance(v, Value) and v.type.kind == "array" else k
+            if key not in made:
                 found = self.read(v)
                 j = e.object()
-                made[k] = f"f->o[{j}]"
+                made[key] = f"f->o[{j}]"
                 if isinstance(found, Arr):
                     lines.extend(self.given_back(found, j, order_of(v)))
                 elif isinstance(found, Num) and isinstance(v, Value):
@@ -788,7 +906,7 @@ class Block:
                 else:
                     lines.append(f"hold(f, {j}, again({e.constant(v)}));" if not isinstance(v, Value) else "goto punt;")
                 lines.append(f"if (!f->o[{j}]) goto fail;")
-            return made[k]
+            return made[key]
 
         def build(tree: Any) -> str:
             """A new reference to a part of the result."""
@@ -825,7 +943,10 @@ class Block:
             text = build((FLAT, *range(len(s.outputs))))
         else:
             text = build(s.tree)
-        self.group(*lines, f"return {text};")
+        end = e.name("whole")
+        path, e.paths = e.paths, e.paths + 1
+        counted = f"if (!st->probing) st->hits[{path}]++;"
+        self.group(*lines, f"PyObject *const {end} = {text};", *writes, counted, f"return {end};")
 
     def given_back(self, found: Arr, j: int, order: tuple[int, ...] | None) -> list[str]:
         """An array of Python's with the elements of one of the kernel's, in the order of axes of NumPy's."""
@@ -842,12 +963,14 @@ class Block:
             f"if (!{own}) goto punt;",
             *self.copied(Arr(own, found.dims, strides, found.dtype, "", order is None), found, "="),
         ]
+        if found.maybe:
+            return [f"if ({found.maybe}) hold(f, {j}, again({found.maybe}));", "else {", *_deeper(copy), "}"]
         if not found.obj:
             return ["{", *_deeper(copy), "}"]
         if found.made:
             return [f"hold(f, {j}, again({found.obj}));"]
         return [
-            f"if (!within(f, SLOTS, {found.p})) hold(f, {j}, again({found.obj}));", "else {", *_deeper(copy), "}",
+            f"if (!within(f, SLOTS, STACKS, {found.p})) hold(f, {j}, again({found.obj}));", "else {", *_deeper(copy), "}",
         ]  # fmt: skip
 
 
@@ -861,15 +984,36 @@ def order_of(v: Any) -> tuple[int, ...] | None:
     return None if wide == sorted(wide) else tuple(axes)
 
 
+def _place(text: str) -> str:
+    """The number of an object's place among those of the frame."""
+    found = re.fullmatch(r"f->o\[(\d+)\]", text)
+    assert found is not None
+    return found[1]
+
+
+def _object_of(x: Arr) -> str:
+    """A new reference to the object that an array is, or NULL."""
+    if x.maybe:
+        return f"{x.maybe} ? again({x.maybe}) : 0"
+    return f"again({x.obj})" if x.obj else "0"
+
+
 def _nothing(out: CValue) -> list[str]:
     """Lines by which an arm gives a value that nobody reads who has taken this arm."""
     if isinstance(out, Num):
         return [f"{out.c} = 0;"]
     if isinstance(out, Arr):
-        return [f"{out.p} = 0;", *[f"{d} = 0;" for d in out.dims if d != "1"], *[f"{s} = 0;" for s in out.strides]]
-    k = re.fullmatch(r"f->o\[(\d+)\]", out.c) if isinstance(out, Obj) else None
-    assert k is not None
-    return [f"hold(f, {k[1]}, 0);"]
+        gone = [f"hold(f, {_place(out.maybe)}, 0);"] if out.maybe else []
+        return [
+            *gone,
+            f"{out.p} = 0;",
+            *[f"{d} = 0;" for d in out.dims if d != "1"],
+            *[f"{s} = 0;" for s in out.strides],
+        ]
+    if isinstance(out, Stk):
+        return [f"{out.c} = 0;"]
+    assert isinstance(out, Obj)
+    return [f"hold(f, {_place(out.c)}, 0);"]
 
 
 def _assigned(block: Block, out: CValue, end: CValue, v: Value) -> list[str]:
@@ -878,6 +1022,8 @@ def _assigned(block: Block, out: CValue, end: CValue, v: Value) -> list[str]:
         if not isinstance(end, Arr) or end.dtype != out.dtype or len(end.dims) != len(out.dims):
             raise RefusedError("a branch gives an array that C does not have")
         made = [f"{out.p} = ({CTYPES[out.dtype.name]} *){end.p};"]
+        if out.maybe:
+            made.append(f"hold(f, {_place(out.maybe)}, {_object_of(end)});")
         for d, s, have, step in zip(out.dims, out.strides, end.dims, end.strides, strict=True):
             made.append(f"if ({have} != 1) goto punt;" if d == "1" else f"{d} = {have};")
             made += [f"{s} = {step};"]
@@ -886,11 +1032,14 @@ def _assigned(block: Block, out: CValue, end: CValue, v: Value) -> list[str]:
         if not isinstance(end, Num):
             raise RefusedError("a branch gives a number that C does not have")
         return [f"{out.c} = {cast(end.c, end.dtype, out.dtype)};"]
+    if isinstance(out, Stk):
+        if not isinstance(end, Stk) or end.rows is not None:
+            raise RefusedError("a branch gives a list that C does not have")
+        return [f"{out.c} = {end.c};"]
     lines: list[str] = []
     text = box(block, lines, end)
-    k = re.fullmatch(r"f->o\[(\d+)\]", out.c)  # type: ignore[union-attr]
-    assert k is not None
-    return [*lines, f"hold(f, {k[1]}, again({text}));"]
+    assert isinstance(out, Obj)
+    return [*lines, f"hold(f, {_place(out.c)}, again({text}));"]
 
 
 def _holds_instance(tree: Any) -> bool:

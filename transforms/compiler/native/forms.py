@@ -77,6 +77,7 @@ _UFUNCS: dict[Any, tuple[str, str, str]] = {
     np.bitwise_xor: ("", "{0} ^ {1}", "{0} ^ {1}"), np.invert: ("", "~{0}", "!{0}"),
 } | {getattr(np, name): (f"{name}{{f}}({{0}})", "", "") for name in _FLOATS}  # fmt: skip
 
+_COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 _POWERS = {2: "{0} * {0}", 3: "{0} * {0} * {0}", 1: "{0}", -1: "1 / {0}"}  # as they are, also for zeros and infinities
 _SIGMOIDS = {logistic: "1 / (1 + exp{f}(-{0}))", real_sigmoid: "exp{f}(min_{s}({0}, 0)) / (1 + exp{f}(-fabs{f}({0})))"}
 
@@ -104,8 +105,11 @@ def form_of(op: Op, args: tuple[Any, ...], out: Value) -> Form:
         return Form(_filled(_SIGMOIDS[fn], dtype), (dtype,), dtype)
     if any(isinstance(a, Value) and not _is_number(a) for a in args[: fn.nin]):
         raise UnmodelledError
+    given = [_weak(a) for a in args[: fn.nin]]
+    if fn in _COMPARISONS and all(g is int for g in given):
+        given = [np.dtype(np.int64)] * fn.nin  # NumPy takes ints of Python's as objects
     try:
-        found = fn.resolve_dtypes((*[_weak(a) for a in args[: fn.nin]], None))
+        found = fn.resolve_dtypes((*given, None))
     except (TypeError, ValueError):
         raise UnmodelledError from None
     dtypes, result = tuple(map(_native, found[:-1])), _native(found[-1])

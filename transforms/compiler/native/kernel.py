@@ -27,7 +27,7 @@ class _State(ctypes.Structure):
         ("scalar", ctypes.c_void_p), ("descr", ctypes.c_void_p * 4), ("number", ctypes.c_int64 * 4),
         ("errors", ctypes.c_void_p), ("usual", ctypes.c_void_p), ("fallback", ctypes.c_void_p),
         ("calls", ctypes.POINTER(ctypes.c_void_p)), ("constants", ctypes.POINTER(ctypes.c_void_p)),
-        ("seen", ctypes.POINTER(ctypes.c_uint8)), ("probing", ctypes.c_int64),
+        ("seen", ctypes.POINTER(ctypes.c_uint8)), ("hits", ctypes.POINTER(ctypes.c_int64)), ("probing", ctypes.c_int64),
     )  # fmt: skip
 
 
@@ -56,6 +56,7 @@ class Loaded:
         self.kernel = kernel
         self._method = _Method(b"kernel", entry, _FASTCALL, None)
         self._seen = (ctypes.c_uint8 * (kernel.arms + 1))()
+        self._hits = (ctypes.c_int64 * kernel.paths)()
         self._errors = _errors()
         self._fallbacks = fallback, unprobed
         self._states = [self._state(call, probing) for probing, call in enumerate(self._fallbacks)]
@@ -66,6 +67,13 @@ class Loaded:
         method = ctypes.addressof(self._method)
         # in the place of their module stands this object, which lives as long as they do
         self.function, self.probe = [made(method, ctypes.addressof(state), self) for state in self._states]
+
+    def taken(self) -> list[int]:
+        """How many calls ended in each return of the kernel since this was asked last."""
+        found = list(self._hits)
+        for path, n in enumerate(found):
+            self._hits[path] -= n
+        return found
 
     def _state(self, fallback: Callable[..., Any], probing: int) -> _State:
         """What C knows of Python; the objects in it this holds."""
@@ -79,6 +87,7 @@ class Loaded:
         state.errors, state.usual, state.fallback = id(errors), id(usual), id(fallback)
         state.calls, state.constants = _pointers(self.kernel.calls), _pointers(self.kernel.constants)
         state.seen = ctypes.cast(self._seen, ctypes.POINTER(ctypes.c_uint8))
+        state.hits = ctypes.cast(self._hits, ctypes.POINTER(ctypes.c_int64))
         state.probing = probing
         return state
 

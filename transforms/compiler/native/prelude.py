@@ -67,15 +67,80 @@ typedef struct {
     PyObject *errors, *usual;       /* the context variable of np.errstate, and its value by default */
     PyObject *fallback, **calls, **constants;
     uint8_t *seen;                  /* the arms that a checked call has taken */
+    int64_t *hits;                  /* the calls that ended in each return */
     int64_t probing;
 } State;
 
 enum { D, F, L, B };
 
+/* what a loop remembers: rows of numbers, of arrays (their place and lengths), or of stacks; arrays lie in chunks that stay */
+typedef struct { int64_t n, room, *rows; char *chunk; int64_t used, cap, depth; } Stack;
+static void clear_stack(Stack *s)
+{
+    if (s->depth) for (int64_t k = 0; k < s->n; k++) clear_stack((Stack *)s->rows + k);
+    for (char *c = s->chunk, *before; c; c = before) { before = *(char **)c; free(c); }
+    free(s->rows);
+    memset(s, 0, sizeof *s);
+}
+static void empty_stack(Stack *s, int64_t depth)
+{   /* for another loop, which finds the memory of the last */
+    if (s->depth) clear_stack(s);
+    for (char *c = s->chunk ? *(char **)s->chunk : 0, *before; c; c = before) { before = *(char **)c; free(c); }
+    if (s->chunk) { *(char **)s->chunk = 0; s->used = 64; }
+    s->n = 0;
+    s->depth = depth;
+}
+static void *new_row(Stack *s, int64_t width)
+{
+    if (s->n == s->room) {
+        int64_t room = s->room ? 2 * s->room : 64;
+        int64_t *rows = room < (int64_t)1 << 40 ? realloc(s->rows, (size_t)(8 * width * room)) : 0;
+        if (!rows) return 0;
+        s->rows = rows;
+        s->room = room;
+    }
+    return s->rows + width * s->n++;
+}
+static void *new_item(Stack *s, int nd, const int64_t *dims, int64_t size)
+{
+    for (int k = 0; k < nd; k++) size *= dims[k];
+    size = (size + 127) / 64 * 64;
+    if (s->used + size > s->cap || !s->chunk) {
+        int64_t most = (int64_t)1 << 26, cap = 2 * s->cap < most ? 2 * s->cap : most;
+        cap = cap > size + 64 ? cap : size + 64;
+        cap = cap > 4096 ? (cap + 63) / 64 * 64 : 4096;
+        char *c = aligned_alloc(64, (size_t)cap);
+        if (!c) return 0;
+        *(char **)c = s->chunk;
+        ((int64_t *)c)[1] = cap;
+        s->chunk = c;
+        s->used = 64;
+        s->cap = cap;
+    }
+    int64_t *row = new_row(s, 1 + nd);
+    if (!row) return 0;
+    char *p = s->chunk + s->used;
+    s->used += size;
+    row[0] = (int64_t)p;
+    for (int k = 0; k < nd; k++) row[k + 1] = dims[k];
+    return p;
+}
+static inline void turn_stack(Stack *s, int64_t width)
+{
+    for (int64_t i = 0, j = s->n - 1; i < j; i++, j--)
+        for (int64_t k = 0; k < width; k++) {
+            int64_t x = s->rows[i * width + k];
+            s->rows[i * width + k] = s->rows[j * width + k];
+            s->rows[j * width + k] = x;
+        }
+}
+static int64_t nothing[1];          /* what an array is that nobody reads */
+
 typedef struct {
     void **slot;
     int64_t *cap;
     PyObject **o;
+    Stack *stacks;
     int64_t used;
     char *store;
 } Frame;
@@ -93,10 +158,17 @@ static void *room(Frame *f, int k, int64_t bytes)
 }
 static inline void hold(Frame *f, int k, PyObject *o) { PyObject *old = f->o[k]; f->o[k] = o; if (old) Py_DecRef(old); }
 static inline PyObject *again(PyObject *o) { Py_IncRef(o); return o; }
-static inline int within(Frame *f, int n, void *p)
+static int on_stack(const Stack *s, void *p)
+{
+    for (char *c = s->chunk; c; c = *(char **)c) if ((char *)p >= c && (char *)p < c + ((int64_t *)c)[1]) return 1;
+    if (s->depth) for (int64_t k = 0; k < s->n; k++) if (on_stack((const Stack *)s->rows + k, p)) return 1;
+    return 0;
+}
+static inline int within(Frame *f, int n, int stacks, void *p)
 {
     for (int k = 0; k < n; k++)
         if (f->slot[k] && (char *)p >= (char *)f->slot[k] && (char *)p < (char *)f->slot[k] + f->cap[k]) return 1;
+    for (int k = 0; k < stacks; k++) if (on_stack(f->stacks + k, p)) return 1;
     return 0;
 }
 static inline PyObject *is_array(const State *st, PyObject *o, int dtype, int nd)
@@ -245,16 +317,19 @@ PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
     const State *st = PyLong_AsVoidPtr(self);
     char store[STORE] __attribute__((aligned(64)));
     void *slot[SLOTS + 1]; int64_t cap[SLOTS + 1]; PyObject *o[OBJECTS + 1], *now = 0, *result = 0;
-    Frame frame = {slot, cap, o, 0, store};
+    Stack stacks[STACKS + 1];
+    Frame frame = {slot, cap, o, stacks, 0, store};
     int why = 3;
     if (n == ARGUMENTS && st->errors && PyContextVar_Get(st->errors, 0, &now) == 0 && now) {
         Py_DecRef(now);
         if (now == st->usual || st->probing) {
             for (int k = 0; k < SLOTS; k++) slot[k] = 0;
             for (int k = 0; k < OBJECTS; k++) o[k] = 0;
+            for (int k = 0; k < STACKS; k++) memset(stacks + k, 0, sizeof(Stack));
             result = run(st, &frame, a, &why);
             for (int k = 0; k < SLOTS; k++)
                 if (slot[k] && !((char *)slot[k] >= store && (char *)slot[k] < store + STORE)) free(slot[k]);
+            for (int k = 0; k < STACKS; k++) clear_stack(stacks + k);
             for (int k = 0; k < OBJECTS; k++) if (o[k]) Py_DecRef(o[k]);
             if (result) return result;
         }

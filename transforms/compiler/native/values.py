@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....runtime.ir.graph import Type
+from ....runtime.ir.graph import Type, Value
 
 __all__ = [
-    "CTYPES", "Arr", "CValue", "Num", "Obj", "RefusedError", "Tup", "UnmodelledError", "cast", "contiguous", "is_native",
+    "CTYPES", "Arr", "CValue", "Num", "Obj", "RefusedError", "Stk", "Tup", "UnmodelledError", "cast", "contiguous", "is_native",
     "literal", "product", "suffix",
 ]  # fmt: skip
 
@@ -38,7 +38,7 @@ class Arr(NamedTuple):
     """An array: a pointer, lengths and strides in elements as C expressions; `obj` is the Python object, where there is one.
 
     A length that is "1" in the text is 1 in every call. One that is `dense` is in C order by construction, and the object of one
-    that is `made` was made by the kernel.
+    that is `made` was made by the kernel. `maybe` is an object that is this array, or NULL where none is.
     """
 
     p: str
@@ -48,6 +48,7 @@ class Arr(NamedTuple):
     obj: str = ""
     dense: bool = False
     made: bool = False
+    maybe: str = ""
 
 
 class Tup(NamedTuple):
@@ -62,7 +63,15 @@ class Obj(NamedTuple):
     c: str
 
 
-CValue = Num | Arr | Tup | Obj
+class Stk(NamedTuple):
+    """A list that C keeps: an expression for a Stack pointer, and what an item is; or the `rows` of an array."""
+
+    c: str
+    element: Value
+    rows: Arr | None = None
+
+
+CValue = Num | Arr | Tup | Obj | Stk
 
 
 def is_native(type: Type) -> bool:

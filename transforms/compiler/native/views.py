@@ -21,6 +21,7 @@ from ....runtime.ir.known_ops import (
     SWAPAXES,
     TRANSPOSE,
 )
+from ....runtime.ir.opcodes import ITEMS, ROWS
 from ....runtime.ops import Op
 from ....runtime.registry import require
 from ....runtime.rules.control import COUNT, SHAPE, SIZE
@@ -28,6 +29,7 @@ from ....runtime.rules.elementwise import astype
 from ....runtime.rules.indexing import index_add, index_set, place
 from .boxes import box
 from .calls import python_call
+from .stacks import items, stacked
 from .values import CTYPES, Arr, CValue, Num, Tup, UnmodelledError, cast, contiguous, product, suffix
 
 __all__ = ["Place", "handlers"]
@@ -542,7 +544,7 @@ def handlers() -> dict[Op, Callable[[Place, Call], None]]:
     found: dict[Op, Callable[[Place, Call], None]] = {
         SHAPE.base: shape, SIZE.base: size, COUNT.base: count, GETITEM.base: getitem, TRANSPOSE.base: transpose,
         SWAPAXES.base: swapaxes, EXPAND_DIMS.base: expand_dims, SQUEEZE.base: squeeze, BROADCAST_TO.base: broadcast_to,
-        COPY.base: casted, MATMUL.base: matmul,
+        COPY.base: casted, MATMUL.base: matmul, ROWS.base: stacked, ITEMS.base: items,
     }  # fmt: skip
     for fn, (fill, handler) in fills.items():
         _FILLS[require(fn).base] = fill

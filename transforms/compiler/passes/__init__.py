@@ -45,7 +45,8 @@ Pass = Callable[[Graph], Graph]
 # The passes that are about the calls of few ops: they do not run on a graph without any. The others are for all graphs.
 ABOUT: dict[Pass, frozenset[Op]] = {
     joining: frozenset([COND]), invariants: frozenset([SCAN, COND]), residuals: frozenset([SCAN]),
-    means: frozenset([MEAN]), placing: ops_of(place), sharing: ops_of(shared_matmul), early_guards: frozenset([GUARD]),
+    means: frozenset([MEAN]), placing: ops_of(place, scatter_rows), sharing: ops_of(shared_matmul),
+    early_guards: frozenset([GUARD]),
 }  # fmt: skip
 
 

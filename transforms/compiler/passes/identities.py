@@ -35,7 +35,7 @@ from ....runtime.ir.known_ops import (
 )
 from ....runtime.registry import require
 from ....runtime.rules.elementwise import astype
-from .rewrite import is_elementwise, result, rewrite, seen_from_outside
+from .rewrite import is_elementwise, is_number, result, rewrite, seen_from_outside
 
 __all__ = ["identities"]
 
@@ -45,6 +45,7 @@ _AND, _ASTYPE = require(np.bitwise_and), require(astype)
 def identities(graph: Graph) -> Graph:
     """The graph without multiplications and divisions by one, and without conversions to what a value already is."""
     outside = seen_from_outside(graph)
+    given_back = set(values_in(graph.outputs))
     turned: dict[Value, Value] = {}  # what np.transpose gave -> of what
     never: set[Value] = set()  # conditions that no element meets
     spread: dict[Value, Call] = {}  # what np.broadcast_to gave -> that call
@@ -67,17 +68,19 @@ def identities(graph: Graph) -> Graph:
             call = bare
         if bare is not None:
             return [bare]
+        if call.op.base is TRANSPOSE and call.args[1] is None and isinstance(call.args[0], Value):
+            if call.args[0] in turned and turned[call.args[0]].type == out.type and out not in given_back:
+                return ("is", (turned[call.args[0]],))
+            turned[out] = call.args[0]
         if out in outside:  # the caller gets memory of its own
             same = _same_as(call) if call.op.base in (MULTIPLY, DIVIDE) else None
+            if same is not None and same.type == out.type and is_number(same):
+                return ("is", (same,))
             made = maker.get(same) if same is not None and same.type == out.type and uses[same] == 1 else None
             if same is None or made is None or not is_elementwise(made) or made.quiet != call.quiet or same in outside:
                 return None
             outside.add(same)  # which is as new as what it stands for
             return ("is", (same,))
-        if call.op.base is TRANSPOSE and call.args[1] is None and isinstance(call.args[0], Value):
-            if call.args[0] in turned and turned[call.args[0]].type == out.type:
-                return ("is", (turned[call.args[0]],))
-            turned[out] = call.args[0]
         if call.op.base is _AND and out.type.dtype == bool and any(x is np.False_ for x in call.args[:2]):
             never.add(out)
         if call.op.base is WHERE and isinstance(call.args[0], Value) and call.args[0] in never:

@@ -1,6 +1,7 @@
 """Additions before placement: values that are put and added at one place of a new array are added first, and put there once.
 
 Exact: `zeros; out[i] = v; out[i] += w` leaves `v + w` at `i`, where `i` names each element once and both have its shape.
+Few rows are added by `np.add.at` as they are, which is sooner done there than number by number, and gives the same bits.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.registry import require
-from ....runtime.rules.indexing import index_add, place
+from ....runtime.rules.indexing import index_add, place, scatter, scatter_rows
 from .rewrite import key_of, result, rewrite
 
 __all__ = ["placing"]
 
-_PLACE, _INDEX_ADD = require(place), require(index_add)
+_PLACE, _INDEX_ADD, _SCATTER, _SCATTER_ROWS = map(require, (place, index_add, scatter, scatter_rows))
+_FEW = 512  # numbers, up to which NumPy adds rows at least as fast as number by number
 
 
 def placing(graph: Graph) -> Graph:
@@ -27,6 +29,12 @@ def placing(graph: Graph) -> Graph:
     places: dict[Value, Call] = {}
 
     def step(call: Call) -> Any:
+        if (
+            call.op.base is _SCATTER_ROWS
+            and isinstance(call.args[0], Value)
+            and math.prod(call.args[0].type.shape) <= _FEW
+        ):
+            return [Call(_SCATTER, call.args, call.outs, call.site, call.backward, call.quiet)]
         if call.op.base is _PLACE and uses.get(call.outs[0]) == 1:
             places[call.outs[0]] = call
         if call.op.base is not _INDEX_ADD or call.args[0] not in places:

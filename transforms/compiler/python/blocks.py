@@ -1,7 +1,8 @@
-"""Loops and branches of generated text as statements with statements in them, and assignments that happen at once."""
+"""Loops and branches of generated text as statements with statements in them, and assignments that are one statement."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -9,18 +10,21 @@ from typing import Any, NamedTuple
 import gast
 
 from ....runtime.ir.graph import Call
+from ..frontend.user_names import line_text
 from .inlining import name_tree
+from .layout import WIDTH
+from .widths import MENTIONS, width
 
 __all__ = [
-    "Block", "Entries", "Fork", "Pairs", "TileLoop", "about", "alike", "assign", "each_statement", "mentions", "moves",
-    "name_of", "plain",
+    "Block", "Entries", "Fork", "Pairs", "TileLoop", "about", "alike", "assign", "each_statement", "every_tree", "mentions",
+    "moves", "name_of", "parts_of", "plain", "together",
 ]  # fmt: skip
 
 Entries = list[tuple[Any, Call]]
 Pairs = list[tuple[str, Any]]  # variables, and expressions that become their values
 
-_KEY = "gradscribe_mentions"
 _NUMBER = re.compile(r"_\d+$")
+_STARTS = frozenset(["float32", "float64", "full_like", "ones", "ones_like", "zeros", "zeros_like"])
 
 
 class Block(NamedTuple):
@@ -65,6 +69,16 @@ def each_statement(entries: Iterable[tuple[Any, Call]]) -> Iterator[tuple[Any, C
             yield statement, call
 
 
+def every_tree(entries: Entries) -> list[Any]:
+    """The statements of a function, those of loops and branches among them, and what it returns on its way."""
+    forks = [s for s, _ in entries if isinstance(s, Fork)]
+    made = [statement for statement, _ in each_statement(entries)]
+    while forks:
+        made += [fork.result for fork in forks]
+        forks = [s for fork in forks for s, _ in fork.entries if isinstance(s, Fork)]
+    return made
+
+
 def assign(name: str, value: Any) -> Any:
     """`name = value`."""
     return gast.Assign(targets=[name_tree(name, store=True)], value=value, type_comment=None)
@@ -92,9 +106,9 @@ def plain(name: str) -> str:
 
 def mentions(tree: Any) -> frozenset[str]:
     """The variables that an expression reads."""
-    found = tree.__dict__.get(_KEY)
+    found = tree.__dict__.get(MENTIONS)
     if found is None:
-        found = tree.__dict__[_KEY] = frozenset(node.id for node in gast.walk(tree) if isinstance(node, gast.Name))
+        found = tree.__dict__[MENTIONS] = frozenset(node.id for node in gast.walk(tree) if isinstance(node, gast.Name))
     return frozenset(found)
 
 
@@ -124,3 +138,104 @@ def _before(pair: tuple[str, Any], pairs: Pairs) -> Pairs:
     for name, _ in found:
         found += [other for other in pairs if other not in found and name in mentions(other[1])]
     return [other for other in pairs if other in found]
+
+
+def together(entries: Entries, indent: int) -> Entries:
+    """The statements, in loops and branches too, those that can be one assignment as one, where it fits on a line."""
+    made: Entries = []
+    for statement, call in entries:
+        if isinstance(statement, Block):
+            inner = indent + 4 + 4 * (call.quiet and indent == 4)
+            statement = statement._replace(
+                body=together(statement.body, inner), orelse=together(statement.orelse, inner)
+            )
+        elif isinstance(statement, Fork):
+            statement = statement._replace(entries=together(statement.entries, indent + 4))
+        joined = _joined(made[-1], (statement, call), indent) if made else None
+        if joined is None:
+            made.append((statement, call))
+        else:
+            made[-1] = joined
+    return made
+
+
+def _joined(before: tuple[Any, Call], entry: tuple[Any, Call], indent: int) -> tuple[Any, Call] | None:
+    """Two assignments as one; None where that is not one that a person would write."""
+    (first, call), (second, other) = before, entry
+    if call.backward != other.backward or call.quiet != other.quiet:
+        return None
+    left, right = _pairs(first), _pairs(second)
+    if not left or not right:
+        return None
+    names = {name for name, _ in left}
+    if any(name in names or not names.isdisjoint(mentions(value)) for name, value in right):
+        return None
+    pairs = [*left, *right]
+    alike = len({_kind(value) for _, value in pairs}) == 1 and _kind(pairs[0][1]) is not None
+    if not alike and not _is_users(pairs, call, other):
+        return None
+    targets = gast.Tuple(elts=[_stored(name) for name, _ in pairs], ctx=gast.Store())
+    value = gast.Tuple(elts=[value for _, value in pairs], ctx=gast.Load())
+    if indent + 4 * (call.quiet and indent == 4) + width(targets) + len(" = ") + width(value) - 4 > WIDTH:
+        return None
+    owner = call if _place(call) == _place(other) else about(call)
+    made = gast.Assign(targets=[targets], value=value, type_comment=None)
+    made.parts = (*parts_of(first), *parts_of(second))
+    return made, owner
+
+
+def parts_of(statement: Any) -> tuple[Any, ...]:
+    """The assignments that a statement was made of, or it alone."""
+    return tuple(getattr(statement, "parts", (statement,)))
+
+
+def _pairs(statement: Any) -> list[tuple[str, Any]]:
+    """The variables that a statement assigns, each with its value; none where it does something else."""
+    if not isinstance(statement, gast.Assign) or len(statement.targets) != 1:
+        return []
+    (target,), value = statement.targets, statement.value
+    if isinstance(target, gast.Name):
+        return [(target.id, value)]
+    if not isinstance(target, gast.Tuple) or not isinstance(value, gast.Tuple) or not target.elts:
+        return []
+    names = [name_of(t) for t in target.elts]
+    return [] if None in names else [(str(name), v) for name, v in zip(names, value.elts, strict=True)]
+
+
+def _kind(value: Any) -> str | None:
+    """What a short value is: an empty list, a start, or an item of something; None for what is computed."""
+    if isinstance(value, gast.List):
+        return None if value.elts else "list"
+    if isinstance(value, gast.Call) and isinstance(value.func, gast.Attribute):
+        called = value.func.value
+        return "start" if name_of(called) == "np" and value.func.attr in _STARTS else None
+    if isinstance(value, (gast.Constant, gast.Name)):
+        return "start"
+    if isinstance(value, gast.Subscript) and isinstance(value.value, gast.Name):
+        return "item" if isinstance(value.slice, (gast.Constant, gast.Name)) else None
+    return None
+
+
+def _is_users(pairs: list[tuple[str, Any]], call: Call, other: Call) -> bool:
+    """Whether the user has assigned all these variables in one statement."""
+    if call.site is None or _place(call) != _place(other):
+        return False
+    try:
+        body = ast.parse(line_text(call.site)).body
+    except (SyntaxError, ValueError):
+        return False
+    if len(body) != 1 or not isinstance(body[0], ast.Assign) or not isinstance(body[0].value, ast.Tuple):
+        return False
+    (target, *others) = body[0].targets
+    if others or not isinstance(target, ast.Tuple):
+        return False
+    names = {t.id for t in target.elts if isinstance(t, ast.Name)}
+    return all(plain(name) in names for name, _ in pairs)
+
+
+def _place(call: Call) -> Any:
+    return None if call.site is None else (call.site.code.co_filename, call.site.line)
+
+
+def _stored(name: str) -> Any:
+    return gast.Name(id=name, ctx=gast.Store(), annotation=None, type_comment=None)

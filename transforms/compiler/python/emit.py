@@ -11,7 +11,7 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.known_ops import EXPAND_DIMS, GETITEM
-from ....runtime.ir.opcodes import Function, has_effects, is_region
+from ....runtime.ir.opcodes import SCAN, Function, has_effects, is_region
 from ....runtime.rules.control import GUARD, SIZES
 from ..schedule.blocks import Block
 from ..schedule.program import (
@@ -43,7 +43,7 @@ from ..schedule.steps import chosen, program_of
 from ..schedule.verify import verified
 from ..schedule.weak import SPREADING
 from .blocks import Fork as Path
-from .blocks import about, assign, each_statement, mentions
+from .blocks import about, assign, each_statement, every_tree, mentions, together
 from .boundary import arguments_of, result_of, unpacking_of
 from .conditions import condition
 from .conds import write_cond
@@ -53,7 +53,7 @@ from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
 from .literals import constant_tree, given_tree, in_place_of
 from .loops import write_scan
-from .naming import Naming, is_widened, with_named_lists
+from .naming import Naming, is_widened, name_lists
 from .nesting import Nesting, named_program
 from .order import Order
 from .printer import note, to_source
@@ -63,9 +63,9 @@ from .signs import with_sign
 from .spelling import SCIPY, imports_of_users
 from .steps import STEPS
 from .stores import write_store
-from .terms import BINARY, is_real, term
+from .terms import BINARY, is_real, once, term
 from .tile_loops import write_loop
-from .widths import width, width_around
+from .widths import SHORT, is_sum_of_counts, width, width_around
 from .written import as_written
 
 __all__ = ["Emitter", "emit", "emitters_of_functions", "shaped", "text_of"]
@@ -143,6 +143,8 @@ def _emitter_of(function: Function) -> Emitter:
             emitter.region.slots[v] = [v.name]
     return emitter
 
+
+WIDE = 32  # columns of a number of trips that is written wherever it is read
 
 _UNITS = (0.0, 1.0, -1.0)  # which nobody computes
 
@@ -270,11 +272,13 @@ class Emitter:
         """The definition around the statements."""
         body: list[Any] = [gast.Expr(value=gast.Constant(value=docstring, kind=None))]
         body.extend(self.unpacking)
-        note_tricks(made for made, _ in each_statement(self.statements))
-        body.extend(in_sections(self.statements, quietly=self.section is not None, before=self.section))
-        body.append(gast.Return(value=result))
         if any(isinstance(s, List) for s in _everywhere(self.program.body)):
-            body = with_named_lists(body, self.naming.stem, self.naming.names)
+            trees = [*self.unpacking, *every_tree(self.statements), gast.Return(value=result)]
+            name_lists(trees, self.naming.stem, self.naming.names)
+        statements = together(self.statements, 4)
+        note_tricks(made for made, _ in each_statement(statements))
+        body.extend(in_sections(statements, quietly=self.section is not None, before=self.section))
+        body.append(gast.Return(value=result))
         return gast.FunctionDef(
             name=name, args=arguments_of(self.signature), body=body, decorator_list=[], returns=None, type_comment=None,
             **({"type_params": []} if "type_params" in gast.FunctionDef._fields else {}),
@@ -364,6 +368,8 @@ class Emitter:
             return False
         if call.op in SIZES:
             return True  # x.shape costs nothing and says what it is
+        if out in self.facts.weak and once(call) is not None:
+            return True  # a variable, or a constant
         if out in self.facts.outputs and self.facts.uses[out] == 2 and call.op.n_out == 1:
             return is_deferred(self, call, tree)
         if (
@@ -373,6 +379,8 @@ class Emitter:
             or not self.facts.uses.get(out)
         ):
             return False
+        if self.is_plain_count(out, tree):
+            return True
         if out in self.facts.kept:  # a loop reads it again and again, or it is stored behind another
             return False
         if isinstance(tree, gast.Attribute) and tree.attr == "T" and isinstance(tree.value, gast.Name):
@@ -393,6 +401,16 @@ class Emitter:
         if user.op.inline and (times_used(user, out) != 1 or (user.op.consuming is not None and user.args[0] is out)):
             return False  # with a name of its own it can be written over
         return width(tree) + width_around(out, user, self.trees) + self.margin(user) <= WIDTH
+
+    def is_plain_count(self, v: Value, tree: Any) -> bool:
+        """Whether a value is an int that costs next to nothing where it is read: `k + n` in an index, the trips of a loop."""
+        if v.type.kind != "python" or v.type.dtype.kind != "i" or not is_sum_of_counts(tree):
+            return False
+        readers = self.facts.users[v]
+        if any(is_region(user) and user.op is not SCAN for user in readers):
+            return False
+        trips = all(user.op is SCAN and user.args[4] is v and user.reads.count(v) == 1 for user in readers)
+        return width(tree) <= (WIDE if trips else SHORT)
 
     def is_widened_often(self, v: Value) -> bool:
         """Whether all that is read of a value is `v[:, None]`, in several places."""

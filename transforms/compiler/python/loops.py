@@ -20,9 +20,10 @@ from .bundles import bundles_of, named_item, unpacked
 from .inlining import name_tree
 from .layout import WIDTH
 from .literals import constant_tree
+from .ranges import bounds, range_of
 from .region import finish, inner, into, is_read_once
 from .stacks import call_tree, lengths_of_items, note_lengths, same_length
-from .widths import width
+from .widths import SHORT, is_sum_of_counts, width
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -55,15 +56,19 @@ class _Loop:
         self.rows = self.walked_rows()
         self.endless = scan.test is not None and scan.n is None
         whole = scan.test is None and (scan.n is None or all(same_length(emitter, scan.n, x.given) for x in self.xs))
-        if self.rows and whole:
-            place = False
-        self.walks = bool(self.xs or self.rows) and whole and not (place and scan.loop.reverse)
-        self.hidden = {"enumerate", "reversed", "zip"}.intersection(
+        self.hidden = {"enumerate", "range", "reversed", "zip"}.intersection(
             emitter.signature.parameters
         )  # behind the user's names
+        self.range = range_of(scan) if (whole or not self.xs) and not self.hidden else None
+        if self.range is not None and bounds(emitter, scan, self.range, self.outside(self.range.start)) is None:
+            self.range = None
+        if (self.rows and whole) or self.range is not None:
+            place = False
+        self.walks = bool(self.xs or self.rows) and whole and not (place and scan.loop.reverse)
         self.walks = self.walks and not self.hidden
         self.rows = self.rows if self.walks else []
-        self.indexed = (scan.place in self.read and not self.rows) or (bool(self.xs) and not self.walks)
+        self.indexed = (place and not self.rows) or (bool(self.xs) and not self.walks)
+        self.steps: tuple[Any, Any] | None = None  # an item of the user's range, and that, where lists are walked, too
         self.index: str | None = None  # the variable that is the place of a trip
         self.counter: str | None = None  # the variable that counts the trips, where the header does not
 
@@ -121,7 +126,7 @@ class _Loop:
         known = emitter.lists.lengths
         body.lists.lengths = {p.param: known[p.given] for p in (*scan.inv, *scan.xs) if p.given in known}
         body.lists.lengths |= lengths_of_items(emitter, scan)
-        body.region.walked = set(self.rows)
+        body.region.walked = set(self.rows if self.range is None else self.range.calls)
         node = self.header(body, times)
         body.region.foreign = foreign | {name for name in [self.index] if name is not None}
         body.write(self.loop.body)
@@ -137,7 +142,14 @@ class _Loop:
             emitter.trees[c.out] = self.trees[c.param]
         note_lengths(emitter, call, [body.lists.lengths])
         body.folded |= {call.outs[0] for call in self.rows[1:]}  # which are the first, by its name
+        if self.range is not None:
+            body.folded |= {call.outs[0] for call in self.range.calls[:-1]}
         return dataclasses.replace(self.loop, body=body.nesting.close(body.trees, body.folded), test=self.branch)
+
+    def outside(self, v: Any) -> Any:
+        """What a value that all trips read alike is outside of the loop."""
+        given = {p.param: p.given for p in self.scan.inv} | {c.param: c.start for c in self.fixed}
+        return given.get(v, v) if isinstance(v, Value) else v
 
     def give(self, given: Any, *params: Value | None) -> None:
         """What each trip reads is written in each as it is outside: as a variable, or a constant."""
@@ -204,6 +216,8 @@ class _Loop:
         target: Any = name_tree(self.index or "_", store=True)
         if self.walks:
             target, steps = self.walk(body, xs)
+        elif self.range is not None:
+            target, steps = self.counted(body)
         elif times is None and self.index is None:
             steps = emitter.tree(scan.xs[0].given)
         else:
@@ -220,6 +234,17 @@ class _Loop:
             body.statements += [*statements, self.leave(test)]
         self.fetch(body, [] if self.walks else xs)
         return gast.For(target=target, iter=steps, body=[], orelse=[], type_comment=None)
+
+    def counted(self, body: Emitter) -> tuple[Any, Any]:
+        """`t`, and the range of the user's that it is of."""
+        assert self.range is not None
+        item = self.range.item
+        name = body.naming.names.new(body.naming.wishes.get(item) or self.free_index())
+        self.trees[item] = name_tree(name)
+        body.naming.called[item] = name
+        arguments = bounds(self.emitter, self.scan, self.range, self.outside(self.range.start))
+        assert arguments is not None
+        return name_tree(name, store=True), self.turned(call_tree("range", *arguments))
 
     def walked_rows(self) -> list[Call]:
         """The calls that take row after row of one array, where nothing else asks for the place of a trip."""
@@ -284,6 +309,8 @@ class _Loop:
             body.naming.called |= {call.outs[0]: name for call in self.rows}
             given = next(item.given for item in self.scan.inv if item.param is self.rows[0].args[0])
             found = {emitter.trees[given].id: name_tree(name, store=True), **found}
+        if self.range is not None:
+            self.steps = self.counted(body)
         target, steps = self.together(found)
         if width(target) + width(steps) + emitter.indent + 4 * self.call.quiet + len("for  in :") > WIDTH:
             for name, names in found.items():
@@ -298,6 +325,9 @@ class _Loop:
         """One target, and what is walked, of what the items of several lists are called."""
         lists = [self.turned(name_tree(name)) for name in found]
         targets = list(found.values())
+        if self.steps is not None:
+            targets.insert(0, self.steps[0])
+            lists.insert(0, self.steps[1])
         target, steps = targets[0], lists[0]
         if len(lists) > 1:
             target, steps = gast.Tuple(elts=targets, ctx=gast.Store()), call_tree("zip", *lists)
@@ -378,5 +408,7 @@ def _as_len(times: Any, n: Any, emitter: Emitter) -> Any:
 
 
 def _is_cheap(tree: Any) -> bool:
-    """Whether an expression may be written in several places: a variable, a constant, a shape."""
+    """Whether an expression may be written in several places: a variable, a constant, a shape, a short sum of lengths."""
+    if is_sum_of_counts(tree) and width(tree) <= SHORT:
+        return True
     return not any(isinstance(node, (gast.BinOp, gast.Call, gast.Compare, gast.BoolOp)) for node in gast.walk(tree))

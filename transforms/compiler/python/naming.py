@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import copy
 import re
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import gast
 
 from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of
+from ....runtime.ir.known_ops import ZEROS
 from ....runtime.ir.opcodes import STACK, all_calls, function_of, is_region
+from ....runtime.rules.control import SHAPE
 from ..frontend.user_names import Cotangents, Names, name_values
 from ..schedule.blocks import Block
 from ..schedule.names import name_regions, named_within, origins_of, plural, stem_of
 from ..schedule.program import Program, named_in, straight, writes_of
 from ..schedule.reading import joined, read_as
 from ..schedule.signature import Signature
+from .widths import forget
 
-__all__ = ["Naming", "is_widened", "with_named_lists"]
+__all__ = ["Naming", "is_widened", "name_lists"]
 
 # What results are called that no name of an operand tells apart.
 _NOUNS = {
@@ -41,7 +46,7 @@ _FACTORS = {2.0: "twice", 0.5: "half"}
 _POWERS = {2: "squared", 3: "cubed"}
 
 NOUNS = frozenset(
-    [*_NOUNS.values(), *[noun for _, noun in _OPERATORS.values()], "power", "mask"]
+    [*_NOUNS.values(), *[noun for _, noun in _OPERATORS.values()], "power", "mask", "negated"]
 )  # that tell nothing apart
 
 
@@ -51,7 +56,7 @@ def described(tree: Any) -> str | None:
         return _operation(tree)
     if isinstance(tree, gast.UnaryOp):
         operand = _simple(tree.operand)
-        return None if operand is None else joined("minus", operand)
+        return "negated" if operand is None else joined("minus", operand) or "negated"
     if isinstance(tree, gast.Call):
         return _called(tree)
     if isinstance(tree, gast.Compare) and isinstance(tree.ops[0], gast.Eq):
@@ -61,9 +66,9 @@ def described(tree: Any) -> str | None:
         return "mask"
     if isinstance(tree, gast.Subscript):
         return _simple(tree) or _part(tree)
-    if isinstance(tree, gast.Attribute) and tree.attr == "T":
-        name = _simple(tree)
-        return None if name is None else joined(name, "T")
+    if isinstance(tree, gast.Attribute):
+        name = _simple(tree.value)
+        return None if name is None else joined(name, tree.attr)
     return None
 
 
@@ -153,11 +158,16 @@ def _number(tree: Any) -> Any:
     return value if type(value) in (int, float) else None
 
 
-def with_named_lists(body: list[Any], stem: str, names: Names) -> list[Any]:
-    """Return statements in which each list that is named `ts`, for `t`, is named after what is put on it."""
-    nodes = [node for statement in body for node in gast.walk(statement)]
+def name_lists(statements: list[Any], stem: str, names: Names) -> None:
+    """Name each list that is called `ts`, for `t`, after what is put on it.
+
+    What a loop takes from it, and calls `t`, is named alike; so is an item of the tuples that are put on it.
+    """
+    nodes = [node for statement in statements for node in gast.walk(statement)]
     used = {node.id for node in nodes if isinstance(node, gast.Name)}
+    anonymous, listed = re.compile(rf"{stem}(_\d+)?"), re.compile(rf"{plural(stem)}(_\d+)?")
     renamed: dict[str, str] = {}
+    items: dict[str, list[str | None]] = {}  # by the list: what an item is called, or the items of a tuple
     for node in nodes:
         method = node.func if isinstance(node, gast.Call) else None
         if not isinstance(method, gast.Attribute) or method.attr != "append" or not isinstance(method.value, gast.Name):
@@ -165,17 +175,93 @@ def with_named_lists(body: list[Any], stem: str, names: Names) -> list[Any]:
         if len(node.args) != 1:
             continue  # np.append
         name, (item,) = method.value.id, node.args
-        wish = item.id if isinstance(item, gast.Name) else described(item)
-        if name in renamed or wish is None or not re.fullmatch(rf"{plural(stem)}(_\d+)?", name):
+        tuples = isinstance(item, gast.Tuple)
+        wishes = [_name_of(part) or described(part) for part in (item.elts if tuples else [item])]
+        if tuples:
+            items[name] = [None if wish is None or anonymous.fullmatch(wish) else wish for wish in wishes]
+        if tuples or name in renamed or wishes[0] is None or not listed.fullmatch(name):
             continue
-        wish = plural(wish)
-        numbers = (wish, *[f"{wish}_{k}" for k in range(2, 99)])
-        renamed[name] = next(n for n in numbers if n not in used and names.is_free(n))
-        used.add(renamed[name])
+        renamed[name] = _unused(plural(wishes[0]), used, names)
+        items[name] = wishes
+    for node in nodes:
+        if not isinstance(node, gast.Assign) or not listed.fullmatch(_name_of(node.targets[0])):
+            continue
+        if (
+            _called_by(node.value) == "list"
+            and len(node.value.args) == 1
+            and (name := node.targets[0].id) not in renamed
+        ):
+            (rows,) = node.value.args
+            wish = _simple(rows) or described(rows)
+            if wish is not None and not anonymous.fullmatch(wish):
+                renamed[name] = _unused(f"{wish}_rows", used, names)
+                items[name] = [f"{wish}_row"]
+    taken: dict[str, set[str]] = {}  # by the variable of an item: what the items of the lists that it is taken from are
+    takings = Counter[str]()
+    for target, source in _taken(nodes):
+        parts = target.elts if isinstance(target, gast.Tuple) else [target]
+        wishes = items.get(_name_of(source), [])
+        for part, wish in zip(parts, wishes if len(wishes) == len(parts) else [None] * len(parts), strict=True):
+            if anonymous.fullmatch(_name_of(part)):
+                taken.setdefault(part.id, set()).add(wish or "")
+                takings[part.id] += 1
+    stores = Counter(node.id for node in nodes if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Store))
+    for name, wishes_of in taken.items():
+        if len(wishes_of) == 1 and (wish := min(wishes_of)) and stores[name] == takings[name]:
+            renamed[name] = _unused(wish, used, names)
+            if f"d_{name}" in used:
+                renamed[f"d_{name}"] = _unused(f"d_{renamed[name]}", used, names)
+    if not renamed:
+        return
     for node in nodes:
         if isinstance(node, gast.Name) and node.id in renamed:
             node.id = renamed[node.id]
-    return body
+        forget(node)
+
+
+def _unused(wish: str, used: set[str], names: Names) -> str:
+    """A name that nothing has so far."""
+    found = next(n for n in (wish, *[f"{wish}_{k}" for k in range(2, 99)]) if n not in used and names.is_free(n))
+    used.add(found)
+    return found
+
+
+def _taken(nodes: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """The variables of the items that statements take from lists, and those lists."""
+    whole: dict[str, Any] = {}  # the lists of items that are taken apart afterwards
+    for node in nodes:
+        for target, source in _walked(node):
+            yield target, source
+            if isinstance(target, gast.Name):
+                whole[target.id] = source
+    for node in nodes:
+        parts = isinstance(node, gast.Assign) and isinstance(node.targets[0], gast.Tuple)
+        if parts and _name_of(node.value) in whole:
+            yield node.targets[0], whole[node.value.id]
+
+
+def _walked(node: Any) -> list[tuple[Any, Any]]:
+    """The variables of the items that one statement takes from lists, and those lists."""
+    if isinstance(node, gast.Assign) and isinstance(node.value, gast.Subscript):
+        return [(node.targets[0], node.value.value)]
+    if not isinstance(node, gast.For):
+        return []
+    target, source = node.target, node.iter
+    if _called_by(source) == "enumerate" and isinstance(target, gast.Tuple):
+        target, source = target.elts[1], source.args[0]
+    zipped = _called_by(source) == "zip" and isinstance(target, gast.Tuple)
+    pairs = list(zip(target.elts, source.args, strict=True)) if zipped else [(target, source)]
+    return [(t, s.args[0] if _called_by(s) == "reversed" else s) for t, s in pairs]
+
+
+def _called_by(tree: Any) -> str:
+    """The name of the function that an expression calls; nothing where it is something else."""
+    return _name_of(getattr(tree, "func", None))
+
+
+def _name_of(tree: Any) -> str:
+    """The variable that an expression is; nothing where it is more."""
+    return str(tree.id) if isinstance(tree, gast.Name) else ""
 
 
 class Naming:
@@ -235,7 +321,18 @@ class Naming:
     def wished(self, v: Value) -> str:
         """What a value is to be called, before other values with that name are looked at."""
         whole = v in self.facts.outputs and self.result != self.stem
+        if whole and v not in self.wishes and (argument := self.shaped_like(v)) is not None:
+            return f"d_{argument}"
         return self.wishes.get(v) or (self.result if whole else self.described(v))
+
+    def shaped_like(self, v: Value) -> str | None:
+        """The argument that nothing depends on, of whose shape a result of the backward part is filled with zeros."""
+        maker = self.facts.maker.get(v)
+        if maker is None or not maker.backward or maker.op.base is not ZEROS:
+            return None
+        shape = self.facts.maker.get(maker.args[0]) if isinstance(maker.args[0], Value) else None
+        found = shape.args[0] if shape is not None and shape.op is SHAPE else None
+        return self.wishes.get(found) if found in self.facts.graph.inputs else None
 
     def described(self, v: Value) -> str:
         """A name for a value that nobody named: as the user's code reads it, as a cotangent, or by what is computed."""

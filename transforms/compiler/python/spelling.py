@@ -29,7 +29,7 @@ SCIPY = tuple([
 _OF_FLOATS = ops_of(np.zeros, np.ones, np.empty, np.eye, np.identity)  # by default
 _MADE_NEW = frozenset(["zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like"])
 _METHODS = ops_of(np.sum, np.max, np.min, np.prod)  # the function takes as long again
-_ARANGE, _FULL, _ABSOLUTE = map(require, (np.arange, np.full, np.absolute))
+_ARANGE, _FULL, _ABSOLUTE, _STACK = map(require, (np.arange, np.full, np.absolute, np.stack))
 
 
 def spelled(call: Call, tree: Callable[[Any], Any]) -> Any:
@@ -44,6 +44,10 @@ def spelled(call: Call, tree: Callable[[Any], Any]) -> Any:
         fn = gast.Attribute(value=owner, attr=method, ctx=gast.Load())
         named = [gast.keyword(arg=k, value=tree(v)) for k, v in pairs]
         return gast.Call(func=fn, args=[tree(a) for a in positional], keywords=named)
+    if op.base is _STACK and (listed := _listed(call, tree)) is not None:
+        made = gast.Call(func=name_tree("np.array"), args=[listed], keywords=[])
+        made.numbers = listed
+        return made
     if op.base is _ARANGE:  # NumPy users give the limits by position
         positional = (*positional, *[keywords.pop(k) for k in ("stop",) if k in keywords])
     of_floats = op.base in _OF_FLOATS or (op.base is _FULL and type(call.args[1]) is float)
@@ -55,6 +59,27 @@ def spelled(call: Call, tree: Callable[[Any], Any]) -> Any:
     if op.base in _METHODS and _is_quick(call, args[0]):
         fn = gast.Attribute(value=args.pop(0), attr=op.path.removeprefix("np."), ctx=gast.Load())
     return gast.Call(func=fn, args=args, keywords=[gast.keyword(arg=k, value=tree(v)) for k, v in keywords.items()])
+
+
+def _listed(call: Call, tree: Callable[[Any], Any]) -> Any:
+    """The list of numbers, or of such lists, that `np.array` makes of what is stacked; None where that is something else."""
+    _, keywords = call.op.call_form(call.args)
+    dtype = call.outs[0].type.dtype
+    parts = call.args[0]
+    if keywords or not isinstance(parts, (list, tuple)) or dtype.kind not in "fc":
+        return None
+    if all(_is_number(part, dtype) for part in parts):
+        return gast.List(elts=[tree(part) for part in parts], ctx=gast.Load())
+    trees = [tree(part) if isinstance(part, Value) and part.type.dtype == dtype else None for part in parts]
+    rows = [getattr(made, "numbers", None) for made in trees]  # of those that are such lists themselves
+    return None if None in rows else gast.List(elts=rows, ctx=gast.Load())
+
+
+def _is_number(x: Any, dtype: Any) -> bool:
+    """Whether an argument is a number of this dtype, and no array."""
+    if isinstance(x, Value):
+        return x.type.kind != "array" and x.type.dtype == dtype
+    return (type(x) is float and dtype == np.float64) or (isinstance(x, np.generic) and x.dtype == dtype)
 
 
 def imports_of_users(used: set[str]) -> list[str]:

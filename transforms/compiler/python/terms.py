@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import gast
+import numpy as np
 
 from ....runtime.ir.graph import Call, Value
-from ....runtime.ir.known_ops import BROADCAST_TO, COPY, EXPAND_DIMS, GETITEM, TRANSPOSE, WHERE
+from ....runtime.ir.known_ops import BROADCAST_TO, COPY, EXPAND_DIMS, GETITEM, MULTIPLY, TRANSPOSE, WHERE
 from ....runtime.ir.opcodes import AND, NOT, OR, function_of
 from ....runtime.rules.control import COUNT, SHAPE, SIZE
 from ....runtime.rules.messages import TEXT
@@ -21,7 +22,7 @@ from .spelling import spelled
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["BINARY", "is_real", "term"]
+__all__ = ["BINARY", "is_real", "once", "term"]
 
 BINARY = {
     "+": gast.Add, "-": gast.Sub, "*": gast.Mult, "/": gast.Div, "//": gast.FloorDiv, "%": gast.Mod, "**": gast.Pow,
@@ -67,6 +68,10 @@ def term(emitter: Emitter, call: Call) -> Any:
             return negated(emitter.tree(args[1], call))
         if call.outs[0] in emitter.facts.plain_sizes:
             return emitter.tree(args[1])
+        number = once(call)
+        if number is not None:
+            plain = emitter.tree(number)
+            return plain if call.outs[0] in emitter.facts.weak else gast.Call(name_tree("np.float64"), [plain], [])
         left, right = emitter.tree(args[0], call), emitter.tree(args[1], call)
         if symbol in SIGNED and is_real(call):
             return SIGNED[symbol](left, right)
@@ -86,6 +91,18 @@ def term(emitter: Emitter, call: Call) -> Any:
         return gast.Call(func=copy, args=[], keywords=[])
     found = selected(emitter, call) if op.base is WHERE else None
     return spelled(call, lambda a: emitter.tree(a, call)) if found is None else found
+
+
+def once(call: Call) -> Value | None:
+    """The float of Python's that a call multiplies by one, which makes NumPy's of it; None where it does something else."""
+    if call.op.base is not MULTIPLY or len(call.args) != 2 or call.outs[0].type.kind != "scalar":
+        return None
+    for x, one in (call.args, call.args[::-1]):
+        if not isinstance(x, Value) or x.type.kind != "python" or x.type.dtype != np.float64:
+            continue
+        if isinstance(one, (float, np.float64)) and one == 1.0 and call.outs[0].type.dtype == np.float64:
+            return x
+    return None
 
 
 def _takes_index(emitter: Emitter, call: Call) -> bool:

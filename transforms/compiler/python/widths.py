@@ -7,13 +7,23 @@ from typing import Any
 import gast
 
 from ....runtime.ir.graph import Call, Value
+from ....runtime.ir.known_ops import GETITEM
 from .expressions import ATOM, TUPLE, rank_by_name
 from .inlining import body_width
 from .printer import to_source
 
-__all__ = ["width", "width_around"]
+__all__ = ["MENTIONS", "SHORT", "forget", "is_sum_of_counts", "width", "width_around"]
 
 _KEY = "gradscribe_width"
+MENTIONS = "gradscribe_mentions"  # where the names in a tree are noted down
+
+SHORT = 16  # columns of a sum of lengths that is written wherever it is read
+
+
+def forget(tree: Any) -> None:
+    """Measure an expression anew, of which a name has changed."""
+    for key in (_KEY, MENTIONS):
+        tree.__dict__.pop(key, None)
 
 
 def width(tree: Any) -> int:
@@ -34,11 +44,27 @@ def width_around(out: Value, user: Call, trees: dict[Value, Any]) -> int:
             return 0 if x is out else 2 + (width(trees[x]) if x in trees else 4)
         if isinstance(x, (tuple, list)):
             return 2 + sum(map(argument, x))
+        if isinstance(x, slice):
+            return 3 + sum(argument(part) for part in (x.start, x.stop, x.step) if part is not None)
         return 2 + len(x if isinstance(x, str) else repr(x))
 
     positional, keywords = user.op.call_form(user.args)
-    own = 3 if user.op.infix is not None else len(user.op.path) + 2
+    own = 3 if user.op.infix is not None or user.op.base is GETITEM else len(user.op.path) + 2
     return own + sum(map(argument, (*positional, *keywords.items())))
+
+
+def is_sum_of_counts(tree: Any) -> bool:
+    """Whether an expression only adds and subtracts lengths, variables and constants, or divides by such a constant."""
+    if isinstance(tree, gast.BinOp):
+        if isinstance(tree.op, gast.FloorDiv):
+            return isinstance(tree.right, (gast.Constant, gast.UnaryOp)) and is_sum_of_counts(tree.left)
+        added = isinstance(tree.op, (gast.Add, gast.Sub))
+        return added and is_sum_of_counts(tree.left) and is_sum_of_counts(tree.right)
+    if isinstance(tree, gast.Subscript):
+        return isinstance(tree.slice, gast.Constant) and is_sum_of_counts(tree.value)
+    if isinstance(tree, gast.Attribute):
+        return tree.attr in ("shape", "size") and isinstance(tree.value, gast.Name)
+    return isinstance(tree, (gast.Name, gast.Constant))
 
 
 def _measured(tree: Any) -> int:

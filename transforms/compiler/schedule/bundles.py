@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,20 +15,22 @@ from .program import List, Loop, Program, Push, Statement, writes_of
 
 __all__ = ["bundled"]
 
-MANY = 4  # lists that are better one
+MANY = 2  # lists that are better one
+_WIDE = 76  # columns that the variables of a tuple take, at most: it stands on one line
+_UNNAMED = 9  # those of a variable whose name nobody knows yet
 
 
 def bundled(program: Program) -> Program:
     """Return the program with bundles in place of many lists."""
-    return changed(program, _block)
+    return changed(program, lambda block: _block(block, program.names))
 
 
-def _block(block: Block) -> list[Statement]:
-    """Return the statements of a block with bundles."""
+def _block(block: Block, names: Mapping[Value, str]) -> list[Statement]:
+    """Return the statements of a block with bundles; `names` are those of values."""
     body = block.body
     bundles: dict[Loop, list[List]] = {}  # by the loop that fills them
     for loop in [s for s in body if isinstance(s, Loop) and not s.reverse]:
-        parts = _parts(block, loop)
+        parts = _parts(block, loop, names)
         if parts:
             bundles[loop] = [List(Value(Type(STACK, np.dtype(object), (), ())), loop.note, tuple(ys)) for ys in parts]
     if not bundles:
@@ -50,9 +53,10 @@ def _block(block: Block) -> list[Statement]:
     return result
 
 
-def _parts(block: Block, loop: Loop) -> list[list[Value]]:
+def _parts(block: Block, loop: Loop, names: Mapping[Value, str]) -> list[list[Value]]:
     """Return the lists of each bundle that a loop fills: those that are read once, by one loop in reverse."""
-    made = {v for s in loop.body for v in writes_of(s)}
+    carried = {c.param for c in loop.carries if c.after is not c.param}
+    made = {v for s in loop.body for v in writes_of(s)} | carried
     pushed = {s.target: s.value for s in loop.body if isinstance(s, Push)}
     readers: dict[Call, list[Value]] = {}
     for stack in loop.call.outs:
@@ -63,9 +67,27 @@ def _parts(block: Block, loop: Loop) -> list[list[Value]]:
                 readers.setdefault(user, []).append(stack)
     found = []
     for stacks in readers.values():
+        if (
+            len(stacks) <= MANY
+        ):  # what a trip begins with has a list of its own, so that no variable is to be told from it
+            stacks = [stack for stack in stacks if pushed[stack] not in carried]
         if len(stacks) >= MANY:
-            found.append(stacks)
+            found += _lines(stacks, [names.get(pushed[stack]) for stack in stacks])
     return found
+
+
+def _lines(stacks: list[Value], names: list[str | None]) -> list[list[Value]]:
+    """Return the lists in as many parts as their tuples take lines, about equally long."""
+    widths = [2 + (_UNNAMED if name is None else len(name)) for name in names]
+    wide = sum(widths) / -(-sum(widths) // _WIDE)
+    lines: list[list[Value]] = [[]]
+    total = 0
+    for stack, width in zip(stacks, widths, strict=True):
+        if total and total + width / 2 > wide * len(lines):
+            lines.append([])
+        lines[-1].append(stack)
+        total += width
+    return lines
 
 
 def _first_list(body: list[Statement], loop: Loop) -> int:

@@ -350,6 +350,28 @@ def takes_a_set(x, numbers):  # <-
     return np.sum(x) * len(numbers)
 
 
+class Fills:
+    """A descriptor that computes with what was stored."""
+
+    def __get__(self, obj, owner=None):
+        made = np.zeros(2)
+        made[0] = obj.t
+        return made.sum()
+
+
+class Filled:
+    sum = Fills()
+
+
+FILLED = Filled()
+
+
+@falls_back("it reads `sum` of a Filled, a Fills")
+def reads_what_a_descriptor_computes(x):
+    FILLED.t = np.sum(x * x)
+    return FILLED.sum * 2.0  # <-
+
+
 # Files and functions that nobody knows -------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .....tracer.core.tensor_base import Operand
 from ....user_code.namespaces import replacement
 from ...frontend.attempts import LoopRejected
 
@@ -22,6 +23,7 @@ class _Grown:
 
 
 GROWN = _Grown()
+MOST = 3  # last items of a list that a loop carries
 
 
 class _Partial:
@@ -42,17 +44,21 @@ class _Partial:
 
 
 class Collected(_Partial):
-    """Such a list in the body of the loop: its last item is carried, if it had one before the loop."""
+    """Such a list in the body of the loop: its last items are carried, if it had any before the loop."""
 
-    def __init__(self, last: Sequence[Any]) -> None:
-        self.last = list(last)
+    def __init__(self, carried: Sequence[Any]) -> None:
+        self.carried = list(carried)
         self.new: list[Any] = []
+        self.behind: Callable[[Any], int | None] = _unknown  # an index, counted from the end that the trip finds
+
+    @property
+    def last(self) -> list[Any]:
+        """As many of the last items as are carried."""
+        return [*self.carried, *self.new][-len(self.carried) :] if self.carried else []
 
     def appended(self, value: Any) -> Collected:
         """The list, one item longer."""
         self.new.append(value)
-        if self.last:
-            self.last = [value]
         return self
 
     def one(self, name: str) -> Any:
@@ -62,12 +68,22 @@ class Collected(_Partial):
         return self.new[0]
 
     def __getitem__(self, index: Any) -> Any:
-        if index == -1 and (self.new or self.last):
-            return self.new[-1] if self.new else self.last[0]
-        return self._refuse()
+        items = [*self.carried, *self.new]
+        place = None
+        if type(index) is int and index < 0:
+            place = index + len(items)
+        elif isinstance(index, Operand):
+            behind = self.behind(index)
+            place = None if behind is None else behind + len(self.carried)
+        return items[place] if place is not None and 0 <= place < len(items) else self._refuse()
 
     def __len__(self) -> int:
         self._refuse()
+
+
+def _unknown(index: Any) -> int | None:
+    """What is known of an index where nothing is."""
+    return None
 
 
 class Listed(_Partial):
@@ -95,7 +111,7 @@ class Listed(_Partial):
         rows = self.regions.rows(self.stack, self._known())
         if not self.before and not self.later:
             return rows
-        parts = [np.stack(part) for part in (self.before, self.later) if part]
+        parts = [_rows(part) for part in (self.before, self.later) if part]
         return np.concatenate([parts[0], rows, *parts[1:]] if self.before else [rows, *parts])
 
     def __len__(self) -> int:
@@ -116,9 +132,15 @@ class Listed(_Partial):
         return rows[index]
 
 
+def _rows(items: list[Any]) -> Any:
+    """A few items as rows; of plain numbers the list, which NumPy makes an array of where it is read."""
+    plain = all(isinstance(item, (int, float, complex, np.generic)) for item in items)
+    return items if plain else np.stack(items)
+
+
 def last_of(value: Any) -> list[Any]:
-    """Return the part of such a list that a loop carries: its last item, where it has one."""
-    return value.last if isinstance(value, Collected) else list(value[-1:])
+    """Return the part of such a list that a loop carries: its last items, at most so many, where it has some."""
+    return value.last if isinstance(value, Collected) else list(value[-MOST:])
 
 
 def _stacked(f: Callable[..., Any], items: Any, *args: Any, **kwargs: Any) -> Any:

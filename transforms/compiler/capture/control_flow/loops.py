@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Value, type_of
+from .....runtime.ir.known_ops import ADD, SUBTRACT
 from .....runtime.ir.opcodes import Loop, has_effects
 from .....runtime.registry import require
 from .....runtime.rules.control import guard
@@ -78,12 +80,16 @@ class Loops(Calls):
         start = Leaves(state, names)
         first: list[str] = []  # what the loop binds
         peeled, promoted = False, set[str]()  # the variables that start as another type
+        tried: LoopRejected | None = None
         loose = set[str]()  # of those, the ones that eager may leave as they are
         for _ in range(8):
             item: Callable[[Any], Any] = _itself if steps is None else steps.item
             with self.frame() as frame:
                 index = self.param(0, place_name(steps, target), frame)
                 params = start.params(lambda value, name: self.param(value, name, frame))
+                for before, inside in zip(start.state, params.state, strict=True):
+                    if isinstance(inside, Collected) and type(before) is list:
+                        inside.behind = functools.partial(_behind, frame, index._ir, len(before))
                 named_here = zip(start.places, params.tensors, strict=True)
                 self.unsure.update(t._ir for k, t in named_here if start.names[k] in first)
                 wish: Retyped | None = None
@@ -94,6 +100,12 @@ class Loops(Calls):
                         found = found.repeated_as(start.levels())
                 except Retyped as why:
                     wish = why
+                except LoopRejected as why:
+                    if tried is not None or not (lists := start.lists()):
+                        raise why if tried is None else tried from None
+                    tried = why  # perhaps a list that grows, of which an item is read by the number of the trip
+                    start = Leaves(start.state, names, lists)
+                    continue
             if wish is not None:
                 before, start = start, start.retyped(wish, params.before)
                 promoted |= before.unlike(start)
@@ -338,3 +350,23 @@ class Loops(Calls):
 
 def _itself(i: Any) -> Any:
     return i
+
+
+def _behind(frame: Frame, place: Value, length: int, index: Any) -> int | None:
+    """An index into a list of `length` items that gets one a trip, counted from the end; None where it is another with each.
+
+    `place` is the number of the trip, and the index is this, or that with an int added or subtracted.
+    """
+    v, behind = getattr(index, "_ir", None), -length
+    makers = {call.outs[0]: call for call in frame.calls if len(call.outs) == 1}
+    while v is not place:
+        call = None if v is None else makers.get(v)
+        if call is None or call.op.base not in (ADD, SUBTRACT):
+            return None
+        x, y = call.args[:2]
+        if isinstance(y, Value) and call.op.base is ADD:
+            x, y = y, x
+        if not isinstance(x, Value) or type(y) is not int:
+            return None
+        v, behind = x, behind + (y if call.op.base is ADD else -y)
+    return behind

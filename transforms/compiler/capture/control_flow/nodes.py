@@ -167,7 +167,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     flat = range(nc + nx + len(inv))
     active = _active(body, nc, node.slots)
     carried = [k for k in range(nc) if k in active and g[k] is not None]
-    listed = [k for k in node.slots if nc <= k < nc + nx]
+    lists = [k for k in node.slots if nc <= k < nc + nx]
     summed = [k for k in node.slots if k >= nc + nx]
     ys = {k: g[k] for k in range(nc, len(call.outs) - 1) if g[k] is not None}
     inputs = [regions.samples[body.inputs[0]], *[regions.sample_in(node, body, k) for k in flat]]
@@ -185,6 +185,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
                 regions, body, inputs, {1 + k for k in active}, {k: params[k] for k in carried} | items,
                 {1 + k: params[k] for k in summed},
             )  # fmt: skip
+            listed = [k for k in lists if 1 + k in found]
             results = {k: regions.filled(found.get(1 + k)) for k in (*carried, *summed, *listed)}
             results = {k: zeros_for(body.inputs[1 + k], inputs[1 + k]) if t is None else t for k, t in results.items()}
             wider = {k: joined(hides[k], hidden_by(results[k])) for k in hides}
@@ -202,7 +203,6 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
         hides = {k: hidden_by(found[1 + k]) if k in more else wider[k] for k in (*carried, *summed)}
     else:
         raise LoopRejected("its reverse takes another type with each trip", call.site)
-    listed = [k for k in listed if 1 + k in found]
     untouched = [k for k in summed if getattr(results[k], "_ir", None) is params[k]._ir]
     summed = [k for k in summed if k not in untouched]
     outs = [regions.capture.operand(results[k]) for k in (*carried, *summed, *listed)]

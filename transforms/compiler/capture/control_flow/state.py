@@ -86,6 +86,10 @@ class Leaves:
             at += count
         return tuple(found)
 
+    def lists(self) -> frozenset[int]:
+        """The variables that are lists, where none is known to grow."""
+        return frozenset() if self.collected else frozenset([k for k, v in enumerate(self.state) if type(v) is list])
+
     @property
     def places(self) -> list[int]:
         """The leaves that are carried."""

@@ -1,4 +1,4 @@
-"""Libraries that fitting needs and gradscribe does not: loaded when they are asked for, or an error that says how to get them."""
+"""Libraries that parts of gradscribe need and others do not: loaded when asked for, or an error that says how to get them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 __all__ = ["load"]
 
-_EXTRAS = {"matplotlib": "plot", "tqdm": "progress"}  # of gradscribe, in setup.cfg
-_NAMES = {"scipy": "SciPy"}
+# extras of gradscribe, in setup.cfg
+_EXTRAS = {"dask": "scale", "distributed": "scale", "matplotlib": "plot", "mpi4py": "mpi", "tqdm": "progress"}
+_NAMES = {"dask": "Dask", "distributed": "Dask", "scipy": "SciPy"}
 
 
 def load(name: str, who: str) -> Any:

@@ -1,0 +1,281 @@
+"""gs.distributed.value_and_grad, grad and hvp: derivatives of a loss over data in shards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..runtime.errors import GradientLossError
+from ..tracer.core.site import prune
+from ..tracer.core.tensor_base import Operand
+from ..tracer.modes.thread_state import refuse
+from ..transforms.arguments import check_argnums
+from ..transforms.compiler.driver.compiled import LIMIT, target_of
+from ..transforms.derivatives.gradient import GradFunction
+from ..transforms.derivatives.second_order import HvpFunction
+from ..transforms.trees import flatten, unflatten
+from .cluster import client_of
+from .partial import Partial
+from .program import Program
+from .shards import Sharded, Shards, bounds_of, cut, shards_of
+from .sources import Held, digest_of
+from .steps import Steps
+
+__all__ = ["Distributed", "hvp", "shard", "value_and_grad"]
+
+
+class Distributed:
+    """A derivative of a function over data in shards, on a cluster: called with the function's arguments."""
+
+    def __init__(self, function: Callable[..., Any], client: Any, in_axes: Any, options: dict[str, Any]) -> None:
+        self.kind = options["kind"]
+        self.who = f"gs.distributed.{self.kind}"
+        if not callable(function):
+            raise TypeError(f"{self.who} takes a function, not {type(function).__name__}")
+        check_argnums(options["argnums"], self.kind)
+        if options["reduce"] not in ("sum", "mean"):
+            raise ValueError(f'{self.who}: reduce is "sum" or "mean", not {options["reduce"]!r}')
+        if options["weight"] is not None and options["reduce"] != "mean":
+            raise ValueError(f'{self.who}: a weight is for reduce="mean"')
+        self.function, self.client, self.in_axes, self.options = function, client, in_axes, options
+        self.name = str(getattr(function, "__name__", type(function).__name__))
+        told = {"argnums": options["argnums"], "has_aux": options["has_aux"]}
+        self.transform = (
+            GradFunction(function, told | {"with_value": True})
+            if self.kind == "value_and_grad"
+            else HvpFunction(function, told)
+        )
+        self._steps: Steps | None = None
+        self._held: dict[Any, Held] = {}
+        self._last: tuple[Any, Shards] | None = None
+        self.count: int | None = options["shards"]
+
+    def __repr__(self) -> str:
+        return f"<{self.who} of {self.name}>"
+
+    def __call__(self, *args: Any) -> Any:
+        try:
+            return self.step(args)
+        except Exception as error:
+            raise prune(error) from error.__cause__
+
+    def step(self, args: tuple[Any, ...], shards: Shards | None = None, chosen: Any = None, following: Any = ()) -> Any:
+        """Return the derivative over the chosen shards, as the transform of the function would."""
+        axes = self._axes(args)
+        refuse(f"calls {self.who}, which runs on other machines")
+        steps = self.steps()
+        shards = self.shards(args, axes) if shards is None else shards
+        trees: list[Any] = []
+        shared: list[Any] = []
+        data = iter(shards.trees)
+        for arg, axis in zip(args, axes, strict=True):
+            if axis is not None:
+                trees.append(next(data))
+                continue
+            leaves, structure = flatten(arg)
+            trees.append(unflatten(structure, range(len(leaves))))
+            shared += [self._plain(leaf) for leaf in leaves]
+        cuts = tuple(axis is not None for axis in axes)
+        program = Program(self.transform, trees, self.options)
+        found = steps.run(program, shards, cuts, shared, self.options["reduce"] == "mean", chosen, following)
+        return self._result(found, args)
+
+    def cut(self, args: tuple[Any, ...]) -> Shards:
+        """Return the shards of the data among arguments, for `step`: it is looked at once."""
+        return self.shards(args, self._axes(args))
+
+    def steps(self) -> Steps:
+        """Return the client with what it holds on the cluster; another one where it is closed and the user gave none."""
+        if self._steps is None or (self.client is None and self._steps.client.status != "running"):
+            self._steps = Steps(client_of(self.client, self.who), f"{self.who} of `{self.name}`", self.name)
+            self._held.clear()
+            self._last = None
+        return self._steps
+
+    def _axes(self, args: tuple[Any, ...]) -> list[int | None]:
+        behind = 1 if self.kind == "hvp" else 0  # the vector
+        takes = len(args) - behind
+        if takes < 1:
+            raise TypeError(f"{self.who} of `{self.name}` was called with {len(args)} arguments")
+        axes = self.in_axes
+        if axes is None:
+            axes = (None, *(0,) * (takes - 1))
+        if isinstance(axes, int):
+            axes = (axes,) * takes
+        axes = tuple(axes)
+        if len(axes) != takes or any(axis is not None and type(axis) is not int for axis in axes):
+            raise ValueError(
+                f"{self.who}: in_axes has a number or None for each argument, but is {self.in_axes!r}, and `{self.name}` was "
+                f"called with {takes} arguments"
+            )
+        if all(axis is None for axis in axes):
+            raise ValueError(
+                f"{self.who} has nothing to cut into shards: in_axes needs a number for at least one argument"
+            )
+        for place in self._places(takes):
+            if axes[place] is not None:
+                raise ValueError(
+                    f"{self.who}: argument {place} of `{self.name}` is differentiated and cut into shards; let in_axes have None "
+                    "for it"
+                )
+        return [*axes, *(None,) * behind]
+
+    def _places(self, takes: int) -> list[int]:
+        argnums = self.options["argnums"]
+        places = []
+        for place in argnums if isinstance(argnums, tuple) else (argnums,):
+            if not isinstance(place, int) or not -takes <= place < takes:
+                raise TypeError(f"{self.who}: argnums are positions of the {takes} arguments, not {place!r}")
+            places.append(place % takes)
+        return places
+
+    def _plain(self, leaf: Any) -> Any:
+        if isinstance(leaf, Operand):
+            raise GradientLossError(
+                f"{self.who} of `{self.name}` was given a value that depends on what is differentiated outside of it, and its "
+                "gradient would be lost, since it runs on other machines. Pass gs.stop_gradient of it."
+            )
+        return leaf
+
+    def shards(self, args: tuple[Any, ...], axes: list[int | None]) -> Shards:
+        """Return the data of a call in shards; those of dask.arrays, futures and gs.distributed.shard are remembered."""
+        data = [
+            (f"argument {k}", arg, axis)
+            for k, (arg, axis) in enumerate(zip(args, axes, strict=True))
+            if axis is not None
+        ]
+        known = tuple(_identity(arg) for _, arg, _ in data)
+        if self._last is not None and None not in known and self._last[0] == known:
+            return self._last[1]
+        steps = self.steps()
+        if self.count is None:
+            self.count = steps.threads()  # and so it stays, whoever joins: it decides the last bits
+        found = shards_of(steps.who, data, self.count, steps.client, self._held)
+        if self._last is not None and None in known and _same(found, self._last[1]):
+            return self._last[1]
+        self._last = known, found
+        return found
+
+    def _result(self, found: Partial, args: tuple[Any, ...]) -> Any:
+        if not found.leaves:
+            raise ValueError(f"{self.who} of `{self.name}`: the data has no rows, and their mean is none")
+        leaves = list(found.leaves)
+        value = leaves.pop(0) if self.kind == "value_and_grad" else None
+        if any(leaf is not None and np.isnan(leaf).any() for leaf in [value, *leaves]):
+            raise FloatingPointError(
+                f"{self.who} of `{self.name}`: the sum of the shards is NaN, though none of them is"
+            )
+        behind = 1 if self.kind == "hvp" else 0
+        argnums = self.options["argnums"]
+        trees = []
+        for place in self._places(len(args) - behind):
+            like, structure = flatten(args[place])
+            trees.append(unflatten(structure, leaves[: len(like)]))
+            del leaves[: len(like)]
+        gradient = tuple(trees) if isinstance(argnums, tuple) else trees[0]
+        if self.kind == "hvp":
+            return (gradient, found.aux) if self.options["has_aux"] else gradient
+        return ((value, found.aux), gradient) if self.options["has_aux"] else (value, gradient)
+
+
+def _identity(arg: Any) -> Any:
+    """Return what tells data that cannot change from other data; None of what may have been written to."""
+    if isinstance(arg, Sharded):
+        return arg
+    if hasattr(arg, "__dask_graph__"):
+        return arg.name
+    if isinstance(arg, (list, tuple)) and arg and all(type(v).__name__ == "Future" for v in arg):
+        return tuple(id(v) for v in arg)
+    return None
+
+
+def _same(one: Shards, other: Shards) -> bool:
+    """Whether all sources are the same, so that the plan on the cluster holds."""
+    if len(one) != len(other) or one.axes != other.axes or str(one.trees) != str(other.trees):
+        return False
+    pairs = zip(one.shards, other.shards, strict=True)
+    return all(
+        a.rows == b.rows
+        and len(a.sources) == len(b.sources)
+        and all(isinstance(x, Held) and x is y for x, y in zip(a.sources, b.sources, strict=True))
+        and all(r.tasks is None for r in (*a.recipes, *b.recipes))
+        for a, b in pairs
+    )
+
+
+def _options(
+    kind: str, argnums: Any, reduce: str, has_aux: bool, weight: Any, shards: Any, compile: Any
+) -> dict[str, Any]:
+    if shards is not None and (type(shards) is not int or shards < 1):
+        raise ValueError(f"shards is a number of at least 1, not {shards!r}")
+    told: dict[str, Any] | None = None
+    if compile is not False:
+        told = {"verify": False, "max_specialisations": LIMIT, **(compile if isinstance(compile, dict) else {})}
+        target_of(told)
+    return {
+        "kind": kind, "argnums": tuple(argnums) if isinstance(argnums, list) else argnums, "reduce": reduce, "has_aux": has_aux,
+        "weight": weight, "shards": shards, "compile": told,
+    }  # fmt: skip
+
+
+def value_and_grad(
+    f: Callable[..., Any], client: Any = None, in_axes: Any = None, reduce: str = "sum", *, argnums: Any = 0,
+    has_aux: bool = False, weight: Callable[..., Any] | None = None, shards: int | None = None,
+    compile: bool | dict[str, Any] = True,
+) -> Distributed:  # fmt: skip
+    """Return a function that gives `(value, gradient)` of `f(params, *data)` over data that lies in shards on a Dask cluster.
+
+    `in_axes` has for each argument the axis along which it is cut, or None where all shards share it; as default the first
+    argument is shared and the others are cut along axis 0. Data is a `dask.array` (a chunk is a shard), a list of futures
+    (each is one), what `gs.distributed.shard` returns, or NumPy arrays, which are cut into `shards` parts, one for each
+    thread of the cluster as default, and sent again where they have changed. dicts and dataclasses of them work, too.
+
+    `reduce="sum"` adds what `f` returns for each shard; with "mean", `f` returns a mean over the rows that it is given, and
+    the result is the mean over all rows, however they are cut; `weight(*data)` is the weight of a shard in place of its
+    number of rows. With `has_aux` f returns `(loss, aux)`, and `aux` is a list, one for each shard in order.
+
+    The function, with all that it reads from outside, is sent once, and again when that changes; each worker compiles it
+    once for each signature (`compile=` takes a dict of gs.compile's options, or False). Shards are added in their order,
+    by a tree: for one way of cutting the bits are always the same.
+
+    Without `client` the current one is taken, or a cluster on this machine. Raises FloatingPointError where a shard gives NaN,
+    naming it and its rows, LostShardError, LostWorkersError, LostSchedulerError, and what `f` raises, with the user's line.
+    """
+    return Distributed(
+        f, client, in_axes, _options("value_and_grad", argnums, reduce, has_aux, weight, shards, compile)
+    )
+
+
+def hvp(
+    f: Callable[..., Any], client: Any = None, in_axes: Any = None, reduce: str = "sum", *, argnums: Any = 0,
+    has_aux: bool = False, weight: Callable[..., Any] | None = None, shards: int | None = None,
+    compile: bool | dict[str, Any] = True,
+) -> Distributed:  # fmt: skip
+    """Return a function of `(params, *data, v)` that gives the product of the Hessian over all data with `v`, a tree like params.
+
+    All else is as in `gs.distributed.value_and_grad`.
+    """
+    return Distributed(f, client, in_axes, _options("hvp", argnums, reduce, has_aux, weight, shards, compile))
+
+
+def shard(*arrays: Any, client: Any = None, shards: int | None = None, axis: int = 0) -> Any:
+    """Cut arrays along an axis into `shards` parts, for the workers; return a handle of each, to be passed as data.
+
+    The arrays must not be written to while the handles are in use: where a worker dies, its part is sent again, and one
+    that has changed raises.
+    """
+    who = "gs.distributed.shard"
+    steps = Steps(client_of(client, who), who, "shard")
+    count = steps.threads() if shards is None else shards
+    made = []
+    for array in arrays:
+        array = np.asarray(array)
+        bounds = bounds_of(array.shape[axis], count)
+        sources = [
+            Held(part, digest_of(part), f"shard {k} (rows {a} to {b - 1})")
+            for k, (part, a, b) in enumerate(zip(cut(array, bounds, axis), bounds, bounds[1:], strict=False))
+        ]
+        made.append(Sharded(array, sources, bounds, axis))
+    return made[0] if len(made) == 1 else tuple(made)

@@ -1,0 +1,246 @@
+"""One step on the cluster: what is sent, the tasks, the tree that adds them up, and what happens when workers die."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+import time
+import uuid
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..runtime.errors import EagerWarning
+from ..transforms.optional import load
+from .cluster import check_alive
+from .errors import LostSchedulerError, LostWorkersError
+from .partial import Partial
+from .program import Box, Program
+from .shards import Shards
+from .sources import Held
+from .work import Plan, add_up, on_shard, pass_on
+
+__all__ = ["FAN_IN", "Steps"]
+
+FAN_IN = 8  # partials that one task adds up; it is part of what decides the last bits
+ATTEMPTS = 10  # at one step, each of which lost a worker
+PATIENCE = 300.0  # seconds to wait for a worker where there is none
+_SILENCE = 5.0  # seconds without a result, after which the scheduler is asked whether it is there
+_ANSWER = 15.0  # seconds that it may take to answer
+_MANY = 64  # workers, from which on where a shard is read is left to the scheduler
+
+
+class Steps:
+    """A client, and what it holds on the cluster for a function: the program, and the plan of the shards."""
+
+    def __init__(self, client: Any, who: str, name: str) -> None:
+        self.client, self.who = client, who
+        self.name = re.sub(r"\W+", "_", name)
+        self.distributed = load("distributed", who)
+        self._program: tuple[str, Any] | None = None
+        self._plan: tuple[Shards, str, Any] | None = None
+        self._warned: set[str] = set()
+
+    def run(
+        self, program: Program, shards: Shards, cut: tuple[bool, ...], shared: list[Any], mean: bool,
+        chosen: Sequence[int] | None = None, following: Sequence[int] = (),
+    ) -> Partial:  # fmt: skip
+        """Return what the chosen shards come to, added in their order; all, where none are chosen.
+
+        `following` are those of the next step, of which workers read the first ones ahead.
+        """
+        chosen = range(len(shards)) if chosen is None else chosen
+        following = following or chosen
+        for attempt in range(ATTEMPTS):
+            check_alive(self.client, self.who)
+            workers = self._workers()
+            self._place(shards, chosen, workers, attempt)
+            root = self._submit(program, shards, cut, shared, mean, chosen, following, workers)
+            outcome = self._outcome(root, shards, chosen)
+            if outcome is not None:
+                return self._checked(outcome, chosen)
+        raise LostWorkersError(
+            f"{self.who}: workers died in each of {ATTEMPTS} attempts at one step. Look at their logs: often their memory is too "
+            "small for a shard and what the function makes of it (smaller shards, or fewer threads a worker)."
+        )
+
+    # --- what is sent -------------------------------------------------------------------------------------------------
+
+    def _workers(self) -> list[str]:
+        """Return the addresses of the workers; wait where there is none."""
+        began = time.monotonic()
+        said = False
+        while True:
+            workers = sorted(self._information())
+            if workers:
+                return workers
+            waited = time.monotonic() - began
+            if waited > PATIENCE:
+                raise LostWorkersError(f"{self.who}: the cluster has had no worker for {PATIENCE:.0f} s")
+            if waited > 10 and not said:
+                warnings.warn(f"{self.who} waits for a worker: the cluster has none", UserWarning, stacklevel=2)
+                said = True
+            time.sleep(0.1)
+            check_alive(self.client, self.who)
+
+    def _information(self) -> dict[str, int]:
+        """Return the workers' addresses, each with its threads, as the scheduler knows them now."""
+
+        async def ask() -> Any:
+            return await asyncio.wait_for(self.client.scheduler.ncores(), _ANSWER)
+
+        try:
+            return dict(self.client.sync(ask))
+        except (TimeoutError, OSError) as error:
+            raise self._no_answer() from error
+
+    def threads(self) -> int:
+        """Return how many tasks the cluster runs at once."""
+        self._workers()
+        return max(1, sum(self._information().values()))
+
+    def _no_answer(self) -> LostSchedulerError:
+        address = self.client.scheduler.address if self.client.scheduler is not None else ""
+        return LostSchedulerError(
+            f"{self.who}: the scheduler {address} does not answer. What was on the cluster is lost; connect a new client, and "
+            "let gs.distributed.minimize go on from its checkpoint (resume=)."
+        )
+
+    def _place(self, shards: Shards, chosen: Sequence[int], workers: list[str], attempt: int) -> None:
+        """Send workers the arrays that the client holds and none of them has: neighbours to one worker."""
+        blocks = _blocks(len(shards), len(workers))
+        for k in chosen:
+            for source in shards.shards[k].sources:
+                if not isinstance(source, Held):
+                    source.check()
+                elif source.is_lost():
+                    if source.future is not None:
+                        source.check()
+                    where = workers[(blocks[k] + attempt) % len(workers)]
+                    source.future = self._scattered(source.array, where)
+
+    def _scattered(self, array: Any, where: str) -> Any:
+        """Return the future of an array on a worker, or on another where that one is gone."""
+        if where.startswith("inproc://") or not array.flags.forc:  # which would pass on the array itself, as it lies
+            array = np.array(array, order="A")
+        for _ in range(ATTEMPTS):
+            try:
+                return self.client.scatter([array], workers=[where], hash=False, timeout=5)[0]
+            except (TimeoutError, KeyError, OSError):
+                check_alive(self.client, self.who)
+                workers = self._workers()
+                where = workers[0] if where not in workers else workers[(workers.index(where) + 1) % len(workers)]
+        raise LostWorkersError(f"{self.who}: no worker took an array of {array.nbytes} bytes in {ATTEMPTS} attempts")
+
+    def _held(self, value: Any, what: str) -> Any:
+        """Return the future of a value that the scheduler holds, so that no dead worker takes it along."""
+        import dask
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):  # it is sent once
+            return self.client.submit(pass_on, Box(value), key=f"{what}-{uuid.uuid4().hex}", pure=False)
+
+    def _submit(
+        self, program: Program, shards: Shards, cut: tuple[bool, ...], shared: list[Any], mean: bool,
+        chosen: Sequence[int], following: Sequence[int], workers: list[str],
+    ) -> Any:  # fmt: skip
+        """Return the future of the sum: a task for each shard, and a tree above them."""
+        if self._program is None or self._program[0] != program.digest or self._program[1].status != "finished":
+            self._program = program.digest, self._held(program, f"{self.name}_program")
+        if self._plan is None or self._plan[0] is not shards or self._plan[2].status != "finished":
+            number = uuid.uuid4().hex
+            recipes = [shard.recipes for shard in shards.shards]
+            plan = Plan(number, cut, shards.axes, recipes, [shard.rows for shard in shards.shards])
+            self._plan = shards, number, self._held(plan, f"{self.name}_plan")
+        words = {
+            "program": self._program[1], "plan": self._plan[2], "shared": self._held(shared, f"{self.name}_shared"),
+            "who": self.who, "pure": False,
+        }  # fmt: skip
+        run = uuid.uuid4().hex
+        layer = self._on_shards(shards, chosen, following, workers, words, run)
+        level = 0
+        while len(layer) > 1:
+            level += 1
+            parts = [layer[k : k + FAN_IN] for k in range(0, len(layer), FAN_IN)]
+            keys = [(f"{self.name}_sum{level}-{run}", k) for k in range(len(parts))]
+            layer = self.client.map(add_up, parts, mean=mean, key=keys, pure=False)
+        return layer[0]
+
+    def _on_shards(
+        self, shards: Shards, chosen: Sequence[int], following: Sequence[int], workers: list[str], words: dict[str, Any],
+        run: str,
+    ) -> list[Any]:  # fmt: skip
+        """Return a future for each chosen shard; a block of those from files is for one worker, which reads ahead."""
+        sources = [[source.future for source in shards.shards[k].sources] for k in chosen]
+        keys = [(f"{self.name}-{run}", k) for k in chosen]
+        reads = not any(sources) and len(workers) <= _MANY
+        if not reads:
+            return list(self.client.map(on_shard, chosen, [None] * len(chosen), sources, key=keys, **words))
+        blocks, later = _blocks(len(chosen), len(workers)), _blocks(len(following), len(workers))
+        found: list[Any] = []
+        for block, group in itertools.groupby(range(len(chosen)), blocks.__getitem__):
+            places = list(group)
+            behind = [following[k] for k in range(len(following)) if later[k] == block]
+            queue = [*[chosen[k] for k in places[1:]], behind[0] if behind else None]
+            found += self.client.map(
+                on_shard, [chosen[k] for k in places], queue, [sources[k] for k in places], key=[keys[k] for k in places],
+                workers=[workers[block]], allow_other_workers=True, **words,
+            )  # fmt: skip
+        return found
+
+    # --- what comes back ----------------------------------------------------------------------------------------------
+
+    def _outcome(self, root: Any, shards: Shards, chosen: Sequence[int]) -> Partial | None:
+        """Return the result of a step; None where a worker took something with it that can be sent again."""
+        distributed = self.distributed
+        while True:
+            try:
+                found: Partial = root.result(timeout=_SILENCE)
+                return found
+            except distributed.CancelledError:  # what it stood on is lost
+                self._check_cancelled(shards, chosen)
+                return None
+            except distributed.scheduler.KilledWorker as error:
+                raise LostWorkersError(self._killed(error, shards)) from None
+            except TimeoutError:
+                if root.status == "error":
+                    raise
+                check_alive(self.client, self.who)
+                self._workers()  # asks the scheduler, and waits where there is none
+
+    def _check_cancelled(self, shards: Shards, chosen: Sequence[int]) -> None:
+        """Raise where nothing can be sent again: the scheduler is gone, or a future of the user's is lost."""
+        time.sleep(0.05)  # the client learns why a little later
+        check_alive(self.client, self.who)
+        for k in chosen:
+            for source in shards.shards[k].sources:
+                if not isinstance(source, Held):
+                    source.check()
+
+    def _killed(self, error: Any, shards: Shards) -> str:
+        key = getattr(error, "task", None)
+        where = "a sum of shards"
+        if isinstance(key, tuple) and len(key) == 2 and f"{key[0]}".startswith(f"{self.name}-"):
+            where = shards.shards[key[1]].name(key[1])
+        return (
+            f"{self.who}: each worker that ran {where} died, the last of them {getattr(error, 'last_worker', None)}. Look at its "
+            "log: often its memory is too small for a shard and what the function makes of it (smaller shards, or fewer threads "
+            "a worker)."
+        )
+
+    def _checked(self, found: Partial, chosen: Sequence[int]) -> Partial:
+        """Return the result; raise where a shard is missing or counted twice."""
+        if sorted(found.counts) != sorted(chosen):
+            raise AssertionError(f"{self.who} counted the shards {found.counts} where {tuple(chosen)} were asked for")
+        for note in found.notes:
+            if note not in self._warned:
+                self._warned.add(note)
+                warnings.warn(f"on a worker: {note}", EagerWarning, stacklevel=2)
+        return found
+
+
+def _blocks(count: int, workers: int) -> list[int]:
+    """Return for each of `count` shards in order which worker it goes to: neighbours to one."""
+    return [k * workers // max(count, 1) for k in range(count)]

@@ -1,0 +1,188 @@
+"""scipy.sparse in functions that are differentiated: products and systems, in the numbers and in the dense operand, compiled."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse import linalg
+
+import gradscribe as gs
+from gradscribe import EagerWarning, NoRuleError
+
+RNG = np.random.default_rng(3)
+ROWS, COLUMNS = np.array([0, 1, 2, 3, 0, 3]), np.array([0, 1, 2, 3, 1, 3])  # the last number is added to another one
+INDPTR = np.array([0, 2, 3, 4, 5])
+NUMBERS = np.array([2.0, 3.0, 2.5, 1.5, 0.5, 0.7])
+X, MANY, D4 = RNG.normal(size=4), RNG.normal(size=(4, 3)), np.array([1.5, 2.0, 2.5, 3.0])
+S = sparse.csr_matrix(np.diag([3.0, 4.0, 5.0, 6.0]) + np.diag([1.0, 0.5, -1.0], 1) + np.diag([0.3], -3))
+FORMS: dict[str, Any] = {form: S.asformat(form) for form in ("csr", "csc", "coo", "dia")} | {
+    "array": sparse.csr_array(S)
+}
+
+
+class Holder:
+    matrix = S.tocsc()
+
+
+HOLDER = Holder()
+Case = tuple[Callable[[Any], Any], Any]
+
+
+def made(form: str) -> Callable[[Any], Any]:
+    return lambda d: getattr(sparse, form)((d, (ROWS, COLUMNS)), shape=(4, 4))
+
+
+def cases() -> dict[str, Case]:
+    found: dict[str, Case] = {}
+    for form in ("csr_matrix", "csc_matrix", "coo_matrix", "csr_array", "csc_array", "coo_array"):
+        found[f"numbers, {form}"] = (lambda d, form=form: made(form)(d) @ X + X @ made(form)(d), NUMBERS)
+        found[f"system, {form}"] = (lambda d, form=form: linalg.spsolve(made(form)(d).tocsc(), X), NUMBERS)
+    for form, m in FORMS.items():
+        found[f"dense, {form}"] = (lambda x, m=m: m @ x, MANY)
+        found[f"vector, {form}"] = (lambda x, m=m: x @ m + m @ x + m.T @ x, X)
+    a = sparse.csr_array((NUMBERS[:5], COLUMNS[:5], INDPTR), shape=(4, 4))
+    found |= {
+        "numbers, by rows": (lambda d: sparse.csr_matrix((d, COLUMNS[:5], INDPTR), shape=(4, 4)) @ MANY, NUMBERS[:5]),
+        "no shape": (lambda d: sparse.csr_matrix((d, (ROWS, COLUMNS))) @ X, NUMBERS),
+        "right-hand side": (lambda b: linalg.spsolve(FORMS["csc"], b), X),
+        "many right-hand sides": (lambda b: linalg.spsolve(FORMS["csr"], b), MANY),
+        "a column": (lambda b: linalg.spsolve(FORMS["csc"], b[:, None]), X),
+        "both": (lambda d: linalg.spsolve(made("csc_matrix")(d), d[:4] ** 2), NUMBERS),
+        "splu": (lambda b: linalg.splu(FORMS["csc"]).solve(b) + linalg.splu(FORMS["csc"]).solve(b, "T"), X),
+        "splu, numbers": (lambda d: linalg.splu(made("csc_matrix")(d)).solve(X), NUMBERS),
+        "factorized": (lambda b: linalg.factorized(FORMS["csc"])(b), X),
+        "diags": (lambda d: (sparse.diags(d) @ X) + (sparse.diags([d[1:], d[:3]], [1, -1]) @ X), D4),
+        "diags_array": (lambda d: sparse.diags_array([d, d[:3]], offsets=[0, 1]) @ X, D4),
+        "scaled": (lambda d: (S * d[0] + d[1] * S - 1.0 / d[2] * S) @ X, D4),
+        "dot": (lambda x: S.dot(x), MANY),
+        "matrix, *": (lambda x: S * x, X),
+        "array, *": (lambda x: (x[0] * FORMS["array"]) @ MANY, X),
+        "multiply": (lambda d: made("csr_array")(d).multiply(MANY[:, :1] * X[None, :]).toarray(), NUMBERS),
+        "multiply, a row": (lambda d: made("csr_array")(d).multiply(X) @ X, NUMBERS),
+        "sum of two": (lambda d: (S + made("csr_matrix")(d)) @ X + (made("csr_matrix")(d) - S) @ X, NUMBERS),
+        "with the identity": (lambda d: linalg.spsolve((sparse.eye(4) + d[0] * S).tocsc(), X), D4),
+        "toarray": (lambda d: made("csc_array")(d).toarray() ** 2, NUMBERS),
+        "diagonal and sums": (
+            lambda d: made("csr_array")(d).diagonal() + made("csr_array")(d).sum(axis=1) * made("csr_array")(d).sum(), NUMBERS,
+        ),
+        "sums of a matrix": (lambda d: made("csr_matrix")(d).sum(axis=0), NUMBERS),
+        "a part of a class": (lambda x: HOLDER.matrix @ x, X),
+        "a part of a list": (lambda x: [S, a][1] @ x, X),
+    }  # fmt: skip
+    return found
+
+
+CASES = cases()
+SHORT = (
+    "numbers, coo_matrix",
+    "system, csr_array",
+    "dense, csr",
+    "many right-hand sides",
+    "both",
+    "scaled",
+    "a part of a class",
+)
+
+
+def slow(names: Any) -> Any:
+    return [n if n in SHORT else pytest.param(n, marks=pytest.mark.slow) for n in names]
+
+
+def weighted(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def g(x: Any) -> Any:
+        found = f(x)
+        return np.sum(np.reshape(np.cos(np.arange(np.size(found)) + 1.0), np.shape(found)) * found)
+
+    return g
+
+
+def slopes(f: Callable[[Any], Any], x: Any) -> Any:
+    h, found = 1e-4, np.zeros(np.shape(x))
+    for k in np.ndindex(np.shape(x)):
+        e = np.zeros(np.shape(x))
+        e[k] = h
+        found[k] = (8 * (f(x + e) - f(x - e)) - (f(x + 2 * e) - f(x - 2 * e))) / (12 * h)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:spsolve requires A be CSC or CSR")
+@pytest.mark.parametrize("name", slow(CASES))
+def test_against_scipy_and_finite_differences(name: str) -> None:
+    f, x = CASES[name]
+    np.testing.assert_allclose(gs.vjp(f, x)[0], np.asarray(f(x)), rtol=1e-13)
+    g = weighted(lambda x: np.asarray(f(x)) if isinstance(x, np.ndarray) else f(x))
+    found = gs.grad(g)(x)
+    np.testing.assert_allclose(
+        found, slopes(lambda x: weighted(lambda x: np.asarray(f(x)))(x), x), rtol=1e-7, atol=1e-9
+    )
+    u = np.cos(np.arange(x.size)).reshape(x.shape)
+    second = (gs.grad(weighted(f))(x + 1e-5 * u) - gs.grad(weighted(f))(x - 1e-5 * u)) / 2e-5
+    np.testing.assert_allclose(gs.hvp(weighted(f))(x, u), second, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(gs.jvp(weighted(f), (x,), (u,))[1], np.sum(found * u), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", slow(CASES))
+def test_compiled_is_eager(name: str) -> None:
+    f, x = CASES[name]
+    first = gs.grad(weighted(f))
+    with warnings.catch_warnings():
+        if name == "with the identity":  # made within the function, of no array that a capture knows
+            warnings.simplefilter("ignore", EagerWarning)
+        compiled = gs.compile(first, verify="first calls")
+        for k in range(3):
+            np.testing.assert_array_equal(compiled(x * (1 + 0.1 * k)), first(x * (1 + 0.1 * k)))
+    if name != "with the identity":
+        compiled.specialisation(x)  # which raises where it runs eagerly
+
+
+def test_a_matrix_from_outside_that_changes() -> None:
+    spaces: dict[str, Any] = {"m": S.copy(), "np": np}
+    exec("def f(x):\n    return np.sum((m @ x) ** 2)", spaces)
+    f = spaces["f"]
+    compiled = gs.compile(gs.grad(f))
+    for change in (lambda: None, lambda: operator.imul(spaces["m"].data, 2.0), lambda: spaces.update(m=S.tocsc())):
+        change()
+        np.testing.assert_array_equal(compiled(X), gs.grad(f)(X))
+
+
+def test_what_is_plain_stays_scipys() -> None:
+    found = gs.value_and_grad(
+        lambda t: (t, (S @ X, S.T, sparse.csr_matrix(S), linalg.spsolve(S.tocsc(), X))), has_aux=True
+    )(2.0)
+    product, *others, solved = found[0][1]
+    np.testing.assert_array_equal(product, S @ X)
+    np.testing.assert_array_equal(solved, linalg.spsolve(S.tocsc(), X))
+    assert [type(m) for m in others] == [type(S.T), type(S)]
+
+
+@pytest.mark.parametrize("form", ["bsr", "lil", "dok"])
+def test_other_forms_are_read_as_rows(form: str) -> None:
+    m = S.asformat(form)
+    np.testing.assert_array_equal(
+        gs.grad(lambda x: np.sum((m @ x) ** 2))(X), gs.grad(lambda x: np.sum((S @ x) ** 2))(X)
+    )
+    np.testing.assert_allclose(gs.vjp(lambda x: x @ m, X)[0], X @ S, rtol=1e-15)
+
+
+RAISES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
+    "two sparse matrices": (lambda d: (made("csr_array")(d) @ S).sum(), NoRuleError, "product of two sparse matrices"),
+    "a dense array": (lambda d: sparse.csr_matrix(d[:, None] * d).sum(), NotImplementedError, "its pattern would follow"),
+    "power": (lambda d: made("csr_array")(d).power(2).sum(), NoRuleError, "`power` of a sparse matrix whose numbers are traced"),
+    "shapes": (lambda d: np.sum(made("csr_array")(d) @ d), ValueError, "dimension mismatch"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RAISES)
+def test_what_raises(name: str) -> None:
+    f, error, words = RAISES[name]
+    for run in (gs.grad(f), gs.compile(gs.grad(f))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(error, match=words):
+                run(NUMBERS)

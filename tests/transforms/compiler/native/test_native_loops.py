@@ -1,0 +1,89 @@
+"""Loops and branches in C: every kept loop of the corpus, its gradient and second order, at all of its inputs, against NumPy."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from native_batches import Native, needs_compiler, together, written
+
+import gradscribe as gs
+from gradscribe.runtime.errors import CompileError
+from gradscribe.transforms.compiler.native.values import RefusedError
+
+from kept_loops import CASES
+
+pytestmark = needs_compiler
+NAMED = ("issue", "collected", "breaks_of_the_inner", "inner_by_a_value", "branches", "triangle", "in_place")
+
+
+def total(result: Any) -> Any:
+    """One number of a result."""
+    rows = result if isinstance(result, (tuple, list)) else [result]
+    return sum((np.sum(row) * (1.25 + k) for k, row in enumerate(rows)), 0.0)
+
+
+def first(function: Callable[..., Any]) -> Any:
+    return gs.value_and_grad(lambda x, *rest: total(function(x, *rest)))
+
+
+def second(function: Callable[..., Any]) -> Any:
+    return gs.grad(lambda x, *rest: np.sum(gs.grad(lambda x: total(function(x, *rest)))(x) * 1.5))
+
+
+def jobs_of(names: Any) -> tuple[list[tuple[str, list[Any], Any]], dict[str, str]]:
+    """The kernels of cases, and why some have none."""
+    jobs, refused = [], {}
+    for name in names:
+        case = CASES[name]
+        for change in (lambda f: f, first, second) if name != "Cell" else ():  # which reads arrays from outside
+            function = change(case.function)
+            ints = [x for x in case.calls[0] if type(x) is int]
+            alike = [args for args in case.calls if [x for x in args if type(x) is int] == ints]
+            try:
+                made = written(function, *alike[0])
+                made[0].trust_arms(range(made[0].arms))
+                jobs.append((name, alike, made))
+            except (RefusedError, CompileError) as why:
+                refused[name] = str(why)
+    return jobs, refused
+
+
+def hold(kernel: Native, args: Any, name: str) -> None:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            expected = kernel.numpy(*args)
+        except IndexError:
+            with pytest.raises(IndexError):
+                kernel.run(*args)
+            return
+        if expected is NotImplemented:
+            return
+        found = kernel.run(*args)
+    rows = [np.atleast_1d(a) for a in (found if isinstance(found, tuple) else (found,))]
+    others = [np.atleast_1d(a) for a in (expected if isinstance(expected, tuple) else (expected,))]
+    for a, b in zip(rows, others, strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape), name
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * (np.max(np.abs(b), initial=0.0) or 1.0), err_msg=name)
+
+
+def check(names: Any) -> None:
+    jobs, refused = jobs_of(names)
+    assert set(refused) == set(), refused
+    for (name, inputs, _), kernel in zip(jobs, together([job for _, _, job in jobs]), strict=True):
+        for args in inputs:
+            hold(kernel, args, name)
+        assert kernel.left[0] <= len(inputs) // 2, name  # lengths that C is not written for
+
+
+def test_loops_of_the_corpus() -> None:
+    check(NAMED)
+
+
+@pytest.mark.slow
+def test_every_loop_of_the_corpus() -> None:
+    check(CASES)

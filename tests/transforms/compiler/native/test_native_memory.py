@@ -1,0 +1,181 @@
+"""What native kernels share, write and choose: results that are arguments, writes into arguments, paths of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from native_batches import needs_compiler
+
+import gradscribe as gs
+
+pytestmark = needs_compiler
+
+
+def runs(compiled: Any) -> list[str]:
+    """What serves each specialisation."""
+    return [one.runs for one in gs.explain(compiled).specialisations]
+
+
+def as_row(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def memory(results: Any, args: tuple[Any, ...]) -> Any:
+    """Which results are an argument or another result, or lie in its memory."""
+    results = as_row(results)
+    others = [x for x in (*args, *results) if isinstance(x, np.ndarray)]
+    return [[(a is b, np.shares_memory(a, b)) for b in others] for a in results if isinstance(a, np.ndarray)]
+
+
+def chosen(x: Any, t: Any) -> Any:
+    if t > 0.0:
+        y = x
+    else:
+        y = np.exp(x)
+    return y
+
+
+def twice(x: Any, t: Any) -> Any:
+    y = np.exp(x)
+    if t > 0.0:
+        z = y
+    else:
+        z = y * 2.0
+    return y, z, np.sum(y)
+
+
+def both(x: Any, t: Any) -> Any:
+    a = b = np.exp(x) + t
+    if t > 0.0:
+        a = b = np.sin(x)
+    return a, b
+
+
+def shrunk(x: Any, t: Any) -> Any:
+    while np.sum(x) > t:
+        x = x * 0.5
+    return x
+
+
+@pytest.mark.parametrize("f", [chosen, twice, both, shrunk])
+def test_results_of_branches_and_loops_are_the_arrays_that_numpy_gives(f: Callable[..., Any]) -> None:
+    compiled = gs.compile(f, target="native")
+    for t in (1.0, -1.0, 3.0, 100.0, -2.0, 2.0, 200.0):
+        args = (np.arange(1.0, 5.0), np.float64(abs(t) if f is shrunk else t))
+        found, expected = compiled(*args), f(*args)
+        assert memory(found, args) == memory(expected, args)
+        for a, b in zip(as_row(found), as_row(expected), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-13)
+    assert runs(compiled) == ["native, without a call of Python"]
+
+
+def test_a_loop_that_hands_a_view_on_still_shares_memory() -> None:
+    def f(x: Any, n: Any) -> Any:
+        y = np.exp(x)
+        z = y
+        k = 0.0
+        while k < n:
+            z = z[::-1]
+            k = k + 1.0
+        return y, z
+
+    compiled = gs.compile(f, target="native")
+    for n in (1.0, 2.0, 3.0, 1.0, 2.0, 0.0, 4.0):
+        x = np.arange(3.0)
+        assert memory(compiled(x, n), (x,)) == memory(f(x, n), (x,))
+    assert runs(compiled)[0].startswith("numpy: a loop gives a part of an array")
+
+
+def test_one_result_twice_is_one_array() -> None:
+    def f(x: Any) -> Any:
+        y = np.exp(x).T
+        return y, y
+
+    compiled = gs.compile(f, target="native")
+    for k in range(5):
+        first, second = compiled(np.arange(6.0).reshape(2, 3) + k)
+        assert first is second
+
+
+def accumulated(x: Any, y: Any) -> Any:
+    x[0] = np.exp(x[1])
+    y += x * 2.0
+    return np.sum(x), y
+
+
+def scaled(x: Any, y: Any) -> Any:
+    x[1:] = y[:-1] * 2.0
+    y[::2] = 3.0
+    return x[1:] * 1.0
+
+
+@pytest.mark.parametrize("f", [accumulated, scaled])
+def test_writes_into_arguments(f: Callable[..., Any]) -> None:
+    compiled = gs.compile(f, target="native")
+    whole = np.linspace(0.0, 1.0, 12)
+    for k in range(6):
+        for x, y in ((whole[:4].copy(), whole[4:8].copy()), (np.ones(4) * k, np.ones(4)), (np.ones(2), np.ones(2))):
+            args, others = (x, y), (x.copy(), y.copy())
+            found, expected = compiled(*args), f(*others)
+            for a, b in zip((*args, *as_row(found)), (*others, *as_row(expected)), strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-13)
+            assert memory(found, args) == memory(expected, others)
+    assert set(runs(compiled)) == {"native, without a call of Python"}
+    read_only = np.ones(4)
+    read_only.flags.writeable = False
+    for given in ((np.ones(4), read_only), (read_only, np.ones(4))):
+        others = [x.copy() for x in given]
+        with pytest.raises(ValueError, match="read-only"):
+            compiled(*given)
+        others[0].flags.writeable, others[1].flags.writeable = given[0].flags.writeable, given[1].flags.writeable
+        with pytest.raises(ValueError, match="read-only"):
+            f(*others)
+        assert all(map(np.array_equal, given, others))
+
+
+class Model:
+    """An object whose attribute its method sets."""
+
+    def __init__(self) -> None:
+        self.w, self.last = np.arange(3.0), None
+
+    def loss(self, x: Any) -> Any:
+        y = np.exp(x) * self.w
+        self.last = y
+        return np.sum(y)
+
+
+def test_stores_in_an_object_of_the_callers() -> None:
+    model, other = Model(), Model()
+    compiled = gs.compile(model.loss, target="native")
+    for k in range(5):
+        x = np.arange(3.0) + k
+        assert compiled(x) == pytest.approx(other.loss(x), rel=1e-13)
+        np.testing.assert_allclose(model.last, other.last, rtol=1e-13)
+    assert runs(compiled) == ["native, without a call of Python"]
+
+
+def test_paths_of_one_function_are_one_kernel() -> None:
+    space: dict[str, Any] = {"np": np}
+    exec(  # without a source its branches are not converted, and part at guards
+        "def f(x):\n"
+        "    if x[0] > 0.0:\n        return np.sum(np.exp(x))\n"
+        "    y = np.sin(x)\n"
+        "    if y[1] > 0.5:\n        return np.sum(y * y)\n"
+        "    return np.sum(y) + 1.0\n",
+        space,
+    )
+    eager = gs.value_and_grad(space["f"])
+    compiled = gs.compile(eager, target="native")
+    points = [np.array([1.0, 0.0]), np.array([-1.0, 1.0]), np.array([-1.0, -1.0]), np.array([2.0, 5.0])]
+    for k in range(12):
+        for x in points:
+            found, expected = compiled(x + k / 100), eager(x + k / 100)
+            np.testing.assert_allclose(found[0], expected[0], rtol=1e-13)
+            np.testing.assert_allclose(found[1], expected[1], rtol=1e-13)
+    explained = gs.explain(compiled).specialisations
+    assert [one.runs for one in explained] == ["native, without a call of Python"] * 3
+    assert sum(one.hits for one in explained) >= 40  # kernels count where they return

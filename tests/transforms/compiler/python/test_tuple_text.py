@@ -1,0 +1,102 @@
+"""Short assignments that follow each other are one in the text, and a wrong value in one is still found by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import gradscribe as gs
+from gradscribe.transforms.difference import difference
+
+
+def test_what_the_user_assigns_in_one_statement_is_one() -> None:
+    def f(x: Any, A: Any, B: Any) -> Any:
+        q, k = x @ A, x @ B
+        return np.sum((q @ k.T) ** 2)
+
+    args = np.ones((2, 3)), np.ones((3, 3)), np.full((3, 3), 2.0)
+    text = str(gs.source(gs.grad(f, (1, 2)), *args))
+    assert "    q, k = x @ A, x @ B\n" in text
+    assert "# test_tuple_text.py:17" not in text.partition("# backward")[0]
+
+
+def test_what_depends_on_another_is_another_statement() -> None:
+    def f(x: Any) -> Any:
+        a, b = np.sin(x), np.cos(np.sin(x))
+        return np.sum(a * b * np.sin(x))
+
+    text = str(gs.source(f, np.ones(3)))
+    assert "a = np.sin(x)" in text
+    assert "b = np.cos(a)" in text
+
+
+def test_starts_of_a_loop_are_one_and_fit_on_a_line() -> None:
+    def f(W: Any, U: Any, xs: Any) -> Any:
+        h, total = np.zeros(3), 0.0
+        for x in xs:
+            h = np.tanh(W @ x + U @ h)
+            total = total + np.sum(h)
+        return total
+
+    args = np.ones((3, 2)), np.ones((3, 3)), np.ones((7, 2))
+    eager = gs.grad(f, (0, 1))
+    text = str(gs.source(eager, *args))
+    assert "d_h, d_W, d_U = np.zeros_like(h), np.full_like(W, -0.0), np.full_like(U, -0.0)" in text
+    assert all(len(line) <= 88 for line in text.splitlines())
+    assert difference(gs.compile(eager)(*args), eager(*args)) is None
+
+
+def test_each_part_knows_its_line() -> None:
+    def f(x: Any, A: Any, B: Any) -> Any:
+        q, k = x @ A, x @ B
+        return np.sum((q @ k.T) ** 2)
+
+    source = gs.source(f, np.ones((2, 3)), np.ones((3, 3)), np.full((3, 3), 2.0))
+    assert source.lines_from(f.__code__.co_firstlineno + 1) != []
+
+
+def test_what_stands_in_the_tuples_of_a_list_is_named_by_what_it_is() -> None:
+    def f(u: Any, D: Any) -> Any:
+        for _ in range(8):
+            lap = u[2:] - 2 * u[1:-1] + u[:-2]
+            u = np.concatenate([u[:1], u[1:-1] + D * lap, u[-1:]])
+        return np.sum(u**2)
+
+    text = str(gs.source(gs.grad(f, (0, 1)), np.linspace(0.0, 1.0, 9), 0.3))
+    assert "u_part_2_size, total_size in reversed(saved):" in text
+    args = np.linspace(0.0, 1.0, 9), 0.3
+    assert difference(gs.compile(gs.grad(f, (0, 1)))(*args), gs.grad(f, (0, 1))(*args)) is None
+
+
+def test_what_nothing_depends_on_is_nought() -> None:
+    def f(a: Any, b: Any, c: Any) -> Any:
+        return a * 2.0
+
+    args = np.float64(0.5), 0.25, np.ones(3)
+    text = str(gs.source(gs.grad(f, (0, 1, 2)), *args))
+    assert "d_c = np.zeros(c.shape)\n" in text
+    assert "return np.float64(2.0), np.float64(0.0), d_c" in text
+    assert difference(gs.compile(gs.grad(f, (0, 1, 2)))(*args), gs.grad(f, (0, 1, 2))(*args)) is None
+
+
+def test_a_factor_of_one_is_not_written() -> None:
+    def f(x: Any, lam: Any) -> Any:
+        return lam * np.sum(x**2)
+
+    args = np.linspace(0.0, 1.0, 4), 0.3
+    text = str(gs.source(gs.grad(f), *args))
+    assert "1.0 *" not in text
+    assert difference(gs.compile(gs.grad(f))(*args), gs.grad(f)(*args)) is None
+
+
+def test_few_rows_are_added_as_they_are() -> None:
+    def f(E: Any, rows: Any) -> Any:
+        return np.sum(np.sin(E[rows]) ** 2)
+
+    few = np.ones((5, 2)), np.array([0, 3, 3, 1])
+    many = np.ones((50, 9)), np.arange(200) % 7
+    assert "np.add.at(d_E, rows, " in str(gs.source(gs.grad(f), *few))
+    assert "places.reshape(-1)" in str(gs.source(gs.grad(f), *many))
+    for args in (few, many):
+        assert difference(gs.compile(gs.grad(f))(*args), gs.grad(f)(*args)) is None

@@ -1,0 +1,418 @@
+"""scipy.optimize's minimisers: at a smooth optimum the gradient is zero, whose implicit function the optimum is."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import NoRuleError
+from ...tracer.core.dispatch import has_tensor, stack_nested
+from ...tracer.core.site import blame
+from ...tracer.core.tensor_base import Operand
+from ...tracer.modes.thread_state import LOCAL, grad_mode
+from ..trees import flatten
+from .scipy_callbacks import (
+    Attached,
+    Callback,
+    Inputs,
+    Run,
+    Solved,
+    attached,
+    changed,
+    hide_the_rest,
+    not_converged,
+    plain,
+    same,
+    singular,
+    solved_matrix,
+    tracing,
+    without_rule,
+)  # fmt: skip
+from .scipy_calls import Driver
+from .scipy_integrals import is_followed
+
+__all__ = ["curve_fit", "least_squares", "lsq_linear", "minimize", "minimize_scalar", "nnls"]
+
+Objective = Callable[[Any], Any]
+_AT, _NEAR, _STEEP = (
+    1e-6,
+    1e-4,
+    1e3,
+)  # to a bound, by size: at it; near it, where the slope is so many times the distance
+_TINY, _STEP = 1e-6, 1e-3  # Newton's next step at what is called an optimum, beside its size
+
+
+class Stationary:
+    """The gradient of an objective, in those of its variables that are free; the others stay where they are."""
+
+    def __init__(self, objective: Objective, x: Any) -> None:
+        self.objective, self.x = objective, x
+        self.free: Any = None  # a mask, where bounds hold others
+
+    def hold(self, free: Any) -> None:
+        """Leave variables as they are, but those that are free."""
+        self.free = None if np.all(free) else free
+
+    def start(self) -> Any:
+        """Those that are free, at the optimum."""
+        return self.x if self.free is None else self.x[self.free]
+
+    def whole(self, x: Any) -> Any:
+        """All variables, from those that are free."""
+        if self.free is None:
+            return x
+        places = np.argsort(np.concatenate([np.flatnonzero(self.free), np.flatnonzero(~self.free)]))
+        return np.reshape(np.concatenate([x, self.x[~self.free]])[places], np.shape(self.x))
+
+    def __call__(self, x: Any) -> Any:
+        """The gradient at `x`, traced."""
+        node = x._node if isinstance(x, Operand) else None
+        run = Run(
+            lambda x: _number(self.objective(self.whole(x))), (x._value if isinstance(x, Operand) else x,), (node,)
+        )
+        (found,) = run.pull(np.result_type(run.value).type(1), run.variables)
+        return np.zeros(np.shape(x)) if found is None else found
+
+
+def _number(x: Any) -> Any:
+    """An objective, which may be an array of one number."""
+    return np.reshape(x, ()) if np.ndim(x) else x
+
+
+def optimum(
+    path: str, objective: Objective, x: Any, why_not: Any, bounds: Any = None, others: tuple[tuple[Any, Objective], ...] = ()
+) -> tuple[Any, ...]:  # fmt: skip
+    """The optimum `x`, with the derivative of the implicit-function theorem, of what is not held by an active bound.
+
+    A. V. Fiacco, Sensitivity analysis for nonlinear programming, Mathematical Programming 10, 1976, section 2. `others` are
+    values that SciPy gives, each with the function of the optimum that it is: one node is behind all of them.
+    """
+    values = tuple([value for value, _ in others])
+    if not LOCAL.grad:
+        return x, *values
+    stationary = Stationary(objective, x)
+    if bounds is not None:
+        stationary.hold(_free(path, stationary, x, *bounds))
+    at, whole = stationary.start(), stationary.whole
+    run = Run(stationary, (at,)) if np.size(at) else None
+    runs = [Run(lambda x, of=of: of(whole(x)), (at,)) for _, of in others]
+    edges = tuple(dict.fromkeys([e for r in (run, *runs) if r is not None for e in r.edges]))
+    if not edges:
+        return x, *values
+    if run is not None and run.edges:
+        _check(path, at, run, why_not)
+
+    def pull(node: Attached, gs: tuple[Any, ...]) -> list[Any]:
+        """The cotangents of `edges`: through the other results to the optimum, and through that."""
+        nodes = (node.own(0),) if LOCAL.grad else None
+        g, sums = gs[0], [None] * len(edges)
+        for (_, of), share, known in zip(others, gs[1:], runs, strict=True):
+            if share is not None:
+                here = known if nodes is None else Run(lambda x, of=of: of(whole(x)), (at,), nodes)
+                first, *rest = here.pull(share, (*here.variables, *edges))
+                g, sums = _sum(g, first), [*map(_sum, sums, rest)]
+        if run is None or g is None:
+            return sums
+        here = run if nodes is None else Run(stationary, (at,), nodes)
+        if nodes is not None and not same(here.value, run.value):
+            raise changed(path)
+        w = solved_matrix(path, here.jacobian(), g, "the Hessian")
+        return [*map(_sum, sums, here.pull(-w, edges))]
+
+    found, *rest = attached(path, (at, *values), edges, pull)
+    return whole(found), *rest
+
+
+def _sum(a: Any, b: Any) -> Any:
+    """The sum of two cotangents, of which either may be none."""
+    return b if a is None else a if b is None else a + b
+
+
+def _free(path: str, slope: Stationary, x: Any, low: Any, high: Any) -> Any:
+    """Which variables no bound holds; raises where one stands at a bound that does not hold it, either."""
+    with tracing():
+        g = slope(x)
+        g = g._value if isinstance(g, Operand) else g
+    low, high = (np.broadcast_to(v, np.shape(x)) for v in (low, high))
+    size = np.maximum(np.abs(x), 1.0)
+    gaps = [np.abs(x - v) / size for v in (low, high)]
+    at_low, at_high = ((gap <= _AT) | ((gap <= _NEAR) & (np.abs(g) >= _STEEP * gap)) for gap in gaps)
+    at_bound = at_low | at_high
+    held = (at_low & (g > 0)) | (at_high & (g < 0))
+    scale = 1e-6 * max(1.0, float(np.max(np.abs(g), initial=0.0)))
+    if np.any(at_bound & (np.abs(g) <= scale)):
+        raise singular(path, "it lies at a bound that does not hold it: the slope is zero there, too")
+    return ~(at_bound & held)
+
+
+def _check(path: str, x: Any, run: Run, why_not: Any) -> None:
+    """Raise where Newton's next step is not small: a kink, a bound, or a method that ended too early.
+
+    BFGS and others call their end a failure where the last digits are lost: it counts as one where the step is not tiny.
+    """
+    with grad_mode(False):
+        step = solved_matrix(path, run.jacobian(), np.asarray(run.value), "the Hessian")
+    share = np.max(np.abs(step), initial=0.0) / (1.0 + np.max(np.abs(x), initial=0.0))
+    if why_not is not None and not share <= _TINY:
+        raise not_converged(path, why_not)
+    if not share <= _STEP:
+        raise singular(
+            path,
+            "the gradient is not zero there (a kink, or a method that has ended too early): set a smaller tolerance, or take a "
+            "method with gradients",
+        )
+
+
+def _bounds(path: str, bounds: Any, count: int) -> Any:
+    """The lower and the upper bounds, plain; None where there are none."""
+    if bounds is None:
+        return None
+    if hasattr(bounds, "lb"):
+        return bounds.lb, bounds.ub
+    pairs = plain(bounds, path)
+    low = np.array([-np.inf if a is None else a for a, _ in pairs], float)
+    return low, np.array([np.inf if b is None else b for _, b in pairs], float)
+
+
+def _refuse_traced(path: str, bounds: Any) -> None:
+    """Raise where bounds are differentiated: an optimum at one moves with it."""
+    if LOCAL.grad and any(is_followed(b) for b in flatten(bounds)[0]):
+        raise blame(
+            NoRuleError(f"scipy.{path} has no derivative in bounds=: pass them as constants, or scale what is bounded.")
+        )
+
+
+def _called(path: str, value: Any, args: tuple[Any, ...]) -> Any:
+    """A function for SciPy, which does not move the optimum: a gradient, a Hessian."""
+    return Callback(path, value, args).plain if callable(value) and not isinstance(value, type) else plain(value, path)
+
+
+def _minimize(driver: Driver, given: dict[str, Any]) -> Solved:
+    """Minimise by `minimize`, of whose result `x` and `fun` are differentiated."""
+    path, passed = driver.path, dict(given)
+    args = _tuple(passed.pop("args", ()))
+    call = Callback(path, passed.pop("fun"), args)
+    first = passed.get("jac") is True
+    noted = Inputs()
+    bounds, constraints = passed.pop("bounds", None), passed.pop("constraints", ())
+    _refuse_traced(path, bounds)
+    constrained = bool(constraints) if isinstance(constraints, (list, tuple, dict)) else True
+    passed = {
+        k: _called(path, v, args) if k in ("jac", "hess", "hessp") else v if callable(v) else plain(v, path)
+        for k, v in passed.items()
+    }
+    if constrained:
+        many = constraints if isinstance(constraints, (list, tuple)) else [constraints]
+        passed["constraints"] = [_watched(path, c, noted) for c in many]
+    around = bounds if hasattr(bounds, "lb") else plain(bounds, path)
+    result = driver.real(call.plain, **passed, bounds=around)
+    objective: Objective = lambda x: _number(_first(call(x)) if first else call(x))
+    why = None if result.success else result.message
+    if constrained and LOCAL.grad:
+        with tracing():
+            noted.note(objective(result.x))
+        if noted.edges:
+            raise blame(
+                NoRuleError(
+                    f"scipy.{path} with constraints= has no derivative: write the constraint into the variables, or solve the "
+                    "conditions of the optimum by scipy.optimize.root."
+                )
+            )
+    around = _bounds(path, bounds, np.size(result.x))
+    return _with(
+        driver, result, ("x", "fun"), optimum(path, objective, result.x, why, around, ((result.fun, objective),))
+    )
+
+
+def _first(found: Any) -> Any:
+    return found[0]
+
+
+def _tuple(x: Any) -> tuple[Any, ...]:
+    return x if isinstance(x, tuple) else (x,)
+
+
+def _watched(path: str, constraint: Any, noted: Inputs) -> Any:
+    """A constraint of plain numbers; what its function depends on is noted."""
+
+    def seen(function: Any, args: Any = ()) -> Any:
+        call = Callback(path, function, ())
+
+        def run(*xs: Any) -> Any:
+            found = call(*xs)
+            for leaf in flatten(found)[0]:
+                noted.note(leaf)
+            return plain(found, path)
+
+        return run
+
+    if isinstance(constraint, dict):
+        noted_args = [x._node for x in flatten(constraint.get("args", ()))[0] if is_followed(x)]
+        noted.edges.update(dict.fromkeys(noted_args))
+        return {k: seen(v) if callable(v) else plain(v, path) for k, v in constraint.items()}
+    made = copy.copy(constraint)
+    for name in ("fun", "jac", "hess"):
+        value = getattr(made, name, None)
+        if callable(value) and not hasattr(value, "update"):
+            setattr(made, name, seen(value))
+    return made
+
+
+def _with(driver: Driver, result: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> Solved:
+    """What SciPy gives, with what is differentiated under these names; the derivative of the rest raises."""
+
+    def give(results: tuple[Any, ...]) -> Any:
+        hide_the_rest(driver.path, result, results[-1], names)
+        for name, value in zip(names, results, strict=True):
+            result[name] = value
+        return result
+
+    return Solved(values, give)
+
+
+def _minimize_scalar(driver: Driver, given: dict[str, Any]) -> Solved:
+    """Minimise by `minimize_scalar`."""
+    path, passed = driver.path, dict(given)
+    call = Callback(path, passed.pop("fun"), passed.pop("args", ()))
+    bounds = passed.get("bounds")
+    _refuse_traced(path, bounds)
+    passed = {k: v if callable(v) else plain(v, path) for k, v in passed.items()}
+    result = driver.real(call.plain, **passed)
+    objective: Objective = lambda x: _number(call(x))
+    why = None if result.success else result.message
+    x = np.float64(result.x)
+    around = None if bounds is None else _ends(objective, x, plain(bounds, path))
+    return _with(driver, result, ("x", "fun"), optimum(path, objective, x, why, around, ((result.fun, objective),)))
+
+
+def _ends(objective: Objective, x: Any, bounds: Any) -> Any:
+    """The bounds of one number, of which the one that holds the optimum stands where the method has ended: a little inside."""
+    if not LOCAL.grad:
+        return None
+    low, high = bounds
+    with tracing():
+        slope = Stationary(objective, x)(x)
+    slope, near = float(plain(slope, "")), 1e-4 * (high - low)
+    if abs(slope) > 1e-3 and ((x - low < near and slope > 0) or (high - x < near and slope < 0)):
+        return x, x
+    return None
+
+
+_LOSSES: dict[str, Callable[[Any], Any]] = {
+    "linear": lambda z: z,
+    "soft_l1": lambda z: 2.0 * (np.sqrt(1.0 + z) - 1.0),
+    "huber": lambda z: np.where(z <= 1.0, z, 2.0 * np.sqrt(np.where(z <= 1.0, 1.0, z)) - 1.0),
+    "cauchy": lambda z: np.log1p(z),
+    "arctan": lambda z: np.arctan(z),
+}
+
+
+def _least_squares(driver: Driver, given: dict[str, Any]) -> Solved:
+    """Minimise by `least_squares`, of whose result `x`, `fun` and `cost` are differentiated."""
+    path, passed = driver.path, dict(given)
+    args, words = _tuple(passed.pop("args", ())), dict(passed.pop("kwargs", None) or {})
+    call = Callback(path, passed.pop("fun"), args)
+    if words:
+        call.function = functools.partial(call.function, **words)
+    bounds, loss, scale = passed.get("bounds"), passed.get("loss", "linear"), passed.get("f_scale", 1.0)
+    _refuse_traced(path, bounds)
+    passed = {
+        k: _called(path, functools.partial(v, **words) if callable(v) else v, args) if k == "jac"
+        else v if callable(v) or hasattr(v, "lb") else plain(v, path)
+        for k, v in passed.items()
+    }  # fmt: skip
+    result = driver.real(call.plain, **passed)
+
+    def residuals(x: Any) -> Any:
+        found = call(x)
+        return np.reshape(found if isinstance(found, Operand) else np.asarray(found), (-1,))
+
+    def cost(x: Any) -> Any:
+        if callable(loss):
+            raise blame(
+                NoRuleError(f"scipy.{path} with a function as loss= has no derivative: take one of SciPy's losses.")
+            )
+        r = residuals(x)
+        return 0.5 * scale * scale * np.sum(_LOSSES[loss]((r / scale) ** 2))
+
+    why = None if result.success else result.message
+    others = (result.fun, residuals), (result.cost, cost)
+    return _with(driver, result, ("x", "fun", "cost"), optimum(path, cost, result.x, why, _pair(path, bounds), others))
+
+
+def _pair(path: str, bounds: Any) -> Any:
+    """The bounds of least squares, each a number or an array; None where there are none."""
+    if bounds is None:
+        return None
+    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else plain(bounds, path)
+    return None if np.all(np.isneginf(low)) and np.all(np.isposinf(high)) else (low, high)
+
+
+def _curve_fit(driver: Driver, given: dict[str, Any]) -> Solved:
+    """Fit by `curve_fit`: the parameters are differentiated in the data, sigma, and what the function reads."""
+    path, passed = driver.path, dict(given)
+    f, xdata, ydata = passed.pop("f"), _listed(passed.pop("xdata")), _listed(passed.pop("ydata"))
+    sigma, bounds = _listed(passed.pop("sigma", None)), passed.get("bounds")
+    _refuse_traced(path, bounds)
+    call = Callback(path, f)
+    model = functools.wraps(f)(lambda *xs: call.plain(*xs))  # whose parameters SciPy counts
+    options = dict(passed.pop("kwargs", {}))
+    full = passed.pop("full_output", False)
+    passed = {
+        k: _called(path, v, ()) if k == "jac" else v if hasattr(v, "lb") else plain(v, path) for k, v in passed.items()
+    }
+    found, covariance, *rest = driver.real(
+        model, plain(xdata, path), plain(ydata, path), sigma=plain(sigma, path), **passed, **options, full_output=full
+    )
+
+    def cost(p: Any) -> Any:
+        if passed.get("nan_policy") is not None:
+            raise blame(NoRuleError(f"scipy.{path} with nan_policy= has no derivative: leave out the NaN before."))
+        off = call(xdata, *[p[k] for k in range(np.shape(p)[0])]) - ydata
+        if sigma is not None:
+            off = np.linalg.solve(np.linalg.cholesky(sigma), off) if np.ndim(sigma) == 2 else off / sigma
+        return 0.5 * np.sum(off * off)
+
+    (x,) = optimum(path, cost, found, None, _pair(path, bounds))
+    edges = (x._node,) if is_followed(x) else ()
+    return Solved((x, without_rule(path, "pcov", covariance, edges)), lambda r: (*r, *rest))
+
+
+def _listed(x: Any) -> Any:
+    """An array of a list that holds Tensors."""
+    return stack_nested(x) if type(x) in (list, tuple) and has_tensor(x) else x
+
+
+def _linear(driver: Driver, given: dict[str, Any]) -> Solved:
+    """Solve by `lsq_linear`."""
+    path, passed = driver.path, dict(given)
+    a, b, bounds = passed.pop("A"), _listed(passed.pop("b")), passed.get("bounds")
+    _refuse_traced(path, bounds)
+    passed = {k: v if callable(v) or hasattr(v, "lb") else plain(v, path) for k, v in passed.items()}
+    result = driver.real(plain(a, path), plain(b, path), **passed)
+    residuals: Objective = lambda x: a @ x - b
+    cost: Objective = lambda x: 0.5 * np.sum(residuals(x) ** 2)
+    why, others = None if result.success else result.message, ((result.fun, residuals), (result.cost, cost))
+    return _with(driver, result, ("x", "fun", "cost"), optimum(path, cost, result.x, why, _pair(path, bounds), others))
+
+
+def _nonnegative(driver: Driver, given: dict[str, Any]) -> Solved:
+    """Solve by `nnls`."""
+    path, passed = driver.path, dict(given)
+    a, b = passed.pop("A"), _listed(passed.pop("b"))
+    found, norm = driver.real(plain(a, path), plain(b, path), **plain(passed, path))
+    residuals: Objective = lambda x: a @ x - b
+    others = ((norm, lambda x: np.sqrt(np.sum(residuals(x) ** 2))),)
+    return Solved(optimum(path, lambda x: 0.5 * np.sum(residuals(x) ** 2), found, None, (0.0, np.inf), others), tuple)
+
+
+minimize = Driver("optimize.minimize", _minimize)
+minimize_scalar = Driver("optimize.minimize_scalar", _minimize_scalar)
+least_squares = Driver("optimize.least_squares", _least_squares)
+curve_fit = Driver("optimize.curve_fit", _curve_fit)
+lsq_linear = Driver("optimize.lsq_linear", _linear)
+nnls = Driver("optimize.nnls", _nonnegative)
