@@ -14,7 +14,7 @@ from ...runtime.ops import MISSING, Kind, Op
 from ...runtime.registry import ops_of, require
 from ...runtime.unpatched import np
 from ...runtime.user_ops import is_users
-from ..modes.listening import in_backward
+from ..modes.listening import in_backward, in_loop, shape_of
 from ..modes.thread_state import LOCAL, grad_mode
 from .cotangents import fit
 from .dispatch import apply, run
@@ -198,7 +198,10 @@ def _transposed(
     """The tangent of any node: what the linear map from a cotangent to its VJP transposes to."""
     several = plural_of(node)
     metas = node.meta if several else (node.meta,)
-    cotangents = [variable(m, tensors) if asked is None or k in asked else None for k, m in enumerate(metas)]
+    cotangents = [
+        variable(m, tensors, _lengths(node, k, m[0]) if tensors else None) if asked is None or k in asked else None
+        for k, m in enumerate(metas)
+    ]
     given: Any = tuple(cotangents) if several else cotangents[0]
     plan = node.plan
     with grad_mode(True):
@@ -215,12 +218,23 @@ def _transposed(
     return results if several else results[0]
 
 
-def variable(meta: Any, tensors: bool) -> Any:
+def _lengths(node: Any, k: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a node's result, of lengths that a capture follows where it can."""
+    ir = getattr(node, "ir", None)
+    if ir is None or not shape or LOCAL.recorder is None or in_loop():
+        return shape
+    result = wrap(np.broadcast_to(0.0, shape))
+    result._ir = ir[0][k]
+    return shape_of(result)
+
+
+def variable(meta: Any, tensors: bool, lengths: tuple[int, ...] | None = None) -> Any:
     """A cotangent to transpose by: a variable whose value does not matter. None of what has no cotangent."""
     shape, dtype = meta
     if dtype.kind not in "fc":
         return None
-    made = apply(require(np.zeros), (shape, dtype), {}) if tensors else wrap(np.zeros(shape, dtype))
+    given = shape if lengths is None else lengths
+    made = apply(require(np.zeros), (given, dtype), {}) if tensors else wrap(np.zeros(shape, dtype))
     if not shape:
         made = made[()]
     made._node = AccumulateGrad(made, made._value)

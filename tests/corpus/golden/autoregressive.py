@@ -25,8 +25,7 @@ def autoregressive_value_and_grad(phi, sigma, series):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:231: return np.sum(residual**2) / (2 * sigma**2) + ...
-        d_sigma_part = 4.0 * (-ratio / product) * sigma
-        d_sigma = np.float64(1.0) * residual.size / sigma + d_sigma_part
+        d_sigma = np.float64(residual.size) / sigma - 4.0 * (ratio / product) * sigma
         d_residual = 2.0 * (np.float64(1.0) / product) * residual
         # golden_functions.py:230: residual = series[2:] - predicted
         d_predicted = -d_residual

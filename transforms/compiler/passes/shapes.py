@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
-from ....runtime.ir.known_ops import GETITEM, MATMUL, MULTIPLY, TRANSPOSE
+from ....runtime.ir.known_ops import GETITEM, MATMUL, MULTIPLY, TRANSPOSE, ZEROS
 from ....runtime.ir.opcodes import COND, SCAN, is_effect
 from ....runtime.ops import Kind
 from ....runtime.registry import ops_of, require
-from ....runtime.rules.control import COUNT, SIZE, SIZES, count_of, size_of
+from ....runtime.rules.control import COUNT, SHAPE, SIZE, SIZES, count_of, size_of
 from ..frontend.user_names import name_values
 from .rewrite import is_elementwise, result, rewrite
 
@@ -40,7 +40,11 @@ def shapes(graph: Graph) -> Graph:
     def root(v: Value) -> Value:
         best = v = starts.get(v, v)
         call = maker.get(v)
-        while call is not None and (call.op is not COND or v not in needed) and (like := _like(call, v)):
+        while (
+            call is not None
+            and (call.op is not COND or v not in needed)
+            and (like := _like(call, v) or _filled(call, maker))
+        ):
             v = like[0]
             call = maker.get(v)
             if v in named or best not in named:
@@ -102,6 +106,13 @@ def _like(call: Call, out: Value) -> list[Value]:
     k = call.outs.index(out)
     places = _inputs_like(branch.then, branch.then.outputs[k]) & _inputs_like(branch.orelse, branch.orelse.outputs[k])
     return [ins[j] for j in sorted(places) if isinstance(ins[j], Value)]
+
+
+def _filled(call: Call, maker: dict[Value, Call]) -> list[Value]:
+    """Return the array whose shape zeros were given."""
+    shape = call.args[0] if call.op.base is ZEROS else None
+    made = maker.get(shape) if isinstance(shape, Value) else None
+    return [made.args[0]] if made is not None and made.op is SHAPE and isinstance(made.args[0], Value) else []
 
 
 def _inputs_like(arm: Graph, end: Any) -> set[int]:

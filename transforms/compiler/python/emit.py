@@ -368,7 +368,7 @@ class Emitter:
             return False
         if call.op in SIZES:
             return True  # x.shape costs nothing and says what it is
-        if out in self.facts.weak and once(call) is not None:
+        if out in self.facts.weak and (number := once(call)) is not None and number.type.dtype.kind == "f":
             return True  # a variable, or a constant
         if out in self.facts.outputs and self.facts.uses[out] == 2 and call.op.n_out == 1:
             return is_deferred(self, call, tree)

@@ -68,10 +68,10 @@ def term(emitter: Emitter, call: Call) -> Any:
             return negated(emitter.tree(args[1], call))
         if call.outs[0] in emitter.facts.plain_sizes:
             return emitter.tree(args[1])
-        number = once(call)
-        if number is not None:
+        number, weak = once(call), call.outs[0] in emitter.facts.weak
+        if number is not None and (not weak or number.type.dtype.kind == "f"):
             plain = emitter.tree(number)
-            return plain if call.outs[0] in emitter.facts.weak else gast.Call(name_tree("np.float64"), [plain], [])
+            return plain if weak else gast.Call(name_tree("np.float64"), [plain], [])
         left, right = emitter.tree(args[0], call), emitter.tree(args[1], call)
         if symbol in SIGNED and is_real(call):
             return SIGNED[symbol](left, right)
@@ -94,11 +94,11 @@ def term(emitter: Emitter, call: Call) -> Any:
 
 
 def once(call: Call) -> Value | None:
-    """The float of Python's that a call multiplies by one, which makes NumPy's of it; None where it does something else."""
+    """The number of Python's that a call multiplies by one, which makes NumPy's float of it; None where it does another thing."""
     if call.op.base is not MULTIPLY or len(call.args) != 2 or call.outs[0].type.kind != "scalar":
         return None
     for x, one in (call.args, call.args[::-1]):
-        if not isinstance(x, Value) or x.type.kind != "python" or x.type.dtype != np.float64:
+        if not isinstance(x, Value) or x.type.kind != "python" or x.type.dtype not in (np.float64, np.int64):
             continue
         if isinstance(one, (float, np.float64)) and one == 1.0 and call.outs[0].type.dtype == np.float64:
             return x

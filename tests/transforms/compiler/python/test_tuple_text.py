@@ -142,3 +142,20 @@ def test_an_item_of_a_row_is_an_item_of_the_matrix() -> None:
     assert "[1, 1] + " in text
     assert "np.array([[c, -s], [s, c]]) @ x" in text
     assert difference(gs.compile(eager)(*args), eager(*args)) is None
+
+
+def test_a_tangent_of_a_gradient_has_no_length_in_it() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x[1:] ** 3)
+
+    def pushed(x: Any, v: Any) -> Any:
+        return gs.jvp(gs.grad(f), (x,), (v,))
+
+    x = np.linspace(0.1, 1.0, 5)
+    text = str(gs.source(pushed, x, x))
+    assert "d_d_x = np.zeros(d_x.shape)" in text
+    assert "(5,)" not in text
+    compiled = gs.compile(pushed)
+    for n in (5, 6, 9):
+        x = np.linspace(0.1, 1.0, n)
+        assert difference(compiled(x, x), pushed(x, x)) is None
