@@ -66,6 +66,7 @@ SUBCOMMANDS = (
     "cache",
     "doctor",
     "bench",
+    "train",
 )
 
 
