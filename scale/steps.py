@@ -59,8 +59,7 @@ class Steps:
         following = following or chosen
         for attempt in range(ATTEMPTS):
             check_alive(self.client, self.who)
-            workers = self._workers()
-            self._place(shards, chosen, workers, attempt)
+            workers = self._place(shards, chosen, attempt)
             root = self._submit(program, shards, cut, shared, mean, chosen, following, workers)
             outcome = self._outcome(root, shards, chosen)
             if outcome is not None:
@@ -112,18 +111,27 @@ class Steps:
             "let gs.distributed.minimize go on from its checkpoint (resume=)."
         )
 
-    def _place(self, shards: Shards, chosen: Sequence[int], workers: list[str], attempt: int) -> None:
-        """Send workers the arrays that the client holds and none of them has: neighbours to one worker."""
+    def _place(self, shards: Shards, chosen: Sequence[int], attempt: int) -> list[str]:
+        """Send workers the arrays that the client holds and none of them has: neighbours to one worker.
+
+        Return the workers' addresses, which are asked for where shards are sent or are to be read.
+        """
+        sources = [(k, source) for k in chosen for source in shards.shards[k].sources]
+        lost = []
+        for k, source in sources:
+            if not isinstance(source, Held):
+                source.check()
+            elif source.is_lost():
+                lost.append((k, source))
+        if sources and not lost:
+            return []
+        workers = self._workers()
         blocks = _blocks(len(shards), len(workers))
-        for k in chosen:
-            for source in shards.shards[k].sources:
-                if not isinstance(source, Held):
-                    source.check()
-                elif source.is_lost():
-                    if source.future is not None:
-                        source.check()
-                    where = workers[(blocks[k] + attempt) % len(workers)]
-                    source.future = self._scattered(source.array, where)
+        for k, source in lost:
+            if source.future is not None:
+                source.check()
+            source.future = self._scattered(source.array, workers[(blocks[k] + attempt) % len(workers)])
+        return workers
 
     def _scattered(self, array: Any, where: str) -> Any:
         """Return the future of an array on a worker, or on another where that one is gone."""

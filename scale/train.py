@@ -42,7 +42,7 @@ def train(
     with client.as_current():  # dask.arrays that the file computes go there, too
         start = params() if callable(params) else params
         batch = data() if callable(data) else data
-        found = minimize(loss, start, batch, client=client, **{"lr": 0.01, "steps": 100, "progress": True, **options})
+        found = minimize(loss, start, batch, client=client, **{"lr": 0.01, "steps": 100, **options})
     seconds = time.perf_counter() - began
     peaks = sorted(client.run(peak_memory).values())
     size = sum(int(getattr(leaf, "nbytes", 0)) for leaf in flatten(batch)[0])

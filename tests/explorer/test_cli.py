@@ -67,6 +67,7 @@ SUBCOMMANDS = (
     "cache",
     "doctor",
     "bench",
+    "train",
 )
 
 
