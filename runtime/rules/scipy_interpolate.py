@@ -856,7 +856,7 @@ def splrep(
 def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     """A spline's values, or a derivative of them."""
     if not isinstance(tck, tuple):
-        return tck(x, der, bool(ext == 0)) if ext in (0, 1) else _beyond(tck, x, der, ext)
+        return tck(x, der, ext == 0) if ext in (0, 1) else _beyond(tck, x, der, ext)
     t, c, k = tck
     t, c, _ = _given(t, c, x)
     return _beyond(BSpline(t, c[: np.shape(t)[0] - k - 1], k), x, der, ext)

@@ -28,6 +28,11 @@ ASKS = {
     ("polynomials.py", "roots"): "the number of roots, and their dtype",
     ("polynomials.py", "poly"): "the dtype of the result",
     ("polynomials.py", "polydiv"): "the length of the remainder",
+    ("scipy_interpolate.py", "_beyond"): "an error, outside of the knots",
+    ("scipy_interpolate.py", "_increasing"): "an error",
+    ("scipy_interpolate.py", "CubicSpline"): "an error, where the ends do not meet",
+    ("scipy_interpolate.py", "Interp1d"): "an error, outside of the table",
+    ("scipy_interpolate.py", "RegularGridInterpolator"): "an error, outside of the grid, and axes that descend",
     ("support.py", "happens"): "what the others call",
 }
 
