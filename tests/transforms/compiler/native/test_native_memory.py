@@ -208,3 +208,33 @@ def test_a_kernel_that_leaves_some_calls_to_numpy_goes_on() -> None:
         with pytest.raises(IndexError):
             compiled(x, 4)
     assert runs(compiled)[-1].startswith("native")
+
+
+def layers(ws: Any, x: Any) -> Any:
+    for w in ws:
+        x = np.tanh(x @ w)
+    return np.sum(x * x)
+
+
+def running(ws: Any, x: Any) -> Any:
+    total = np.zeros(x.shape)
+    for k in range(len(ws)):
+        total[k] = np.sum(ws[k] * x) + total[k - 1]
+    return np.sum(total * x), total
+
+
+@pytest.mark.parametrize("f", [gs.value_and_grad(layers), gs.value_and_grad(lambda ws, x: running(ws, x)[0]), running])
+def test_arrays_that_loops_write_into_are_new_at_each_call(f: Callable[..., Any]) -> None:
+    compiled = gs.compile(f, target="native")
+    found, expected = [], []
+    for n in (4, 4, 4, 4, 6, 6, 3):
+        ws, x = (
+            np.linspace(-1.0, 1.0, 2 * n * n).reshape(2, n, n)[: 2 if f is not running else n],
+            np.linspace(0.0, 1.0, n),
+        )
+        found.append(compiled(ws, x))
+        expected.append(f(ws, x))
+    for (value, array), (other, others) in zip(found, expected, strict=True):  # none was written over by a later call
+        np.testing.assert_allclose(value, other, rtol=1e-12)
+        np.testing.assert_allclose(array, others, rtol=1e-11, atol=1e-14)
+    assert len({array.__array_interface__["data"][0] for _, array in found}) == len(found)
