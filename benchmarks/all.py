@@ -31,7 +31,7 @@ from workloads import PEERS, WORKLOADS  # noqa: E402
 
 import gradscribe as gs  # noqa: E402
 
-COLUMNS = ["eager", "compiled", "replayed", "by hand", *PEERS]
+COLUMNS = ["eager", "compiled", "native", "replayed", "by hand", *PEERS]
 APART = {"all.py", "workloads.py", "timing.py"}
 
 
@@ -77,6 +77,9 @@ def table(rows: list[dict[str, Any]]) -> str:
         ("eager", "replayed"),
         ("compiled", "by hand"),
         ("compiled", "eager"),
+        ("native", "compiled"),
+        ("native", "by hand"),
+        ("native", "jax.jit"),
         ("compiled", "jax.jit"),
     ]
     lines += ["", "| ratios of the fastest rounds | " + " | ".join(f"{a} / {b}" for a, b in pairs) + " |"]

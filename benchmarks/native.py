@@ -14,6 +14,7 @@ sys.path.append(str(Path(__file__).parent))
 
 import numpy as np  # noqa: E402
 from timing import interleaved, is_tiny, per_call, report  # noqa: E402
+from workloads import WORKLOADS, plain_loop  # noqa: E402
 
 import gradscribe as gs  # noqa: E402
 
@@ -79,5 +80,16 @@ if __name__ == "__main__":
         rounds,
         max(repeats // 20, 1),
     )
+    for name in (
+        "Runge-Kutta",
+        "Kalman filter",
+        "hidden Markov model",
+        "bodies",
+        "fifty layers",
+        "logistic regression",
+    ):
+        work = WORKLOADS[name]
+        given = work.arguments(np.random.default_rng(0), is_tiny())
+        run(name, work.make(np, plain_loop), given, len(work.argnums), rounds, 1)
     for dtype in (np.float64, np.float32):
         run(f"elementwise, {n} of {np.dtype(dtype)}", waves, (rng.normal(size=n).astype(dtype),), 1, rounds, 1)

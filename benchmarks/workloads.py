@@ -1,6 +1,6 @@
 """Realistic workloads, each written once for NumPy, JAX and PyTorch, and by hand where an expert would: the rows of all.py.
 
-`python workloads.py NAME` times one of them: gradscribe eager and compiled, its NumPy calls replayed without a tracer, the
+`python workloads.py NAME` times one of them: gradscribe eager, compiled and as C, its NumPy calls replayed without a tracer, the
 gradient by hand, and the peers that are installed. Loops are `lax.scan` in JAX, as its users write them.
 """
 
@@ -483,10 +483,12 @@ def plain_loop(step: Any, carry: Any, xs: Any) -> Any:
 
 
 def of_gradscribe(work: Workload, args: tuple[Any, ...], how: str) -> Callable[[], Any]:
-    """Return gradscribe's gradient: eager, compiled, or compiled without an optimisation, which replays eager's NumPy calls."""
+    """Return gradscribe's gradient: eager, compiled, as C, or without an optimisation, which replays eager's NumPy calls."""
     found = gs.value_and_grad(work.make(numpy, plain_loop), argnums=work.argnums)
     if how == "compiled":
-        found = gs.compile(found)
+        found = gs.compile(found, target="numpy")
+    elif how == "native":
+        found = gs.compile(found, target="native")
     elif how == "replayed":
         found = gs.compile(found, passes=())
     return lambda: found(*args)
@@ -554,7 +556,7 @@ def measure(name: str) -> dict[str, Any]:
     work = WORKLOADS[name]
     args = work.arguments(numpy.random.default_rng(0), is_tiny())
     calls: dict[str, Callable[[], Any]] = {
-        how: of_gradscribe(work, args, how) for how in ("eager", "compiled", "replayed")
+        how: of_gradscribe(work, args, how) for how in ("eager", "compiled", "native", "replayed")
     }
     by_hand = work.by_hand
     if by_hand is not None:

@@ -1,6 +1,6 @@
 #define ARGUMENTS 1
-#define SLOTS 3
-#define OBJECTS 3
+#define SLOTS 0
+#define OBJECTS 4
 #define STACKS 2
 
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
@@ -53,7 +53,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         t_3 = t_3_next;
         if ((++steps & 4095) == 0 && PyErr_CheckSignals()) goto fail;
     }
-    double *const d_x = room(f, 0, sizeof(double) * (x_n0));
+    double *const d_x = new_array(st, f, 0, D, 1, (int64_t[]){x_n0}, 0);
     if (!d_x) goto punt;
     {
 #pragma omp simd
@@ -62,9 +62,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             d_x[i] = d_x_v;
         }
     }
-    double *d_x_2 = room(f, 1, sizeof(double) * (x_n0)), *d_x_2_next = room(f, 2, sizeof(double) * (x_n0));
-    if (!d_x_2 || !d_x_2_next) goto punt;
-    memcpy(d_x_2, d_x, sizeof(double) * (x_n0));
+    double *const d_x_2 = d_x;  /* written in place */
     const int64_t trips_3 = t;
     int64_t steps_2 = 0;
     for (; steps_2 < trips_3;) {
@@ -92,19 +90,15 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         }
         if ((++steps_2 & 4095) == 0 && PyErr_CheckSignals()) goto fail;
     }
-    hold(f, 0, PyTuple_New(2));
-    if (!f->o[0]) goto fail;
-    hold(f, 1, scalar(st, D, t_3, 0));
+    hold(f, 1, PyTuple_New(2));
     if (!f->o[1]) goto fail;
-    PyTuple_SetItem(f->o[0], 0, again(f->o[1]));
-    {
-        double *const given = new_array(st, f, 2, D, 1, (int64_t[]){x_n0}, 0);
-        if (!given) goto punt;
-        memcpy(given, d_x_2, sizeof(double) * (x_n0));
-    }
+    hold(f, 2, scalar(st, D, t_3, 0));
     if (!f->o[2]) goto fail;
-    PyTuple_SetItem(f->o[0], 1, again(f->o[2]));
-    PyObject *const whole = again(f->o[0]);
+    PyTuple_SetItem(f->o[1], 0, again(f->o[2]));
+    hold(f, 3, again(f->o[0]));
+    if (!f->o[3]) goto fail;
+    PyTuple_SetItem(f->o[1], 1, again(f->o[3]));
+    PyObject *const whole = again(f->o[1]);
     if (!st->probing) st->hits[0]++;
     return whole;
 punt:

@@ -33,7 +33,7 @@ __all__ = ["Native", "Ran", "c_source", "kernel_for"]
 
 _POLL = 0.02  # seconds between two looks after a build
 _PAIRS = 10_000  # of arrays, of which it is asked whether they share memory
-_LEFT = 16  # calls that a kernel may leave to NumPy, after which it is not asked again
+_LEFT = 16  # calls that a kernel may leave to NumPy, and a quarter of those that it ends, before it is not asked again
 _said: set[str] = set()  # of what was warned of
 
 
@@ -246,7 +246,7 @@ class _Served:
             if problem is not None and problem.failed:
                 self.give_up(problem.words)
                 self._warn(f"gave another result natively than with NumPy ({problem.words})")
-        if self._left > _LEFT and not self.reason:
+        if self._left > max(_LEFT, self._loaded.calls() // 4) and not self.reason:
             self.give_up("C leaves too many of its calls to NumPy")
         return result
 

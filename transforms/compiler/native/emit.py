@@ -13,6 +13,7 @@ import numpy as np
 from ....runtime.ir.graph import Call, Value, values_in
 from ..schedule.program import (
     Assign,
+    Carry,
     Fork,
     Guard,
     If,
@@ -54,7 +55,7 @@ from .values import (
     product,
     suffix,
 )
-from .views import handlers, indexed
+from .views import handlers, in_place, indexed
 
 __all__ = ["FLAT", "Kernel", "kernel_of"]
 
@@ -123,6 +124,8 @@ class _Emitter:
             if not isinstance(s, (Assign, Fork, Guard, If, List, Loop, Push, Return, Reverse, Store, Unpack)):
                 words = {"Effect": "has an effect"}
                 raise RefusedError(f"it {words.get(type(s).__name__, 'holds a ' + type(s).__name__)}")
+        self.steady = _steady(self.program)
+        self.returned.update(c.start for c in self.steady if c.out in self.returned)
         self.aliases = aliases_of(self.program)
         self.shared = self.aliases.shared
         block = Block(self, {})
@@ -307,7 +310,7 @@ class Block:
                 case If():
                     self.choice(s)
                 case Loop():
-                    self.loop(s)
+                    self.loop(s, body[k + 1 :])
                 case List(target=target):
                     self.new_list(target)
                 case Push(target=target, value=value):
@@ -656,8 +659,10 @@ class Block:
                 if d != "1":
                     self.dim_level[d] = g + 1
 
-    def loop(self, s: Loop) -> None:
+    def loop(self, s: Loop, rest: Sequence[Statement]) -> None:
         e = self.emitter
+        later = {v for inner in each_statement(rest) for v in reads_of(inner)}
+        later.update(v for x, _ in s.given for v in values_in(x))
         lines: list[str] = []
         trips = None if s.trips is None else self.read(s.trips)
         lists = [self.read(v) for v, _ in s.items]
@@ -670,10 +675,16 @@ class Block:
             if is_native(v.type) and v.type.shape:
                 if not isinstance(start, Arr) or start.dtype != v.type.dtype:
                     raise RefusedError("a loop carries an array that C does not have")
+                if c.start in self.fused and c.start not in later and c in e.steady and not start.maybe:
+                    lines.append(f"{CTYPES[v.type.dtype.name]} *const {name} = {start.p};  /* written in place */")
+                    carried.append((start._replace(p=name), 0))
+                    inner.env[v] = carried[-1][0]
+                    continue
                 slots = (e.slot(), e.slot())
                 t = CTYPES[v.type.dtype.name]
                 own = Arr(name, self.roots(start.dims), contiguous(self.roots(start.dims)), v.type.dtype, "", True)
                 size = f"sizeof({t}) * ({product(own.dims)})"
+                e.taken.add(f"{name}_next")
                 lines += [f"{t} *{name} = room(f, {slots[0]}, {size}), *{name}_next = room(f, {slots[1]}, {size});"]
                 lines += [f"if (!{name} || !{name}_next) goto punt;", *self.copied(own, start, "=")]
                 if {c.out, v} & e.aliases.merged:  # the array itself where no trip is made
@@ -750,6 +761,8 @@ class Block:
         """What a trip gives to the next: all that is read stands in `last`, all that is written in `swaps`."""
         if isinstance(own, Arr):
             dims = inner.roots(end.dims) if isinstance(end, Arr) else ()
+            if f"{own.p}_next" not in self.emitter.taken and (not isinstance(end, Arr) or end.p != own.p):
+                raise RefusedError("a loop gives another array than the one that it was to write into")
             if isinstance(end, Arr) and (own.p, own.strides, inner.roots(own.dims)) == (end.p, end.strides, dims):
                 return  # written in place
             if own.maybe:
@@ -985,6 +998,22 @@ def order_of(v: Any) -> tuple[int, ...] | None:
     axes = sorted(range(len(shape)), key=lambda k: -strides[k] if shape[k] > 1 else -(2**62))
     wide = [k for k in axes if shape[k] > 1]
     return None if wide == sorted(wide) else tuple(axes)
+
+
+def _steady(program: Program) -> set[Carry]:
+    """The arrays that loops carry and write into in place, of which no other loop begins with the same."""
+    found: set[Carry] = set()
+    starts: Counter[Any] = Counter()
+    for s in each_statement(program.body):
+        if not isinstance(s, Loop):
+            continue
+        starts.update(c.start for c in s.carries if isinstance(c.start, Value))
+        over = {slot.value: slot.of[0] for a in s.body if isinstance(a, Assign) for slot in a.slots if a.is_over()}
+        writes = {a.slots[0].value for a in s.body if isinstance(a, Assign) and a.call.op.base in in_place()}
+        for c in s.carries:
+            if isinstance(c.after, Value) and c.after in writes and over.get(c.after) is c.param and c.param.type.shape:
+                found.add(c)
+    return {c for c in found if isinstance(c.start, Value) and starts[c.start] == 1}
 
 
 def _place(text: str) -> str:

@@ -59,6 +59,7 @@ class Loaded:
         self.kernel = kernel
         self._method = _Method(b"kernel", entry, _FASTCALL, None)
         self._seen = (ctypes.c_uint8 * (kernel.arms + 1))()
+        self._taken = 0
         self._hits = (ctypes.c_int64 * kernel.paths)()
         self._errors = _errors()
         self._fallbacks = fallback, unprobed
@@ -71,11 +72,16 @@ class Loaded:
         # in the place of their module stands this object, which lives as long as they do
         self.function, self.probe = [made(method, ctypes.addressof(state), self) for state in self._states]
 
+    def calls(self) -> int:
+        """How many calls the kernel has ended."""
+        return self._taken + sum(self._hits)
+
     def taken(self) -> list[int]:
         """How many calls ended in each return of the kernel since this was asked last."""
         found = list(self._hits)
         for path, n in enumerate(found):
             self._hits[path] -= n
+        self._taken += sum(found)
         return found
 
     def _state(self, fallback: Callable[..., Any], probing: int) -> _State:

@@ -33,7 +33,7 @@ from .linalg import asked, copied_out, systems
 from .stacks import items, stacked
 from .values import CTYPES, Arr, CValue, Num, Tup, UnmodelledError, cast, contiguous, product, suffix
 
-__all__ = ["Place", "handlers", "native_ops"]
+__all__ = ["Place", "handlers", "in_place", "native_ops"]
 
 INLINE = 1 << 11  # multiplications of a matrix product up to which C is quicker than BLAS
 INLINE_VECTOR = 1 << 14  # and of a product with a vector
@@ -548,6 +548,12 @@ def handlers() -> dict[Op, Callable[[Place, Call], None]]:
     }  # fmt: skip
     found |= {require(fn).base: handler for fn, handler in more.items()}
     return found | layouts(view, lengths) | systems() | dict.fromkeys(hows(), reduced)
+
+
+@functools.cache
+def in_place() -> frozenset[Op]:
+    """The ops that write into their first argument where nobody reads it again."""
+    return frozenset([require(index_add).base, require(index_set).base])
 
 
 def native_ops() -> frozenset[Op]:

@@ -179,3 +179,62 @@ def test_paths_of_one_function_are_one_kernel() -> None:
     explained = gs.explain(compiled).specialisations
     assert [one.runs for one in explained] == ["native, without a call of Python"] * 3
     assert sum(one.hits for one in explained) >= 40  # kernels count where they return
+
+
+def test_a_hundred_lengths_are_one_build(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADSCRIBE_CACHE", str(tmp_path / "cache"))
+    eager = gs.value_and_grad(lambda w, x: np.mean(np.logaddexp(0.0, x @ w)))
+    compiled, w = gs.compile(eager, target="native"), np.array([0.5, -0.25, 1.0])
+    for n in range(2, 102):
+        x = np.linspace(-1.0, 1.0, 3 * n).reshape(n, 3)
+        value, slope = compiled(w, x)
+        expected, expected_slope = eager(w, x)
+        assert value == pytest.approx(expected, rel=1e-14)
+        np.testing.assert_allclose(slope, expected_slope, rtol=1e-12)
+    assert runs(compiled) == ["native, without a call of Python"]
+    assert len(list((tmp_path / "cache").glob("native_*.so"))) == 1
+
+
+def test_a_kernel_that_leaves_some_calls_to_numpy_goes_on() -> None:
+    def f(x: Any, k: Any) -> Any:
+        return np.exp(x[k])
+
+    compiled, x = gs.compile(f, target="native"), np.arange(4.0)
+    for k in range(3):
+        compiled(x, k)
+    for _ in range(30):
+        for k in (0, 1, 2, 3, -1, -2):
+            assert compiled(x, k) == pytest.approx(np.exp(x[k]), rel=1e-14)
+        with pytest.raises(IndexError):
+            compiled(x, 4)
+    assert runs(compiled)[-1].startswith("native")
+
+
+def layers(ws: Any, x: Any) -> Any:
+    for w in ws:
+        x = np.tanh(x @ w)
+    return np.sum(x * x)
+
+
+def running(ws: Any, x: Any) -> Any:
+    total = np.zeros(x.shape)
+    for k in range(len(ws)):
+        total[k] = np.sum(ws[k] * x) + total[k - 1]
+    return np.sum(total * x), total
+
+
+@pytest.mark.parametrize("f", [gs.value_and_grad(layers), gs.value_and_grad(lambda ws, x: running(ws, x)[0]), running])
+def test_arrays_that_loops_write_into_are_new_at_each_call(f: Callable[..., Any]) -> None:
+    compiled = gs.compile(f, target="native")
+    found, expected = [], []
+    for n in (4, 4, 4, 4, 6, 6, 3):
+        ws, x = (
+            np.linspace(-1.0, 1.0, 2 * n * n).reshape(2, n, n)[: 2 if f is not running else n],
+            np.linspace(0.0, 1.0, n),
+        )
+        found.append(compiled(ws, x))
+        expected.append(f(ws, x))
+    for (value, array), (other, others) in zip(found, expected, strict=True):  # none was written over by a later call
+        np.testing.assert_allclose(value, other, rtol=1e-12)
+        np.testing.assert_allclose(array, others, rtol=1e-11, atol=1e-14)
+    assert len({array.__array_interface__["data"][0] for _, array in found}) == len(found)
