@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import html
 import http.server
@@ -36,14 +37,11 @@ def explore(choice: Choice, port: int, browse: bool, out: TextIO) -> None:
     path, _, _ = choice.target.partition(":")
     if path.endswith(".py") and not Path(path).is_file():
         raise UsageError(f"there is no file {path}")
-    with Explorer(choice, port) as explorer:
+    with contextlib.suppress(KeyboardInterrupt), Explorer(choice, port) as explorer:
         print(f"{explorer.address}\n(for this machine alone; Ctrl-C ends it)", file=out, flush=True)
         if browse:
             webbrowser.open(explorer.address)
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            return
+        threading.Event().wait()
 
 
 class Explorer:

@@ -191,14 +191,14 @@ def power_x(g: Any, x: Any, y: Any) -> Any:
     if type(y) is int and y in (0, 1):
         return g if y else np.zeros_like(g)
     if type(y) in (int, float) and y:
-        return scaled(y, g) * (x if y == 2 else x ** (y - 1) if y >= 1 else numpys_power(x, y - 1))
-    if np.ndim(y):
-        return y * g * numpys_power(x - ((x == 0) & (y == 0)), y - 1.0)
-    return scaled(y, g) * numpys_power(x - ((x == 0) & (y == 0)), y - 1.0)
+        return scaled(y, g) * (x if y == 2 else x ** (y - 1) if y >= 1 or is_complex(g) else numpys_power(x, y - 1))
+    base = x - ((x == 0) & (y == 0))
+    slope = base ** (y - 1.0) if is_complex(g) else numpys_power(base, y - 1.0)  # the root of a negative number is complex
+    return (y * g if np.ndim(y) else scaled(y, g)) * slope
 
 
 def numpys_power(x: Any, y: Any) -> Any:
-    """`x ** y`, of two real numbers of Python's as NumPy has it: infinite where Python raises."""
+    """`x ** y`, which is real, of two numbers of Python's as NumPy has it: infinite where Python raises."""
     plain = all(type(getattr(v, "_value", v)) in (int, float) for v in (x, y))
     return (x * np.float64(1.0)) ** y if plain else x**y
 

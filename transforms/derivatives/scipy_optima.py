@@ -390,7 +390,7 @@ def _listed(x: Any) -> Any:
 def _linear(driver: Driver, given: dict[str, Any]) -> Solved:
     """Solve by `lsq_linear`."""
     path, passed = driver.path, dict(given)
-    a, b, bounds = passed.pop("A"), _listed(passed.pop("b")), passed.get("bounds")
+    a, b, bounds = _listed(passed.pop("A")), _listed(passed.pop("b")), passed.get("bounds")
     _refuse_traced(path, bounds)
     passed = {k: v if callable(v) or hasattr(v, "lb") else plain(v, path) for k, v in passed.items()}
     result = driver.real(plain(a, path), plain(b, path), **passed)
@@ -403,10 +403,10 @@ def _linear(driver: Driver, given: dict[str, Any]) -> Solved:
 def _nonnegative(driver: Driver, given: dict[str, Any]) -> Solved:
     """Solve by `nnls`."""
     path, passed = driver.path, dict(given)
-    a, b = passed.pop("A"), _listed(passed.pop("b"))
+    a, b = _listed(passed.pop("A")), _listed(passed.pop("b"))
     found, norm = driver.real(plain(a, path), plain(b, path), **plain(passed, path))
     residuals: Objective = lambda x: a @ x - b
-    others = ((norm, lambda x: np.sqrt(np.sum(residuals(x) ** 2))),)
+    others = ((norm, lambda x: np.linalg.norm(residuals(x))),)  # whose slope at zero is zero
     return Solved(optimum(path, lambda x: 0.5 * np.sum(residuals(x) ** 2), found, None, (0.0, np.inf), others), tuple)
 
 
