@@ -321,7 +321,7 @@ def test_an_error_of_the_function_shows_the_users_line(client: Any, batch: Any) 
     assert re.search(r"shard 4 \(rows 80 to 99\) on worker \S+, at .*test_gradient.py:\d+: raise LookupError", note)
     frames = [(frame.name, str(frame.path)) for frame in caught.traceback]
     assert frames[-1][0] == "fails"
-    assert not any("site-packages" in path for _, path in frames)
+    assert not any(re.search(r"site-packages\W(dask|distributed|tornado)\W", path) for _, path in frames)
 
 
 LOST = "its gradient would be lost"
