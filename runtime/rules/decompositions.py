@@ -44,7 +44,7 @@ def plus(x: Any, y: Any) -> Any:
 
 def crowded(w: Any, g_w: Any, g_v: Any) -> Any:
     """Matrices with equal eigenvalues (or singular values), in order, that are told apart: by vectors, or by cotangents."""
-    equal = w[..., 1:] == w[..., :-1]
+    equal = np.abs(w[..., 1:] - w[..., :-1]) <= rounding(w)
     if g_v is None:
         equal = equal & (g_w[..., 1:] != g_w[..., :-1])
     return np.any(equal, axis=-1)[..., None, None]
@@ -63,8 +63,14 @@ def feels_phase(*parts: Any) -> Any:
 
 
 def at_zero(s: Any) -> Any:
-    """Matrices with a singular value of zero."""
-    return np.any(s == 0, axis=-1)[..., None, None]
+    """Matrices with a singular value of zero, or a diagonal element of a triangle."""
+    return np.any(np.abs(s) <= rounding(s), axis=-1)[..., None, None]
+
+
+def rounding(values: Any) -> Any:
+    """How far singular values, or eigenvalues, may be from zero that are zero but for rounding."""
+    top = np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
+    return values.shape[-1] * np.finfo(values.dtype).eps * top
 
 
 op(np.linalg.cholesky, "x, *, upper=False", opaque, may_raise=True, memory=NEW, types=LENGTHS)

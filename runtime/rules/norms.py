@@ -11,6 +11,7 @@ from ..registry import batching, op, rule, singular_at
 from ..result_types import LENGTHS
 from ..unpatched import np
 from .contraction import conj
+from .decompositions import rounding
 from .support import keep_axes, normal_axes
 
 opaque = Kind.opaque
@@ -149,8 +150,9 @@ def matrix_kinks(x: Any, out: Any, ord: Any, axes: tuple[int, ...]) -> Any:
     s = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False)
     if ord != "nuc":
         extreme = np.max(s, axis=-1, keepdims=True) if ord == 2 else np.min(s, axis=-1, keepdims=True)
-        s = np.where(several(s == extreme, -1), 0, extreme)
-    return np.expand_dims(np.any(s == 0, axis=-1), normal_axes(axes, x.ndim))
+        alone = np.where(several(np.abs(s - extreme) <= rounding(s), -1), 0, extreme)
+        return np.expand_dims(np.any(np.abs(alone) <= rounding(s), axis=-1), normal_axes(axes, x.ndim))
+    return np.expand_dims(np.any(s <= rounding(s), axis=-1), normal_axes(axes, x.ndim))
 
 
 def several(chosen: Any, axis: Any) -> Any:

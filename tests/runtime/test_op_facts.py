@@ -132,6 +132,7 @@ UNSAID = {  # functions whose slopes there are others than their rules say, and 
     "complex_eig": "eigenvalues that are equal but for rounding",
     "complex_eigvals": "eigenvalues that are equal but for rounding",
     "cond": "singular values that are equal but for rounding",
+    "qr": "columns that follow from others but for rounding",
     "raised": "the clamp of PyTorch, which its backward does not see",
     "cross_entropy_of_probability": "the clamp of PyTorch, which its backward does not see",
     "exponent": "a part of math.frexp, which jumps, and has no gradient by nature",

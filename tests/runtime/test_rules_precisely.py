@@ -48,8 +48,8 @@ def extended(f: Callable[..., Any], xs: list[Any], vs: list[Any]) -> float | Non
         if not EXTENDED or np.asarray(f(*[x.copy() for x in wide])).dtype != np.longdouble:
             return None
         return float(slope(lambda *a: f(*a), wide, [v.astype(np.longdouble) for v in vs]))
-    except (TypeError, ValueError, np.linalg.LinAlgError, NotImplementedError, RuntimeError):
-        return None  # neither LAPACK nor SciPy has any
+    except (TypeError, ValueError, np.linalg.LinAlgError, NotImplementedError, RuntimeError, DeprecationWarning):
+        return None  # neither LAPACK nor SciPy has any, or not for long
 
 
 def imprecise(case: Case, counts: dict[str, int]) -> str | None:
