@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult
 
 from .history import drawn
 from .layout import Layout
+
+if TYPE_CHECKING:  # SciPy comes without types
+
+    class OptimizeResult(dict[str, Any]):
+        """A dict whose keys are attributes, too."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    from scipy.optimize import OptimizeResult
 
 __all__ = ["MinimizeResult", "in_trees"]
 

@@ -29,6 +29,15 @@ __all__ = ["Distributed", "hvp", "numbered", "options_of", "shard", "value_and_g
 class Distributed:
     """A derivative of a function over data in shards, on a cluster: called with the function's arguments."""
 
+    function: Callable[..., Any]
+    client: Any
+    in_axes: Any
+    options: dict[str, Any]
+    kind: str
+    who: str
+    name: str
+    transform: Any
+
     def __init__(self, function: Callable[..., Any], client: Any, in_axes: Any, options: dict[str, Any]) -> None:
         self.kind = options["kind"]
         self.who = f"gs.distributed.{self.kind}"

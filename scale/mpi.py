@@ -43,6 +43,8 @@ class _Sum(NamedTuple):
 class AllReduced(Distributed):
     """A derivative over the data of all ranks: each calls it with its own rows, and gets the whole."""
 
+    comm: Any
+
     def __init__(self, function: Callable[..., Any], comm: Any, in_axes: Any, options: dict[str, Any]) -> None:
         super().__init__(function, None, in_axes, options)
         self.who = WHO

@@ -43,7 +43,11 @@ class Box:
 class Program:
     """A transform of the user's function, the trees of its arguments, and how its shards are taken: in bytes."""
 
-    def __init__(self, transform: Transform, trees: list[Any], options: dict[str, Any]) -> None:
+    data: bytes
+    texts: dict[str, str]
+    digest: str
+
+    def __init__(self, transform: Any, trees: list[Any], options: dict[str, Any]) -> None:
         name = f"{transform.kind} of {getattr(transform, '__qualname__', transform.function)!r}"
         self.data, self.texts = _by_value((transform, trees, options), name)
         self.digest = hashlib.sha256(self.data).hexdigest()

@@ -40,6 +40,10 @@ def place_of(k: int, rows: tuple[int, int] | None) -> str:
 class Shards:
     """All shards of a call, and the trees of the arguments that they are parts of."""
 
+    shards: list[Shard]
+    trees: list[Any]
+    axes: list[int]
+
     def __init__(self, shards: list[Shard], trees: list[Any], axes: list[int]) -> None:
         self.shards, self.trees, self.axes = shards, trees, axes
 

@@ -39,6 +39,11 @@ _MANY = 64  # workers, from which on where a shard is read is left to the schedu
 class Steps:
     """A client, and what it holds on the cluster for a function: the program, and the plan of the shards."""
 
+    client: Any
+    who: str
+    name: str
+    distributed: Any
+
     def __init__(self, client: Any, who: str, name: str) -> None:
         self.client, self.who = client, who
         self.name = re.sub(r"\W+", "_", name)

@@ -18,7 +18,7 @@ class ShownGraph(Graph):
 
     def __init__(self, graph: Graph, names: dict[Value, str]) -> None:
         super().__init__(graph.inputs, graph.calls, graph.outputs)
-        self.names = names  # of its inputs
+        self.names: dict[Value, str] = names  # of its inputs
 
     def picture(self) -> Picture:
         """Return its boxes and arrows."""

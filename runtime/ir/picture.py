@@ -27,7 +27,7 @@ class Picture:
 
     def __init__(self, boxes: list[Box], arrows: list[tuple[int, int]]) -> None:
         self.boxes = boxes
-        self.arrows = list(dict.fromkeys(arrows))
+        self.arrows: list[tuple[int, int]] = list(dict.fromkeys(arrows))
 
     def __str__(self) -> str:
         n, m = len(self.boxes), len(self.arrows)
