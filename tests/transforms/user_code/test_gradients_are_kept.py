@@ -215,6 +215,10 @@ def _made(x: Any) -> Any:
 
 
 KEPT: dict[str, Callable[[Any], Any]] = {
+    "minimize": lambda x: optimize.minimize(lambda t: ((t - x) ** 2).sum(), np.zeros(2)).fun,
+    "minimize_scalar": lambda x: optimize.minimize_scalar(lambda t: (t - x) ** 2).x,
+    "solve_ivp": lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0], rtol=1e-10, atol=1e-12).y[0, -1],
+    "CubicSpline": lambda x: interpolate.CubicSpline([0, 1, 2, 3.0], [0, 1, 4, 9.0])(x),
     "float": lambda x: float(x) ** 2,
     "item": lambda x: np.sum(np.array([x, x]) ** 2).item(),
     "item of one": lambda x: np.array([x, x * x]).item(1),
@@ -312,11 +316,7 @@ LOST: dict[str, Callable[[Any], Any]] = {
     "pickle": lambda x: len(pickle.dumps(x)) * x,
     "tolist": lambda x: np.array([x, x]).tolist()[0],
     "tanhsinh": lambda x: integrate.tanhsinh(lambda t: t * x, 0, 1).integral,
-    "minimize": lambda x: optimize.minimize(lambda t: ((t - x) ** 2).sum(), np.zeros(2)).fun,
-    "minimize_scalar": lambda x: optimize.minimize_scalar(lambda t: (t - x) ** 2).x,
     "linprog": lambda x: optimize.linprog([1.0], bounds=[(x, 2.0)]).x[0],
-    "solve_ivp": lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0]).y[0, -1],
-    "CubicSpline": lambda x: interpolate.CubicSpline([0, 1, 2, 3.0], [0, 1, 4, 9.0])(x),
     "sleep": lambda x: x if time.sleep(x * 1e-9) is None else 0.0,
 }
 
