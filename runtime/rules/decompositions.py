@@ -63,8 +63,8 @@ def feels_phase(*parts: Any) -> Any:
 
 
 def at_zero(s: Any) -> Any:
-    """Matrices with a singular value of zero, or a diagonal element of a triangle."""
-    return np.any(np.abs(s) <= rounding(s), axis=-1)[..., None, None]
+    """Matrices with a singular value of zero."""
+    return np.any(s <= rounding(s), axis=-1)[..., None, None]
 
 
 def rounding(values: Any) -> Any:

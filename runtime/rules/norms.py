@@ -148,11 +148,11 @@ def matrix_kinks(x: Any, out: Any, ord: Any, axes: tuple[int, ...]) -> Any:
         best = np.sum(np.abs(x), axis=summed, keepdims=True) == out
         return several(best, chosen) | (best & (x == 0))
     s = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False)
+    zero = rounding(s)
     if ord != "nuc":
         extreme = np.max(s, axis=-1, keepdims=True) if ord == 2 else np.min(s, axis=-1, keepdims=True)
-        alone = np.where(several(np.abs(s - extreme) <= rounding(s), -1), 0, extreme)
-        return np.expand_dims(np.any(np.abs(alone) <= rounding(s), axis=-1), normal_axes(axes, x.ndim))
-    return np.expand_dims(np.any(s <= rounding(s), axis=-1), normal_axes(axes, x.ndim))
+        s = np.where(several(np.abs(s - extreme) <= zero, -1), 0, extreme)
+    return np.expand_dims(np.any(s <= zero, axis=-1), normal_axes(axes, x.ndim))
 
 
 def several(chosen: Any, axis: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from ..batching import BatchedCall, shifted
@@ -190,11 +191,10 @@ def power_x(g: Any, x: Any, y: Any) -> Any:
     """The cotangent of the base of `x ** y`; zero where the exponent is zero, whatever the base."""
     if type(y) is int and y in (0, 1):
         return g if y else np.zeros_like(g)
+    raised = operator.pow if is_complex(g) else numpys_power  # the root of a negative number is complex
     if type(y) in (int, float) and y:
-        return scaled(y, g) * (x if y == 2 else x ** (y - 1) if y >= 1 or is_complex(g) else numpys_power(x, y - 1))
-    base = x - ((x == 0) & (y == 0))
-    slope = base ** (y - 1.0) if is_complex(g) else numpys_power(base, y - 1.0)  # the root of a negative number is complex
-    return (y * g if np.ndim(y) else scaled(y, g)) * slope
+        return scaled(y, g) * (x if y == 2 else x ** (y - 1) if y >= 1 else raised(x, y - 1))
+    return (y * g if np.ndim(y) else scaled(y, g)) * raised(x - ((x == 0) & (y == 0)), y - 1.0)
 
 
 def numpys_power(x: Any, y: Any) -> Any:

@@ -12,6 +12,8 @@ from scipy.spatial import distance
 
 import gradscribe as gs
 
+from case_tables import slopes, slow, weighted
+
 RNG = np.random.default_rng(11)
 X, P, A, B = RNG.normal(size=6), RNG.uniform(0.2, 2.0, 6), RNG.normal(size=(5, 6)), RNG.normal(size=(2, 3))
 METRICS = (
@@ -58,28 +60,7 @@ CASES: dict[str, Case] = {
 SHORT = ("distance, cosine", "pmean", "gaussian_kde, samples", "hilbert", "correlate2d", "gaussian_laplace")
 
 
-def slow(names: Any) -> Any:
-    return [n if n in SHORT else pytest.param(n, marks=pytest.mark.slow) for n in names]
-
-
-def weighted(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def g(x: Any) -> Any:
-        found = f(x)
-        return np.sum(np.reshape(np.cos(np.arange(np.size(found)) + 1.0), np.shape(found)) * found)
-
-    return g
-
-
-def slopes(f: Callable[[Any], Any], x: Any) -> Any:
-    h, found = 1e-4, np.zeros(np.shape(x))
-    for k in np.ndindex(np.shape(x)):
-        e = np.zeros(np.shape(x))
-        e[k] = h
-        found[k] = (8 * (f(x + e) - f(x - e)) - (f(x + 2 * e) - f(x - 2 * e))) / (12 * h)
-    return found
-
-
-@pytest.mark.parametrize("name", slow(CASES))
+@pytest.mark.parametrize("name", slow(CASES, SHORT))
 def test_against_scipy_and_finite_differences(name: str) -> None:
     f, x = CASES[name]
     np.testing.assert_allclose(gs.vjp(f, x)[0], f(x), rtol=1e-9, atol=1e-12)
@@ -92,7 +73,7 @@ def test_against_scipy_and_finite_differences(name: str) -> None:
     np.testing.assert_allclose(gs.hvp(g)(x, u), second, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", slow(CASES))
+@pytest.mark.parametrize("name", slow(CASES, SHORT))
 def test_compiled_is_eager(name: str) -> None:
     f, x = CASES[name]
     first = gs.grad(weighted(f))

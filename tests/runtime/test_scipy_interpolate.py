@@ -14,6 +14,8 @@ from scipy.interpolate import BSpline, CubicSpline
 import gradscribe as gs
 from gradscribe import NoRuleError
 
+from case_tables import slopes, slow
+
 RNG = np.random.default_rng(1)
 X = np.array([0.2, 0.7, 1.5, 1.9, 3.0, 4.1, 4.8])
 Y, Y2 = RNG.normal(size=7), RNG.normal(size=(7, 2))
@@ -122,10 +124,6 @@ SHORT = (
 )  # fmt: skip
 
 
-def slow(names: Any) -> Any:
-    return [n if n in SHORT else pytest.param(n, marks=pytest.mark.slow) for n in names]
-
-
 def weighted(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Each element with another weight; NaN counts as nothing."""
 
@@ -137,16 +135,7 @@ def weighted(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return g
 
 
-def slopes(f: Callable[[Any], Any], x: Any) -> Any:
-    h, found = 1e-4, np.zeros(np.shape(x))
-    for k in np.ndindex(np.shape(x)):
-        e = np.zeros(np.shape(x))
-        e[k] = h
-        found[k] = (8 * (f(x + e) - f(x - e)) - (f(x + 2 * e) - f(x - 2 * e))) / (12 * h)
-    return found
-
-
-@pytest.mark.parametrize("name", slow(CASES))
+@pytest.mark.parametrize("name", slow(CASES, SHORT))
 def test_against_scipy_and_finite_differences(name: str) -> None:
     f, x = CASES[name]
     np.testing.assert_allclose(gs.vjp(f, x)[0], f(x), rtol=1e-8, atol=1e-9)
@@ -162,7 +151,7 @@ def test_against_scipy_and_finite_differences(name: str) -> None:
     np.testing.assert_allclose(gs.hvp(g)(x, u), second, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", slow(CASES))
+@pytest.mark.parametrize("name", slow(CASES, SHORT))
 def test_compiled_is_eager(name: str) -> None:
     f, x = CASES[name]
     first = gs.grad(weighted(f))

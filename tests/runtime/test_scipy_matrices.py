@@ -12,6 +12,8 @@ from scipy import linalg
 
 import gradscribe as gs
 
+from case_tables import slopes, slow, weighted
+
 RNG = np.random.default_rng(7)
 A, TALL, B = RNG.normal(size=(4, 4)), RNG.normal(size=(5, 3)), RNG.normal(size=(4, 2))
 C = np.array([5.0, 0.5, -1.0, 0.3])
@@ -66,28 +68,7 @@ CASES: dict[str, Case] = {
 SHORT = ("lu, tall", "lu_solve, 0", "lstsq", "toeplitz", "eigh, of two", "polar")
 
 
-def slow(names: Any) -> Any:
-    return [n if n in SHORT else pytest.param(n, marks=pytest.mark.slow) for n in names]
-
-
-def weighted(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def g(x: Any) -> Any:
-        found = f(x)
-        return np.sum(np.reshape(np.cos(np.arange(np.size(found)) + 1.0), np.shape(found)) * found)
-
-    return g
-
-
-def slopes(f: Callable[[Any], Any], x: Any) -> Any:
-    h, found = 1e-4, np.zeros(np.shape(x))
-    for k in np.ndindex(np.shape(x)):
-        e = np.zeros(np.shape(x))
-        e[k] = h
-        found[k] = (8 * (f(x + e) - f(x - e)) - (f(x + 2 * e) - f(x - 2 * e))) / (12 * h)
-    return found
-
-
-@pytest.mark.parametrize("name", slow(CASES))
+@pytest.mark.parametrize("name", slow(CASES, SHORT))
 def test_against_scipy_and_finite_differences(name: str) -> None:
     f, x = CASES[name]
     np.testing.assert_allclose(gs.vjp(f, x)[0], f(x), rtol=1e-8, atol=1e-11)
@@ -100,7 +81,7 @@ def test_against_scipy_and_finite_differences(name: str) -> None:
     np.testing.assert_allclose(gs.hvp(g)(x, u), second, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", slow(CASES))
+@pytest.mark.parametrize("name", slow(CASES, SHORT))
 def test_compiled_is_eager(name: str) -> None:
     f, x = CASES[name]
     first = gs.grad(weighted(f))

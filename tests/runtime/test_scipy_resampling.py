@@ -12,6 +12,8 @@ from scipy import ndimage
 
 import gradscribe as gs
 
+from case_tables import slopes, slow, weighted
+
 RNG = np.random.default_rng(5)
 IMAGE, SHORT_IMAGE = RNG.normal(size=(7, 6)), RNG.normal(size=(5, 4))
 PLACES = np.array([[1.2, 2.1, 5.7, -0.6, 6.3], [0.45, 1.7, 4.4, 2.2, 5.6]])
@@ -47,42 +49,21 @@ CASES: dict[str, Case] = {
 SHORT = ("image, constant, 3", "places, constant, 3", "places, nearest, 1", "affine_transform", "shift")
 
 
-def slow(names: Any) -> Any:
-    return [n if n in SHORT else pytest.param(n, marks=pytest.mark.slow) for n in names]
-
-
-def weighted(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def g(x: Any) -> Any:
-        found = f(x)
-        return np.sum(np.reshape(np.cos(np.arange(np.size(found)) + 1.0), np.shape(found)) * found)
-
-    return g
-
-
-def slopes(f: Callable[[Any], Any], x: Any) -> Any:
-    h, found = 1e-5, np.zeros(np.shape(x))
-    for k in np.ndindex(np.shape(x)):
-        e = np.zeros(np.shape(x))
-        e[k] = h
-        found[k] = (8 * (f(x + e) - f(x - e)) - (f(x + 2 * e) - f(x - 2 * e))) / (12 * h)
-    return found
-
-
 @pytest.mark.filterwarnings("ignore:The behavior of affine_transform with a 1-D array")  # SciPy 1.15
-@pytest.mark.parametrize("name", slow(CASES))
+@pytest.mark.parametrize("name", slow(CASES, SHORT))
 def test_against_scipy_and_finite_differences(name: str) -> None:
     f, x = CASES[name]
     np.testing.assert_allclose(gs.vjp(f, x)[0], f(x), rtol=1e-9, atol=1e-10)
     g = weighted(f)
     found = gs.grad(g)(x)
-    np.testing.assert_allclose(found, slopes(g, x), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(found, slopes(g, x, 1e-5), rtol=1e-6, atol=1e-7)
     u = np.cos(np.arange(x.size)).reshape(x.shape)
     np.testing.assert_allclose(gs.jvp(g, (x,), (u,))[1], np.sum(found * u), rtol=1e-8, atol=1e-11)
     second = (gs.grad(g)(x + 1e-5 * u) - gs.grad(g)(x - 1e-5 * u)) / 2e-5
     np.testing.assert_allclose(gs.hvp(g)(x, u), second, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", slow(CASES))
+@pytest.mark.parametrize("name", slow(CASES, SHORT))
 def test_compiled_is_eager(name: str) -> None:
     f, x = CASES[name]
     first = gs.grad(weighted(f))

@@ -15,6 +15,8 @@ from scipy.sparse import linalg
 import gradscribe as gs
 from gradscribe import EagerWarning, NoRuleError
 
+from case_tables import slopes, slow, weighted
+
 RNG = np.random.default_rng(3)
 ROWS, COLUMNS = np.array([0, 1, 2, 3, 0, 3]), np.array([0, 1, 2, 3, 1, 3])  # the last number is added to another one
 INDPTR = np.array([0, 2, 3, 4, 5])
@@ -90,29 +92,8 @@ SHORT = (
 )
 
 
-def slow(names: Any) -> Any:
-    return [n if n in SHORT else pytest.param(n, marks=pytest.mark.slow) for n in names]
-
-
-def weighted(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def g(x: Any) -> Any:
-        found = f(x)
-        return np.sum(np.reshape(np.cos(np.arange(np.size(found)) + 1.0), np.shape(found)) * found)
-
-    return g
-
-
-def slopes(f: Callable[[Any], Any], x: Any) -> Any:
-    h, found = 1e-4, np.zeros(np.shape(x))
-    for k in np.ndindex(np.shape(x)):
-        e = np.zeros(np.shape(x))
-        e[k] = h
-        found[k] = (8 * (f(x + e) - f(x - e)) - (f(x + 2 * e) - f(x - 2 * e))) / (12 * h)
-    return found
-
-
 @pytest.mark.filterwarnings("ignore:spsolve requires A be CSC or CSR")
-@pytest.mark.parametrize("name", slow(CASES))
+@pytest.mark.parametrize("name", slow(CASES, SHORT))
 def test_against_scipy_and_finite_differences(name: str) -> None:
     f, x = CASES[name]
     np.testing.assert_allclose(gs.vjp(f, x)[0], np.asarray(f(x)), rtol=1e-13)
@@ -127,7 +108,7 @@ def test_against_scipy_and_finite_differences(name: str) -> None:
     np.testing.assert_allclose(gs.jvp(weighted(f), (x,), (u,))[1], np.sum(found * u), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", slow(CASES))
+@pytest.mark.parametrize("name", slow(CASES, SHORT))
 def test_compiled_is_eager(name: str) -> None:
     f, x = CASES[name]
     first = gs.grad(weighted(f))

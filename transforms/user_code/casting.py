@@ -93,14 +93,17 @@ def _keyed(fn: Any, ours: Callable[[Any], Any]) -> Any:
     return call
 
 
+_SECOND = frozenset(["func", "key", "target", "function"])  # the names of such functions
+
+
 def _second(fn: Any, ours: Callable[[Any], Any]) -> Any:
-    """itertools.accumulate and groupby, which take a function second, or by name."""
+    """itertools.accumulate, groupby and others, which take a function second, or by name."""
 
     @functools.wraps(fn, updated=())
     def call(*args: Any, **options: Any) -> Any:
         if len(args) > 1 and args[1] is not None:
             args = (args[0], ours(args[1]), *args[2:])
-        given = {k: ours(v) if k in ("func", "key") and v is not None else v for k, v in options.items()}
+        given = {k: ours(v) if k in _SECOND and v is not None else v for k, v in options.items()}
         return fn(*args, **given)
 
     return call
@@ -117,17 +120,7 @@ def _by_name(fn: Any, ours: Callable[[Any], Any]) -> Any:
 
 def _making(fn: Any, ours: Callable[[Any], Any]) -> Any:
     """threading.Thread and Timer, which take what the thread runs second, or by name."""
-    name = "target" if fn is threading.Thread else "function"
-
-    @functools.wraps(fn, updated=())
-    def make(*args: Any, **options: Any) -> Any:
-        if len(args) > 1:
-            args = (args[0], _thrown(args[1], ours), *args[2:])
-        elif name in options:
-            options[name] = _thrown(options[name], ours)
-        return fn(*args, **options)
-
-    return make
+    return _second(fn, lambda function: _thrown(function, ours))
 
 
 def _thrown(function: Any, ours: Callable[[Any], Any]) -> Any:

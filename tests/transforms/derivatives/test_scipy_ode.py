@@ -13,6 +13,8 @@ from scipy import integrate
 import gradscribe as gs
 from gradscribe import ConvergenceError, EagerWarning, GradientLossError, NoRuleError
 
+from case_tables import slow
+
 TIGHT = {"rtol": 1e-8, "atol": 1e-10}
 RATE = 1.0
 
@@ -60,10 +62,6 @@ SOLVED: dict[str, Callable[[Any], Any]] = {
 SHORT = ("y0", "args", "t1", "t_eval", "branches")
 
 
-def slow(names: Any) -> Any:
-    return [n if n in SHORT else pytest.param(n, marks=pytest.mark.slow) for n in names]
-
-
 def summed(name: str) -> Callable[[Any], Any]:
     def f(p: Any) -> Any:
         found = SOLVED[name](p)
@@ -77,7 +75,7 @@ def slope(f: Callable[[Any], Any], t: float) -> Any:
     return (8 * (f(t + h) - f(t - h)) - (f(t + 2 * h) - f(t - 2 * h))) / (12 * h)
 
 
-@pytest.mark.parametrize("name", slow(SOLVED))
+@pytest.mark.parametrize("name", slow(SOLVED, SHORT))
 def test_first_and_second_derivative(name: str) -> None:
     f, t = summed(name), 1.3
     value, found = gs.value_and_grad(f)(t)
@@ -88,7 +86,7 @@ def test_first_and_second_derivative(name: str) -> None:
     np.testing.assert_allclose(gs.jvp(f, (t,), (1.0,))[1], found, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", slow(SOLVED))
+@pytest.mark.parametrize("name", slow(SOLVED, SHORT))
 def test_compiled_is_eager(name: str) -> None:
     f = summed(name)
     second = [gs.grad(gs.grad(f))] if name in ("y0", "t1", "closure") else []

@@ -13,6 +13,8 @@ from scipy import optimize
 import gradscribe as gs
 from gradscribe import ConvergenceError, NoRuleError, SingularPointError
 
+from case_tables import slow
+
 A = np.array([[3.0, 0.5], [0.5, 2.0]])
 TIMES = np.linspace(0.0, 2.0, 9)
 BESIDE = 0.1 * (np.eye(9, k=1) + np.eye(9, k=-1))
@@ -110,10 +112,6 @@ LOOSE = (
 )  # of ends by values alone
 
 
-def slow(names: Any) -> Any:
-    return [n if n in SHORT else pytest.param(n, marks=pytest.mark.slow) for n in names]
-
-
 def summed(name: str) -> Callable[[Any], Any]:
     def f(t: Any) -> Any:
         found = SOLVED[name](t)
@@ -126,7 +124,7 @@ def slope(f: Callable[[Any], Any], t: float, h: float = 2e-3) -> Any:
     return (8 * (f(t + h) - f(t - h)) - (f(t + 2 * h) - f(t - 2 * h))) / (12 * h)
 
 
-@pytest.mark.parametrize("name", slow(SOLVED))
+@pytest.mark.parametrize("name", slow(SOLVED, SHORT))
 def test_first_and_second_derivative(name: str) -> None:
     f, tolerance = summed(name), 2e-4 if name in LOOSE else 2e-6
     first, second = gs.value_and_grad(f), gs.grad(gs.grad(f))
@@ -138,7 +136,7 @@ def test_first_and_second_derivative(name: str) -> None:
         np.testing.assert_allclose(gs.jvp(f, (t,), (1.0,))[1], found, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", slow(SOLVED))
+@pytest.mark.parametrize("name", slow(SOLVED, SHORT))
 def test_compiled_is_eager(name: str) -> None:
     f = summed(name)
     for plain in (f, gs.value_and_grad(f), *([gs.grad(gs.grad(f))] if name in SHORT else [])):
