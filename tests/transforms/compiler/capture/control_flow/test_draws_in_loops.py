@@ -317,11 +317,13 @@ def numpys() -> Any:
 
 def state(rng: Any) -> str:
     """What tells how a generator goes on, and the modules' own."""
-    if isinstance(rng, np.random.Generator):
-        own: Any = rng.bit_generator.state
+    if rng is None:
+        own: Any = random.getstate()  # only here: other threads of this process, Dask's among them, draw from it as well
+    elif isinstance(rng, np.random.Generator):
+        own = rng.bit_generator.state
     else:
-        own = rng and (rng.get_state(legacy=False) if isinstance(rng, np.random.RandomState) else rng.getstate())
-    return repr((own, np.random.get_state(legacy=False), random.getstate()))
+        own = rng.get_state(legacy=False) if isinstance(rng, np.random.RandomState) else rng.getstate()
+    return repr((own, np.random.get_state(legacy=False)))
 
 
 def agrees(f: Any, make: Make = numpys, *, exact: bool = True, calls: int = 5, **options: Any) -> Any:
