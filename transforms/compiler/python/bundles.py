@@ -39,16 +39,12 @@ def named_item(emitter: Emitter, body: Emitter, x: Item) -> str:
     """The variable of an item of a list: what it was called where it was put there, if nothing else is called so."""
     name = body.naming.wishes.get(x.param)
     maker = emitter.facts.maker.get(x.given)
-    value = maker.args[0].body.outputs[maker.outs.index(x.given)] if maker is not None and maker.op is SCAN else None
+    filled = maker.args[0].body if maker is not None and maker.op is SCAN else None
+    value = filled.outputs[maker.outs.index(x.given)] if filled is not None and maker is not None else None
     before = emitter.naming.called.get(value)
     if before is not None and alike(before, name):
         name = before if body.naming.names.is_free(before) else plain(before)
-    if (
-        name is not None
-        and maker is not None
-        and value in maker.args[0].body.inputs
-        and not body.naming.names.is_free(name)
-    ):
+    if name is not None and filled is not None and value in filled.inputs and not body.naming.names.is_free(name):
         name = f"{plain(name)}_before"  # what was carried when a trip began
     name = body.naming.names.new(name or body.naming.stem)
     body.trees[x.param] = name_tree(name)

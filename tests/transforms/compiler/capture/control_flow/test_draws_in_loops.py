@@ -318,7 +318,9 @@ def numpys() -> Any:
 def state(rng: Any) -> str:
     """What tells how a generator goes on, and the modules' own."""
     if rng is None:
-        own: Any = random.getstate()  # only here: other threads of this process, Dask's among them, draw from it as well
+        own: Any = (
+            random.getstate()
+        )  # only here: other threads of this process, Dask's among them, draw from it as well
     elif isinstance(rng, np.random.Generator):
         own = rng.bit_generator.state
     else:
@@ -349,6 +351,12 @@ def agrees(f: Any, make: Make = numpys, *, exact: bool = True, calls: int = 5, *
 def test_compiled_draws_as_eager_does(name: str, derivative: str) -> None:
     exact = derivative == "value" or (derivative == "gradient" and name != "collects")
     agrees(DERIVATIVES[derivative](PROGRAMS[name]), exact=exact)
+
+
+def test_a_loop_that_collects_is_differentiated_twice() -> None:
+    agrees(
+        DERIVATIVES["second order"](collects), exact=False
+    )  # a list of the loop in front is walked whose items have no name
 
 
 def seeded() -> None:
