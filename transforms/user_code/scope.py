@@ -625,10 +625,11 @@ class Scope:
         """`function` over this scope: plain functions, methods, partials and callable objects of the user."""
         known = self._known.get(id(function))
         if known is not None:
-            ref, code, defaults, keywords, name, doc, own, stored, held = known
+            ref, code, defaults, keywords, name, doc, own, stored, held, cells = known
             if (
                 ref() is function and function.__code__ is code and function.__defaults__ is defaults
                 and keywords is function.__kwdefaults__ is None and function.__name__ is name and function.__doc__ is doc
+                and (not cells or self._holds(cells))
             ):  # fmt: skip
                 self._note(stored, held)
                 return own
@@ -662,6 +663,17 @@ class Scope:
             if self.witness.failed is not None:  # from here on it runs as in eager mode
                 return _eager.rebuild(function)
         return self._rebuild(function)
+
+    def _holds(self, cells: list[tuple[types.CellType, Any, Any, Path]]) -> bool:
+        """Whether the variables of enclosing functions hold what they held, and it is still seen as what it was seen as."""
+        try:
+            for cell, value, seen, path in cells:
+                now = cell.cell_contents
+                if now is not value or self.see(value, path) is not seen:
+                    return False
+        except ValueError:  # not bound any more
+            return False
+        return True
 
     @staticmethod
     def _note(stored: list[types.CellType], held: list[Any]) -> None:
@@ -765,7 +777,7 @@ class Scope:
             seen = [operators.get(name) or self._cell(cells[name], name) for name in code.co_freevars]
         finally:
             del being_built[function]
-        fresh = fresh or any(new is not cells[name] for new, name in zip(seen, code.co_freevars, strict=True))
+        renewed = [(name, new) for name, new in zip(code.co_freevars, seen, strict=True) if new is not cells[name]]
         defaults = tuple([self._default(given, k, name) for k, name in enumerate(names)]) or function.__defaults__
         own = types.FunctionType(code, space, function.__name__, defaults, tuple(seen) if seen else None)
         for cell in waiting:  # a function that reads itself, also by way of another, reads its rebuilt self
@@ -780,9 +792,15 @@ class Scope:
         stored = [cells[n] for n in stores_outside(function.__code__) if n in cells]
         held = [value for value in held if value is not ABSENT]
         self._note(stored, held)
-        if not fresh or self.witness is not None:  # what stands in a cell may change from call to call
+        if not (fresh or renewed) or self.witness is not None:  # what stands in a cell may change from call to call
             self._functions[function] = (_made_of(function), own, stored, held)
-            if self.witness is None:
+        if not fresh and self.witness is None:
+            read = [
+                (cells[name], cells[name].cell_contents, new.cell_contents, Path(("cell", cells[name], name)))
+                for name, new in renewed
+            ]
+            unfinished = waiting or any(seen is value for _, value, seen, _ in read)
+            if not unfinished and not {name for name, _ in renewed} & set(stores_outside(code)):
                 identity, known = id(function), self._known
                 ref = weakref.ref(function, lambda _: known.pop(identity, None))
                 made = (
@@ -792,7 +810,7 @@ class Scope:
                     function.__name__,
                     function.__doc__,
                 )
-                known[identity] = (ref, *made, own, stored, held)
+                known[identity] = (ref, *made, own, stored, held, read)
         return own
 
     def _default(self, place: Any, k: Any, name: str) -> Any:
@@ -1063,6 +1081,8 @@ def _read(obj: Any, name: str) -> Any:
     cls = type(obj)
     if cls is tensor_class:
         return type(obj._value) if name == "__class__" else getattr(obj, name)
+    if cls is ScopedModule:
+        return getattr(obj, name)
     if cls is super:
         value = _inherited(obj, name)
         return value if type(value) in _AS_THEY_ARE else _eager.stand_in(value)
@@ -1131,6 +1151,8 @@ def _method(obj: Any, name: str) -> Any:
     cls = type(obj)
     if cls is tensor_class:
         return functools.partial(CASTS[float], obj) if name == "__float__" else getattr(obj, name)
+    if cls is ScopedModule:
+        return _call(getattr(obj, name))
     if cls is np.ufunc:
         return stacking(getattr(obj, name))
     if name in _LOOKING_UP and isinstance(obj, dict) and not is_user_class(cls):
@@ -1271,6 +1293,9 @@ class _Storing:
             method(key)
 
 
+_OF_MODULES = frozenset([np.ufunc, type(np.sum), type]) - {types.FunctionType}  # what is called alike at each call
+
+
 def _call(value: Any) -> Any:
     """Return the function that a call of a value runs."""
     kind = type(value)
@@ -1280,7 +1305,7 @@ def _call(value: Any) -> Any:
         function = value.__func__
         return value if type(getattr(function, "__globals__", None)) is _Globals else _eager.callee(value)
     known = _eager._callees
-    if (kind is types.BuiltinFunctionType and type(value.__self__) is types.ModuleType) or kind in (np.ufunc, type):
+    if kind in _OF_MODULES or (kind is types.BuiltinFunctionType and type(value.__self__) is types.ModuleType):
         found = known.get(value)
         if found is None:
             found = _eager.callee(value)
