@@ -7,10 +7,12 @@ from typing import Any
 import scipy.linalg
 from scipy import linalg
 
+from ..batching import BatchedCall
 from ..ops import Kind
-from ..registry import composed, primitive, rule
+from ..registry import batching, composed, primitive, rule
 from ..result_types import LENGTHS, UNKNOWN
 from ..unpatched import np
+from .contraction import adjoint, flip
 
 opaque = Kind.opaque
 
@@ -51,6 +53,41 @@ rule(
     x=lambda g, x, out, y_shape, trans, lower, unit: _back_to_matrix(g, x, out, y_shape, trans, lower, unit),
     y=lambda g, x, trans, lower, unit: _back(g, x, trans, lower, unit),
 )
+
+
+@primitive("x, y, trans, lower", opaque, may_raise=True, types=LENGTHS)
+def solve_factor(x: Any, y: Any, trans: Any, lower: Any) -> Any:
+    """The solution of a system whose matrix is a factor that a rule has: of numbers that nobody needs to look at."""
+    return scipy.linalg.solve_triangular(x, y, trans, lower, check_finite=False)
+
+
+def _factor_back(g: Any, x: Any, trans: Any, lower: Any) -> Any:
+    return solve_factor(np.conj(x) if trans == 2 else x, g, 0 if trans else 1, lower)
+
+
+def _factor_back_to_matrix(g: Any, x: Any, out: Any, trans: Any, lower: Any) -> Any:
+    d_y = _factor_back(g, x, trans, lower)
+    found = _triangle(-(out @ d_y.T if trans else d_y @ out.T), lower, False)
+    return np.conj(found) if trans == 2 else found
+
+
+rule(
+    solve_factor,
+    x=lambda g, x, out, trans, lower: _factor_back_to_matrix(g, x, out, trans, lower),
+    y=lambda g, x, trans, lower: _factor_back(g, x, trans, lower),
+)
+
+
+@batching(solve_factor)
+def _batched_factor(call: BatchedCall) -> Any:
+    """Of stacks, which SciPy's function does not take in all its versions."""
+    x, y, trans = call["x"], call["y"], call["trans"]
+    if not call.is_mapped("x"):
+        columns = np.reshape(np.moveaxis(y, 0, 1), (y.shape[1], -1))
+        found = np.reshape(call.run(y=columns), (y.shape[1], call.size, -1))
+        return np.moveaxis(found, 1, 0)
+    x = _triangle(x, call["lower"], False)
+    return np.linalg.solve({0: x, 1: flip(x), 2: adjoint(x)}[trans], y)
 
 
 @composed(linalg.solve_triangular)

@@ -46,6 +46,12 @@ SYSTEMS = [
                complex=True, finite=True, empty=False)
         for k in ({}, {"lower": True}, {"trans": 1}, {"trans": "C", "lower": True}, {"trans": "T", "unit_diagonal": True})
     ],
+    *[
+        Sample(scipy_linalg.solve_factor, ((S, (3, 2)), (S, (3, 3))),
+               call=lambda x, y, trans=trans, lower=lower: scipy_linalg.solve_factor(wide(x), y, trans, lower),
+               complex=True, empty=False)
+        for trans, lower in ((0, False), (1, True), (2, True))
+    ],
     Sample(scipy_linalg.solve_banded, ((BANDS, (5,)), (BANDS, (5, 2))),
            call=lambda x, y: linalg.solve_banded((1, 2), dominant(x), y),
            complex=True, finite=True, empty=False),

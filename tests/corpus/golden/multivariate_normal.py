@@ -1,4 +1,5 @@
 import numpy as np
+import scipy.linalg
 
 
 def multivariate_normal_value_and_grad(mean, cov, x):
@@ -29,7 +30,12 @@ def multivariate_normal_value_and_grad(mean, cov, x):
         d_mean = -d_L_part_2.T.sum(axis=0)
         # golden_functions.py:164: L = np.linalg.cholesky(cov)
         L_d_L = L.T @ d_L
-        d_cov_part = np.linalg.solve(L.T, (np.tril(L_d_L) + np.tril(L_d_L, k=-1)) / 2.0)
-        d_cov_part_2 = np.linalg.solve(L.T, d_cov_part.T)
-        d_cov = (d_cov_part_2.T + d_cov_part_2) / 2.0
+        d_cov_part = (np.tril(L_d_L) + np.tril(L_d_L, k=-1)) / 2.0
+        d_cov_part_2 = scipy.linalg.solve_triangular(
+            L, d_cov_part, 1, True, check_finite=False
+        )
+        d_cov_part_3 = scipy.linalg.solve_triangular(
+            L, d_cov_part_2.T, 1, True, check_finite=False
+        )
+        d_cov = (d_cov_part_3.T + d_cov_part_3) / 2.0
     return out, (d_mean, d_cov)

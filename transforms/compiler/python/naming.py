@@ -30,9 +30,9 @@ _NOUNS = {
     "broadcast_to": "spread", "concatenate": "joined", "einsum": "contracted", "equal": "mask", "eye": "identity",
     "expand_dims": "column", "full": "filled", "full_like": "filled", "matmul": "product", "max": "largest",
     "maximum": "larger", "min": "smallest", "minimum": "smaller", "moveaxis": "turned", "outer": "product",
-    "reshape": "reshaped", "solve": "solution", "stack": "stacked", "sum": "total", "transpose": "turned",
-    "where": "selected", "zeros_like": "zeros", "abs": "magnitude", "round": "rounded", "sqrt": "root", "pow": "power",
-    "all": "mask", "any": "mask", "mean": "mean", "exp": "exp", "log": "log", "zeros": "zeros",
+    "reshape": "reshaped", "solve": "solution", "solve_triangular": "solution", "stack": "stacked", "sum": "total",
+    "transpose": "turned", "where": "selected", "zeros_like": "zeros", "abs": "magnitude", "round": "rounded", "sqrt": "root",
+    "pow": "power", "all": "mask", "any": "mask", "mean": "mean", "exp": "exp", "log": "log", "zeros": "zeros",
 }  # fmt: skip
 _OPERATORS = {
     gast.Add: ("plus", "total"),
