@@ -303,6 +303,9 @@ def compositions() -> tuple[Callable[..., Any], ...]:
     return tuple(_compositions)
 
 
+_WITHOUT_TENSORS = frozenset([np.ndarray, np.float64, float, int, bool, type(None), tuple, slice, str])  # as most often
+
+
 def primitive(
     signature: str, kind: Kind, *, consuming: Callable[..., Any] | None = None, title: str | None = None,
     n_out: int = 1, may_raise: bool = False, memory: Fact = NEW, types: TypesFact | None = None, stores: int | None = None,
@@ -327,9 +330,8 @@ def primitive(
 
         @functools.wraps(body)
         def call(*args: Any) -> Any:
-            for a in args:
-                enter = getattr(type(a), "__gradscribe_apply__", None)
-                if enter is not None:
+            for kind in map(type, args):
+                if kind not in _WITHOUT_TENSORS and (enter := getattr(kind, "__gradscribe_apply__", None)) is not None:
                     return enter(made, args)
             return on_arrays(*args)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..unpatched import np
-from .support import place_diagonal
+from .support import expanded, place_diagonal
 
 
 def conj(x: Any) -> Any:
@@ -30,16 +30,16 @@ def adjoint(x: Any) -> Any:
 def matmul_x(g: Any, y: Any, ndim: int) -> Any:
     """The cotangent of the first operand of `x @ y`, which has `ndim` axes."""
     if np.ndim(y) == 1:
-        return g * y if ndim == 1 else np.expand_dims(g, -1) * y
+        return g * y if ndim == 1 else expanded(g, -1) * y
     if ndim == 1:
-        return y @ g if np.ndim(y) == 2 else (y @ np.expand_dims(g, -1))[..., 0]
+        return y @ g if np.ndim(y) == 2 else (y @ expanded(g, -1))[..., 0]
     return g @ (y.T if np.ndim(y) == 2 else np.swapaxes(y, -1, -2))
 
 
 def matmul_y(g: Any, x: Any, ndim: int) -> Any:
     """The cotangent of the second operand of `x @ y`, which has `ndim` axes."""
     if np.ndim(x) == 1:
-        return g * x if ndim == 1 else np.expand_dims(x, -1) * np.expand_dims(g, -2)
+        return g * x if ndim == 1 else expanded(x, -1) * expanded(g, -2)
     if np.ndim(x) == 2:
         if ndim <= 2:
             return x.T @ g
@@ -73,7 +73,7 @@ def inner_x(g: Any, y: Any, ndim: int) -> Any:
     if ndim == 0 or np.ndim(y) == 0:
         return g * y
     if np.ndim(y) == 1:
-        return g * y if ndim == 1 else np.expand_dims(g, -1) * y
+        return g * y if ndim == 1 else expanded(g, -1) * y
     kept = np.ndim(y) - 1
     return np.tensordot(g, y, (tuple(range(-kept, 0)), tuple(range(kept))))
 
@@ -83,7 +83,7 @@ def inner_y(g: Any, x: Any, ndim: int) -> Any:
     if ndim == 0 or np.ndim(x) == 0:
         return g * x
     if np.ndim(x) == 1:
-        return g * x if ndim == 1 else np.expand_dims(g, -1) * x
+        return g * x if ndim == 1 else expanded(g, -1) * x
     rows = tuple(range(np.ndim(x) - 1))
     return np.tensordot(g, x, (rows, rows))
 

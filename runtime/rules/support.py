@@ -31,7 +31,16 @@ def keep_axes(value: Any, x_shape: tuple[int, ...], axis: Any, keepdims: bool) -
     ndim = getattr(value, "ndim", 0)
     if ndim == 0 or is_kept(keepdims) or ndim == len(x_shape):  # a scalar broadcasts as it is
         return value
-    return np.expand_dims(value, normal_axes(axis, len(x_shape)) if axis is None else axis)
+    return expanded(value, normal_axes(axis, len(x_shape)) if axis is None else axis)
+
+
+def expanded(value: Any, axis: Any) -> Any:
+    """`np.expand_dims`; of an array and one axis the view that NumPy makes in many steps, at once."""
+    if type(value) is not np.ndarray or type(axis) is not int:
+        return np.expand_dims(value, axis)
+    shape = value.shape
+    k = axis if axis >= 0 else axis + len(shape) + 1
+    return value.reshape(*shape[:k], 1, *shape[k:])
 
 
 def spread(g: Any, x_shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
@@ -132,11 +141,12 @@ def summed(g: Any, shape: tuple[int, ...] | None) -> Any:
     if shape is None or getattr(g, "shape", ()) == shape:
         return g
     extra = np.ndim(g) - len(shape)
+    total = np.add.reduce if type(g) is np.ndarray else np.sum  # which is what it runs
     if extra > 0:
-        g = np.sum(g, axis=0 if extra == 1 else tuple(range(extra)))
+        g = total(g, axis=0 if extra == 1 else tuple(range(extra)))
     stretched = tuple([k for k, n in enumerate(shape) if n == 1 and np.shape(g)[k] != 1])
     if stretched:
-        g = np.sum(g, axis=stretched if len(stretched) > 1 else stretched[0], keepdims=True)
+        g = total(g, axis=stretched if len(stretched) > 1 else stretched[0], keepdims=True)
     return g
 
 

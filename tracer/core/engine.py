@@ -346,8 +346,11 @@ def freed(node: Any) -> AutogradError:
 def _sums(plan: Plan, edges: tuple[Any, ...], totals: dict[Any, Any], owned: set[Any]) -> list[Any]:
     """The running sums that formulas take over: buffers of ours, which they may write into."""
     sums: list[Any] = []
-    for takes, edge in zip(plan.takes_sum, edges, strict=True):
+    for takes, edge in zip(plan.takes_sum, edges):  # noqa: B905  # as in the loop of `_run`
         total = totals.get(edge) if takes else None
+        if type(total) is ndarray and edge in owned:  # as most often
+            sums.append(total)
+            continue
         if total is UNDEFINED:
             total = None
         elif type(total) is Factored:
@@ -364,11 +367,15 @@ def _taken_over(
 ) -> tuple[Any, ...]:  # fmt: skip
     """Store the new sums of formulas that took theirs over; what is left to add of the others."""
     left = list(grads)
-    for j, (takes, edge) in enumerate(zip(plan.takes_sum, edges, strict=True)):
-        if takes and left[j] is not None and (needed is None or edge in needed):
+    for j, (takes, edge) in enumerate(zip(plan.takes_sum, edges)):  # noqa: B905
+        total = left[j]
+        if takes and total is not None and (needed is None or edge in needed):
             if edge not in totals:
                 heappush(heap, (-edge.seq, edge))
-            total = totals[edge] = fit(left[j], edge.meta)
+            meta = edge.meta
+            if type(total) is not ndarray or total.shape != meta[0] or total.dtype != meta[1]:
+                total = fit(total, meta)
+            totals[edge] = total
             if total is not g and (
                 type(total) is not np.ndarray or total.base is None
             ):  # not the cotangent, nor a view of it

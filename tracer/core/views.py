@@ -23,6 +23,9 @@ DETACHED = "detached"  # `View.made` of `detach()` inside a transform: it shares
 STALE: dict[type, type] = {}  # of a class of Tensors the one of stale views (memory/view_renewal.py)
 
 
+_FIRST = (0, -1)  # the slot of a first argument that is no list
+
+
 class Step(NamedTuple):
     """One op on the way from a base to its view."""
 
@@ -48,7 +51,7 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
         return
     first = bound[0]
     if op.kind is Kind.shaping and value.size and _is_of(value, first):
-        slot, source = (0, -1), first
+        slot, source = _FIRST, first
     else:
         slot, source = _source(value, bound)
     if source is None or source is tensor:
@@ -65,7 +68,8 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
         if op.n_out != 1:
             made = made or f"{op.title}Backward0"
     base: Any = source
-    steps: tuple[Step, ...] = (Step(op, put(bound, slot, None), slot, position),)
+    rest = (None, *bound[1:]) if slot is _FIRST else put(bound, slot, None)
+    steps: tuple[Step, ...] = (Step(op, rest, slot, position),)
     if earlier is not None:
         base, steps, made = earlier.base, earlier.steps + steps, made or earlier.made
     tensor._view = View(base, steps, made, earlier is not None and earlier.many)
@@ -110,9 +114,11 @@ def note_itself(tensor: Any, bound: tuple[Any, ...]) -> None:
 
 def _is_of(value: Any, first: Any) -> bool:
     """Whether an array surely shows the memory of a Tensor: both have one owner."""
-    if value.base is None or type(first) is not tensor_base.tensor_class or type(first._value) is not np.ndarray:
+    base = value.base
+    if base is None or type(first) is not tensor_base.tensor_class:
         return False
-    return value.base is first._value or value.base is first._value.base
+    shown = first._value
+    return base is shown or (type(shown) is np.ndarray and base is shown.base)
 
 
 def _share_memory(value: Any, other: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...runtime.registry import made_of_ops, require
 from ...runtime.unpatched import np
-from ..core.dispatch import apply, apply1, apply2, has_tensor, stack_nested
+from ..core.dispatch import apply, apply1, apply2, has_tensor, stack_nested, through_door
 from ..core.exits import is_numpys, leave, told
 from ..core.foreign import Foreign, protocol_of
 from ..core.losses import asks_for_a_library, loss
@@ -110,7 +110,8 @@ class Operators(_Base):
             parts = index if isinstance(index, tuple) else (index,)
             if all(isinstance(p, (int, np.integer, slice)) and not isinstance(p, bool) for p in parts):
                 index = (*parts, ...)  # so that one element of a bare Tensor is a view, as in PyTorch
-        return apply(_GETITEM, (self, index), {})  # type: ignore[no-any-return]
+        found = through_door(_GETITEM, (self, index), {})
+        return apply(_GETITEM, (self, index), {}) if found is NotImplemented else found  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         eager_writes.set_item(self, index, value)
