@@ -18,13 +18,12 @@ from ....runtime.rules.control import size_of
 from ....runtime.rules.messages import PRINTS
 from ....runtime.user_ops import USERS, home_of, is_users
 from ....tracer.core.graph import next_sequence
-from ....tracer.core.libraries import THREADS
 from ....tracer.core.site import Site, called_site, calls_to, definition, user_site
 from ....tracer.core.tensor_base import Operand, wrap
 from ....tracer.memory.survivors import note_held
 from ....tracer.modes.thread_state import LOCAL
 from ...user_code.scipy_names import object_of, parts_of
-from ...user_code.scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_class, is_user_function, watched
+from ...user_code.scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_function, watched
 from ..analysis.effects import is_behind_effects, sized_by_value
 from ..frontend.attempts import GivenUp, LoopRejected
 from ..frontend.functions import convert_code, has_arithmetic, has_control_flow
@@ -138,6 +137,7 @@ class Capture:
         self.generators = Generators(self)
         self.identities = Identities(self)
         self.given: list[Any] = []  # the Tensors of the arrays among the arguments
+        self.returned = False  # whether the run is over, and what it wrote is written
 
     @functools.cached_property
     def messages(self) -> Messages:
@@ -158,11 +158,6 @@ class Capture:
         return not waits and any(call.op in PRINTS for call in self.graph.calls)
 
     @property
-    def copies(self) -> bool:
-        """Whether code of the capture has copies of lists and dicts, of which eager code knows nothing."""
-        return self._instances.copied and not self._instances.over
-
-    @property
     def outside(self) -> list[Any]:
         """The Tensors of what was read from outside the function."""
         return list(self._tensors.values())
@@ -176,27 +171,28 @@ class Capture:
         return tensor
 
     # the recorder
-    def refuse(
-        self, reason: str, site: Site | None = None, path: Path | None = None, better_again: bool = False
-    ) -> None:
-        """Give the capture up: the run goes on as in eager mode. Blamed is where `path` is read, if it is given.
+    def refuse(self, reason: str, site: Site | None = None, path: Path | None = None) -> None:
+        """Give the capture up. Blamed is where `path` is read, if it is given.
 
-        With `better_again` the function runs once more, if nothing has been done that would be done again.
+        The function runs once more, without a capture, where nothing has been done that would be done again. Otherwise the
+        run goes on as in eager mode.
         """
         if self.regions is not None and self.regions.strict:
             raise LoopRejected(reason, site)
         if self.failed is None:
             site = site or (None if path is None else read_at(path, self.codes))
             self.failed = Failure(reason, site or self.site() or definition(self._entered))
-            if better_again or self.copies:
-                self._run_again()
+            self._run_again()
             if "messages" in vars(self):
                 self.messages.print_now()
             self.stored.do_now()
 
     def _run_again(self) -> None:
-        """End the run, where nothing has been done that would be done again: without a capture, all code has its hooks."""
-        if not (self.changed or self._in_backward):
+        """End the run, where nothing has been done that would be done again: without a capture, all code has its hooks.
+
+        In the midst of a run code that is not captured would act by itself, on what captured code has copies of.
+        """
+        if not (self.changed or self._in_backward or self.returned):
             self.given_up = True
             raise GivenUp
 
@@ -529,15 +525,10 @@ class Capture:
         if self.failed is not None:
             if path[0] == "cell" and path[2] == "__class__":
                 return value
-            before = self.copies
             seen = self._instances.seen(value, path)
-            if not before and self.copies:  # the run begins without any, of which eager code knows nothing
-                self._run_again()
             if seen is not value:
                 return seen
             note_held(value)
-            if _only_eager(value):
-                self._run_again()
             return self.scope.stand_in(value, path)
         kind = type(value)
         if kind is np.ndarray and value.dtype.kind in "biufc" and value.dtype.isnative:
@@ -584,7 +575,7 @@ class Capture:
         if reason is not None:
             note_held(value)
             site = reading(self._entered, path.name) if path[0] == "cell" and self._entered else None
-            self.refuse(reason, site, better_again=_only_eager(value) or bool(self.stored.found))
+            self.refuse(reason, site)
         elif path[0] != "attribute" or path[1] is not builtins:
             self.reads[path] = value
         if is_plain_data(value) or is_user_error(value):
@@ -690,14 +681,3 @@ class Capture:
             varied=self.numbers.outside or bool(self.numbers.places),
             varied_outside=self.numbers.outside,
         )
-
-
-def _only_eager(value: Any) -> bool:
-    """Whether only eager mode knows a value well: a class of the user's, its objects, a dict by functions, what runs threads."""
-    if type(value) is dict:
-        return any(isinstance(k, (types.FunctionType, types.MethodType)) for k in value)
-    cls = value if isinstance(value, type) else type(value)
-    where = value.__name__ if isinstance(value, types.ModuleType) else str(cls.__module__)
-    if where.partition(".")[0] in THREADS:
-        return True
-    return is_user_class(cls) and not is_plain_data(value)

@@ -205,11 +205,6 @@ class Instances:
         return id(value) in self._real or id(value) in self._containers
 
     @property
-    def copied(self) -> bool:
-        """Whether code of the capture has copies of lists and dicts, of which eager code knows nothing."""
-        return any(not isinstance(container, tuple) for container, *_ in self._copies.values())
-
-    @property
     def done(self) -> bool:
         """Whether the run has stored into an object, or changed a set, that it did not make; copies can be thrown away."""
         return bool(self.stored) or any(tuple(names) != elements for names, elements, _ in self._sets)

@@ -77,8 +77,7 @@ class Messages:
                 )
                 if regions is not None:
                     regions.note(capture.graph.calls[-1], [None])
-        counts = not capture.copies if regions is None else regions.unseen
-        if counts or capture.failed is not None:
+        if capture.failed is not None or (regions is not None and regions.unseen):
             self.print_now()
             self.wait = False
             print(*plain, **kwargs)

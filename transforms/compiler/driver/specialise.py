@@ -347,6 +347,7 @@ def _captured(
             capture.settle()
             if not (capture.abandoned or capture.kept):
                 containers.give_back(lambda leaf: _given(capture, leaf, function))
+        capture.returned = True
         count = len(flatten_row(raw)[0])
         if capture.stored.found:
             raw = (raw, tuple([value for _, value in capture.stored.found]))

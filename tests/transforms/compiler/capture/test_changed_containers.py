@@ -256,3 +256,77 @@ def test_eager_code_in_a_capture_sees_the_same_list(f: Any, capsys: pytest.Captu
     cached.cache_clear()
     cached_by_key.cache_clear()
     np.testing.assert_allclose(runs[0][0][0][0], (raised - f(0.3 - 1e-6)) / 2e-6, rtol=1e-6)
+
+
+# What eager code does by itself happens once -------------------------------------------------------------------------------
+
+calls = 0
+memory: dict[str, float] = {"last": 0.3}
+
+
+class Layer:
+    def __init__(self, k: float) -> None:
+        self.k = k
+
+    def forward(self, x: Any) -> Any:
+        return x * self.k
+
+
+layers = [Layer(1.0), Layer(2.0)]
+
+
+def counter() -> Callable[[Any], Any]:
+    n = 0
+
+    def step(x: Any) -> Any:
+        nonlocal n
+        n += 1
+        return x * (1.0 + 0.1 * n)
+
+    return step
+
+
+step = counter()
+
+
+def count(x: Any) -> Any:
+    global calls
+    calls += 1
+    return x * (1.0 + 0.1 * calls)
+
+
+def counts_and_reads_a_list(x: Any) -> Any:
+    v = count(x)
+    return np.sum(max(layers, key=lambda layer: layer.k).forward(v))
+
+
+def steps_and_reads_a_list(x: Any) -> Any:
+    v = step(x)
+    return np.sum([layer.k for layer in layers] * v)
+
+
+def counts_and_stores(x: Any) -> Any:
+    v = count(x)
+    memory["last"] = float(np.tanh(np.sum(v)))
+    return np.sum(v) * memory["last"]
+
+
+def reads_a_list_and_counts(x: Any) -> Any:
+    k = layers[0].k + memory["last"]
+    return np.sum(count(x) * k) + np.sum(layers[1].forward(count(x)))
+
+
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")
+@pytest.mark.parametrize("transform", [gs.value_and_grad, lambda f: f])
+@pytest.mark.parametrize(
+    "f", [counts_and_reads_a_list, steps_and_reads_a_list, counts_and_stores, reads_a_list_and_counts]
+)
+def test_a_function_that_counts_its_calls_is_called_once(f: Any, transform: Any) -> None:
+    global calls, step
+    runs = []
+    for run in (f, gs.compile(transform(f))):
+        calls, step = 0, counter()
+        memory["last"] = 0.3
+        values = [run(np.array([0.3, 0.7])) for _ in range(3)]
+        runs.append(([v[0] if isinstance(v, tuple) else v for v in values], calls, dict(memory)))
+    assert runs[0] == runs[1]

@@ -413,11 +413,11 @@ def test_it_runs_eagerly_and_says_so(case: Case, transform: str, capsys: pytest.
     caught: list[warnings.WarningMessage]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for _ in range(3):
+        for k in range(3):
             case.setup()
             with runs_of(case.function) as count:
                 found = compiled(*case.args())
-            assert count == [1]
+            assert count in ([1], [2 - bool(k)])  # the first call may have begun with a capture
             same(found, expected)
             assert capsys.readouterr().out == printed
     ours = [str(w.message) for w in caught if issubclass(w.category, gs.EagerWarning)]

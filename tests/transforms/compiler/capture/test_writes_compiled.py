@@ -175,6 +175,7 @@ def test_an_array_of_ones_own_is_never_written() -> None:
     np.testing.assert_array_equal(constant, np.ones(4))
 
 
+@pytest.mark.filterwarnings("ignore:'where' used without 'out'")  # NumPy's own
 def test_where_of_a_ufunc_that_leaves_values_undefined_runs_eagerly_and_says_so() -> None:
     def f(x: Any) -> Any:
         return np.sum(np.log(x, where=x > 0) * 0.0)
