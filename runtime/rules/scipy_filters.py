@@ -194,7 +194,7 @@ def filtfilt(
 # Linear maps of a signal.
 
 detrend = of_scipy(
-    "scipy.signal", signal.detrend, "data, axis=-1, type='linear', bp=0", Kind.linear, memory=MAY,
+    "scipy.signal", signal.detrend, "data, axis=-1, type='linear', bp=0", Kind.linear, memory=MAY, may_raise=True,
     whole="data, axis=-1, type='linear', bp=0, overwrite_data=False",
 )  # fmt: skip
 rule(signal.detrend, data=lambda g, axis, type, bp: detrend(g, axis=axis, type=type, bp=bp))  # a projection, and symmetric
