@@ -92,8 +92,15 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+MARKS = {  # on the chart: those of gradscribe's are filled
+    "native": ("gradscribe, native", "D", True), "compiled": ("gradscribe, compiled", "o", True),
+    "eager": ("gradscribe, eager", "v", True), "by hand": ("NumPy by hand", "|", True), "jax.jit": ("jax.jit", "s", False),
+    "PyTorch": ("PyTorch", "o", False), "autograd": ("autograd", "^", False),
+}  # fmt: skip
+
+
 def chart(rows: list[dict[str, Any]], path: Path) -> str:
-    """Draw how much quicker compiled gradients are than each peer's; it says where it lies, or why there is none."""
+    """Draw each time over the least of its workload; it says where the chart lies, or why there is none."""
     try:
         import matplotlib
     except ImportError:
@@ -101,20 +108,27 @@ def chart(rows: list[dict[str, Any]], path: Path) -> str:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(9, 0.42 * len(rows) + 1.6), layout="constrained")
+    figure, axes = pyplot.subplots(figsize=(9, 0.42 * len(rows) + 1.8), layout="constrained")
     places = np.arange(len(rows))[::-1]
-    for who, marker in (("by hand", "|"), ("PyTorch", "o"), ("jax.jit", "s"), ("autograd", "^")):
+    least = [min(times["min"] for who, times in row["seconds"].items() if who in MARKS) for row in rows]
+    for k, (who, (label, marker, filled)) in enumerate(MARKS.items()):
         points = [
-            (r, y) for r, y in ((ratio(row, who, "compiled"), y) for row, y in zip(rows, places, strict=True)) if r
+            (row["seconds"][who]["min"] / quickest, y)
+            for row, quickest, y in zip(rows, least, places, strict=True)
+            if who in row["seconds"]
         ]
         if points:
-            axes.scatter(*zip(*points, strict=True), marker=marker, s=70, label=who)
-    axes.axvline(1.0, color="0.5", linewidth=1)
+            face = {} if filled else {"facecolors": "none"}
+            axes.scatter(*zip(*points, strict=True), marker=marker, s=60, label=label, color=f"C{k}", **face)
     axes.set_xscale("log")
+    ticks = [1, 3, 10, 30, 100, 300, 1000]
+    axes.set_xticks(ticks, map(str, ticks), minor=False)
+    axes.minorticks_off()
     axes.set_yticks(places, [row["workload"] for row in rows])
-    axes.set_xlabel("time over that of gradscribe compiled (right of the line: gradscribe is quicker)")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
-    axes.grid(axis="x", color="0.9")
+    axes.set_xlabel("time of a value and gradient, over that of the quickest")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=4, frameon=False)
+    axes.grid(axis="both", color="0.9")
+    axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
     figure.savefig(path)
     return f"chart: {path}"
