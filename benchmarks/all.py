@@ -63,6 +63,11 @@ def ratio(row: dict[str, Any], ours: str, theirs: str) -> float | None:
     return times[ours]["min"] / times[theirs]["min"] if ours in times and theirs in times else None
 
 
+def quickest(row: dict[str, Any]) -> float:
+    """The least time of a workload, among what the chart shows."""
+    return min(float(times["min"]) for who, times in row["seconds"].items() if who in MARKS)
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """The times as Markdown, and the ratios that matter."""
     lines = ["| | " + " | ".join(COLUMNS) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
@@ -87,6 +92,13 @@ def table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         found = [ratio(row, a, b) for a, b in pairs]
         lines.append(f"| {row['workload']} | " + " | ".join("" if r is None else f"{r:.2f}" for r in found) + " |")
+    drawn = [who for who in MARKS if any(who in row["seconds"] for row in rows)]
+    lines += ["", "| over the quickest | " + " | ".join(MARKS[who][0] for who in drawn) + " |"]
+    lines.append("|---" * (len(drawn) + 1) + "|")
+    for row in rows:
+        times = row["seconds"]
+        over = [times[who]["min"] / quickest(row) if who in times else None for who in drawn]
+        lines.append(f"| {row['workload']} | " + " | ".join("" if r is None else f"{float(f'{r:.2g}'):,g}" for r in over) + " |")
     missing = {f"{row['workload']}, {peer}: {why}" for row in rows for peer, why in row["missing"].items()}
     lines += ["", *[f"- left out: {line}" for line in sorted(missing)]] if missing else []
     return "\n".join(lines) + "\n"
@@ -110,11 +122,10 @@ def chart(rows: list[dict[str, Any]], path: Path) -> str:
 
     figure, axes = pyplot.subplots(figsize=(9, 0.42 * len(rows) + 1.8), layout="constrained")
     places = np.arange(len(rows))[::-1]
-    least = [min(times["min"] for who, times in row["seconds"].items() if who in MARKS) for row in rows]
     for k, (who, (label, marker, filled)) in enumerate(MARKS.items()):
         points = [
-            (row["seconds"][who]["min"] / quickest, y)
-            for row, quickest, y in zip(rows, least, places, strict=True)
+            (row["seconds"][who]["min"] / quickest(row), y)
+            for row, y in zip(rows, places, strict=True)
             if who in row["seconds"]
         ]
         if points:

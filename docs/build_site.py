@@ -34,7 +34,7 @@ SECTIONS = {  # the page of each: its title, and the pages below it
         "report pictures why profiler fitting export vmap second-order transforms fixed-point optim functional adding-an-op "
         "native fastmath arrays workers cache command-line",
     ),
-    "coming-from": ("Coming from", "from-scipy from-autograd from-jax torch older-api"),
+    "coming-from": ("Coming from", "from-scipy from-autograd from-jax torch older-api peers"),
     "compiler": ("How the compiler works", "how-it-works control-flow explain internals CONTRIBUTING"),
     "conventions": ("Conventions and limits", "kinks complex numbers limits"),
     "tables": ("Tables", "coverage tensor-methods CHANGELOG"),
