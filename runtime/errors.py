@@ -113,7 +113,7 @@ class EagerWarning(UserWarning):
     >>> import numpy as np, gradscribe as gs
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     print(gs.compile(lambda x: np.log(x, where=x > 0))(np.ones(1)))
+    ...     print(gs.compile(lambda x: np.log(x, where=x > 0, out=None))(np.ones(1)))
     [0.]
     >>> caught[0].category is gs.EagerWarning
     True
