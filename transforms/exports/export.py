@@ -34,12 +34,13 @@ from .export_inputs import (
     leaves_of,
     reads_and_branches,
 )
+from .export_jax import jax_module
 from .export_source import Sources, source_hash
 from .export_text import WIDTH, Module, Piece, Script, function_text, helper_texts, hint
 
 __all__ = ["differentiated", "export"]
 
-TARGETS = ("numpy", "c")
+TARGETS = ("numpy", "c", "jax")
 _SECOND = ("hessian", "hvp", "jvp")
 CONSTANT = 64  # entries: a larger array from outside stays a keyword argument of the exported functions
 STORED = 2000  # entries: so many may be written down where numbers from their range do not do
@@ -84,7 +85,8 @@ def export(
     than 64 entries become keyword arguments. Raises CompileError for what runs eagerly, with the line, and for what
     writes into its arguments and is to have a gradient; ShapeError for a gradient of what is no number; VerifyError
     where a check fails.
-    `target="c"` writes C in place of NumPy: `path` ends in `.c`, and a header and a loader for Python are put beside it.
+    `target="c"` writes C in place of NumPy: `path` ends in `.c`, and a header and a loader for Python are put beside it;
+    `target="jax"` writes a module of jax.numpy.
 
     >>> import numpy as np, gradscribe as gs
     >>> def f(x):
@@ -113,7 +115,7 @@ def export(
     text = job.text(more, check, script)
     if target == "c":
         return c_files(job.exported(), path, check)
-    made = Source(text)
+    made = jax_module(job.exported()) if target == "jax" else Source(text)
     if path is not None:
         made.save(path)
     return made

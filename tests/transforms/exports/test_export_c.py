@@ -233,7 +233,7 @@ def test_options_that_are_of_other_targets_are_refused(tmp_path: Path) -> None:
         gs.export(norm, x, target="c", hessian=True)
     with pytest.raises(TypeError, match="script=True is of modules of NumPy"):
         gs.export(norm, x, target="c", script=True)
-    with pytest.raises(TypeError, match="target is one of 'numpy', 'c'"):
+    with pytest.raises(TypeError, match="target is one of 'numpy', 'c', 'jax', not 'rust'"):
         gs.export(norm, x, target="rust")
     with pytest.raises(ValueError, match=r"path ends in \.c"):
         gs.export(loss, *arguments(), target="c", path=tmp_path / "loss.py")
