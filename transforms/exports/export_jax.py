@@ -180,7 +180,7 @@ class _Writer:
         if isinstance(tree, (int, np.integer)) and not isinstance(tree, bool):
             return self.text(outputs[int(tree)])
         if isinstance(tree, Instance):
-            raise _RefusedError("its result is an object of the caller's class")
+            raise _RefusedError("its result is an object of the caller's class: return dicts, lists and tuples")
         if type(tree) is dict:
             return f"{{{', '.join(f'{k!r}: {self.tree(part, outputs)}' for k, part in tree.items())}}}"
         if type(tree) is list:
@@ -188,7 +188,7 @@ class _Writer:
         if type(tree) is tuple:
             parts = ", ".join(self.tree(part, outputs) for part in tree)
             return f"({parts}{',' * (len(tree) == 1)})"
-        raise _RefusedError("its result is an object of the caller's class")
+        raise _RefusedError("its result is an object of the caller's class: return dicts, lists and tuples")
 
     def text(self, x: Any) -> str:
         """An argument of a call, or a part of one."""
@@ -239,7 +239,7 @@ class _Writer:
     def guard(self, call: Call, lines: list[str]) -> None:
         value, _, expected = call.args
         if not isinstance(value, Value) or value not in self.static:
-            raise _RefusedError("it decides by a value, and has only the path of the export")
+            raise _RefusedError("it decides by a value, and has only the path of the export: use np.where")
         lines.append(f"if {self.names[value]} != {expected!r}:")
         words = f"the sizes take another path through `{self.job.label}`: export it with these"
         lines.append(f'    raise ValueError("{words}")')
@@ -293,12 +293,14 @@ class _Writer:
         fixed = n is None or not isinstance(n, Value) or n in self.static
         scanned = loop.test is None and fixed
         if not scanned and (xs or ys):
-            raise _RefusedError("a loop remembers each step, and how many steps it makes follows from values")
+            raise _RefusedError(
+                "a loop remembers each step, and how many steps it makes follows from values: let it run over a range"
+            )
         place, *inner_carry = body.inputs[: 1 + k]
         items = body.inputs[1 + k : 1 + k + len(xs)]
         self.given(body.inputs[1 + k + len(xs) :], inv)
         if any(v.type.dtype.kind not in "fibc" for v in outs):
-            raise _RefusedError("a loop carries an object of Python's")
+            raise _RefusedError("a loop carries an object of Python's, and must carry numbers and arrays")
         start = f"({self.typed(carry, outs)})"
         own = self.fresh("step")
         counter = self.name(place)
@@ -450,7 +452,7 @@ def _indexed(writer: _Writer, call: Call) -> str:
         if isinstance(part, slice) and any(
             v not in writer.static for v in values_in((part.start, part.stop, part.step))
         ):
-            raise _RefusedError("a slice begins or ends where a value says")
+            raise _RefusedError("a slice begins or ends where a value says, and must do so where sizes say")
     return f"{writer.text(x)}[{writer.text(index)}]"
 
 
