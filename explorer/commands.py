@@ -85,7 +85,7 @@ def export_command(chosen: argparse.Namespace) -> Answer:
     """The gradient as a module of its own, to a file or to the screen."""
     target = load(chosen.target)
     call = call_of(target, chosen.args)
-    more = {name: True for name in ("hessian", "hvp", "jvp") if getattr(chosen, name)}
+    more: dict[str, Any] = {name: True for name in ("hessian", "hvp", "jvp") if getattr(chosen, name)}
     text = export(
         target.function, *call.args, path=chosen.output, argnums=places(chosen.argnums), **more, **call.kwargs
     )

@@ -21,7 +21,8 @@ from ..derivatives.forward import VECTOR, JvpFunction
 from ..derivatives.gradient import GradFunction
 from ..derivatives.second_order import HessianFunction, HvpFunction
 from ..trees import flatten
-from .export_capture import Captured, capture
+from .export_c import c_files
+from .export_capture import Captured, Exported, capture
 from .export_inputs import (
     SMALL,
     Axes,
@@ -33,11 +34,13 @@ from .export_inputs import (
     leaves_of,
     reads_and_branches,
 )
+from .export_jax import jax_module
 from .export_source import Sources, source_hash
 from .export_text import WIDTH, Module, Piece, Script, function_text, helper_texts, hint
 
 __all__ = ["differentiated", "export"]
 
+TARGETS = ("numpy", "c", "jax")
 _SECOND = ("hessian", "hvp", "jvp")
 CONSTANT = 64  # entries: a larger array from outside stays a keyword argument of the exported functions
 STORED = 2000  # entries: so many may be written down where numbers from their range do not do
@@ -67,7 +70,8 @@ def differentiated(function: Any, argnums: Any) -> tuple[Any, Any]:
 @pruned
 def export(
     function: Any, *args: Any, path: str | os.PathLike[str] | None = None, argnums: Any = 0,
-    hessian: bool = False, hvp: bool = False, jvp: bool = False, check: bool = True, script: bool = False, **kwargs: Any,
+    hessian: bool = False, hvp: bool = False, jvp: bool = False, check: bool = True, script: bool = False,
+    target: str = "numpy", **kwargs: Any,
 ) -> Source:  # fmt: skip
     """Write `function` and its gradient as a module that needs NumPy alone; its text.
 
@@ -81,6 +85,8 @@ def export(
     than 64 entries become keyword arguments. Raises CompileError for what runs eagerly, with the line, and for what
     writes into its arguments and is to have a gradient; ShapeError for a gradient of what is no number; VerifyError
     where a check fails.
+    `target="c"` writes C in place of NumPy: `path` ends in `.c`, and a header and a loader for Python are put beside it;
+    `target="jax"` writes a module of jax.numpy.
 
     >>> import numpy as np, gradscribe as gs
     >>> def f(x):
@@ -97,8 +103,19 @@ def export(
         )
     plain, argnums = (uncompiled(function), None) if argnums is None else differentiated(function, argnums)
     job = _Export(plain, argnums, args, kwargs)
-    text = job.text([w for w, wanted in zip(_SECOND, (hessian, hvp, jvp), strict=True) if wanted], check, script)
-    made = Source(text)
+    more = [w for w, wanted in zip(_SECOND, (hessian, hvp, jvp), strict=True) if wanted]
+    if target not in TARGETS:
+        raise TypeError(f"gs.export: target is one of {', '.join(map(repr, TARGETS))}, not {target!r}")
+    if target != "numpy" and (more or script):
+        word = f"{more[0]}=True" if more else "script=True"
+        raise TypeError(
+            f"gs.export: {word} is of modules of NumPy; with target={target!r} export gs.{more[0]}(f) with argnums=None"
+            if more else f"gs.export: {word} is of modules of NumPy, not of target={target!r}"
+        )  # fmt: skip
+    text = job.text(more, check, script)
+    if target == "c":
+        return c_files(job.exported(), path, check)
+    made = jax_module(job.exported()) if target == "jax" else Source(text)
     if path is not None:
         made.save(path)
     return made
@@ -117,6 +134,18 @@ class _Export:
         label = getattr(function, "__name__", type(function).__name__)
         self.label = label if label.isidentifier() else "function"
         self.places: list[int] = []
+        self.base: Captured | None = None
+        self.axes = Axes({})
+        self.outside: dict[str, Any] = {}
+
+    def exported(self) -> Exported:
+        """The function as other targets take it, after `text`."""
+        assert self.base is not None
+        small = {name: a for name, a in self.outside.items() if a.size <= CONSTANT}
+        places = [self.names[p] for p in self.places]
+        values = dict(zip(self.names, self.values, strict=True))
+        several = isinstance(self.argnums, (tuple, list))
+        return Exported(self.label, self.base, self.axes, small, self.outside, values, places, several)
 
     def _places(self) -> list[int]:
         """Which arguments are differentiated, by their places."""
@@ -150,6 +179,7 @@ class _Export:
         arrays = self._arrays([base])
         pinned = any(map(reads_and_branches, base.functions))
         free = {} if pinned else self._free(with_value, self.values, base, arrays)
+        self.base, self.axes, self.outside = base, Axes(free), arrays
         tables: list[tuple[str, Any]] = [("_ARGUMENTS", self._described(self.values, arrays, Axes(free)))]
         pieces = [
             Piece(both, base.text, f"Return the value, and {gradients}.", "_ARGUMENTS", base.result),
@@ -193,6 +223,7 @@ class _Export:
         arrays = self._arrays([whole])
         pinned = any(map(reads_and_branches, whole.functions))
         free = {} if pinned else self._free(self.function, self.values, whole, arrays)
+        self.base, self.axes, self.outside = whole, Axes(free), arrays
         table = ("_ARGUMENTS", self._described(self.values, arrays, Axes(free)))
         piece = Piece(self.label, whole.text, f"Return what `{self.label}` gives.", "_ARGUMENTS", whole.result)
         render = _Rendered(self, [piece], [table], arrays, whole, {})

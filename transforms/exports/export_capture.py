@@ -10,8 +10,9 @@ import numpy as np
 from ...runtime.errors import CompileError, VerifyError
 from ...runtime.ir.opcodes import all_calls
 from ...runtime.user_ops import is_users
+from .export_inputs import Axes
 
-__all__ = ["Captured", "capture"]
+__all__ = ["Captured", "Exported", "capture"]
 
 
 class Captured(NamedTuple):
@@ -22,7 +23,26 @@ class Captured(NamedTuple):
     arrays: dict[str, Any]  # read from outside, under the names that the text has for them
     functions: list[types.FunctionType]  # of the user, that became part of it
     name: str  # of the function in the text
+    specialisation: Any  # the graph, and the signature
     eps: float  # by which the text may differ from eager: 0.0 but where a loop adds in another order
+
+
+class Exported(NamedTuple):
+    """A function as targets other than NumPy take it."""
+
+    label: str
+    captured: Captured
+    axes: Axes
+    small: dict[str, Any]  # arrays from outside that are written down
+    outside: dict[str, Any]  # all of them
+    values: dict[str, Any]  # the arguments of the export
+    places: list[str]  # the arguments that are differentiated; none of a function that is exported as it is
+    several: bool  # whether the gradient is a tuple of these
+
+    @property
+    def name(self) -> str:
+        """The name of the function in a file."""
+        return f"{self.label}_value_and_grad" if self.places else self.label
 
 
 def capture(
@@ -97,7 +117,13 @@ def capture(
         )
     specialisation = made.entry.specialisation
     return Captured(
-        specialisation.text, result, arrays, functions, specialisation.function.__name__, specialisation.eps
+        specialisation.text,
+        result,
+        arrays,
+        functions,
+        specialisation.function.__name__,
+        specialisation,
+        specialisation.eps,
     )
 
 

@@ -281,8 +281,9 @@ def place_diagonal(block: Place, call: Call, lengths: Callable[..., Any]) -> Non
 
     def fill(target: Arr) -> list[str]:
         n = block.emitter.name("length")
+        least = dims[0] if dims[0] == dims[1] else f"{dims[0]} < {dims[1]} ? {dims[0]} : {dims[1]}"
         return [
-            f"const int64_t {n} = {dims[0]} < {dims[1]} ? {dims[0]} : {dims[1]};", f"if ({a.dims[0]} < {n}) goto punt;",
+            f"const int64_t {n} = {least};", f"if ({a.dims[0]} < {n}) goto punt;",
             f"for (int64_t i = 0; i < {n}; i++) {target.p}[i * ({dims[1]} + 1)] = {a.p}[i * ({a.strides[0]})];",
         ]  # fmt: skip
 

@@ -30,7 +30,8 @@ from ..schedule.program import (
     reads_of,
 )
 from ..schedule.signature import Instance, children
-from .aliases import aliases_of
+from .aliases import Aliases, aliases_of
+from .alone import Alone, Standalone
 from .boxes import box, declared, scalar_of, unboxed
 from .calls import python_call
 from .forms import form_of
@@ -57,7 +58,7 @@ from .values import (
 )
 from .views import handlers, in_place, indexed
 
-__all__ = ["FLAT", "Kernel", "kernel_of"]
+__all__ = ["FLAT", "Kernel", "kernel_of", "standalone_of"]
 
 FLAT = object()  # what stands before the leaves of a result that C gives in a row
 
@@ -94,6 +95,17 @@ def kernel_of(program: Program) -> Kernel:
     return _Emitter(program).kernel()
 
 
+def standalone_of(program: Program, alone: Alone) -> Standalone:
+    """Write a Program in C that needs no Python; RefusedError with the reason where it needs one."""
+    emitter = _Emitter(program, alone)
+    alone.reserve(emitter.taken)
+    lines = emitter.lines()
+    if emitter.called_out:
+        names = ", ".join(sorted(emitter.called_out))
+        raise RefusedError(f"C has no form of {names}, which the native target calls in Python")
+    return alone.standalone(lines, emitter.slots, emitter.stacks)
+
+
 @dataclasses.dataclass(eq=False)
 class _Group:
     """A nest, or lines of C."""
@@ -105,8 +117,9 @@ class _Group:
 class _Emitter:
     """What all blocks of a function share."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, alone: Alone | None = None) -> None:
         self.program = program
+        self.alone = alone  # what C without Python takes and gives
         self.constants: list[Any] = []
         self.calls: list[Callable[..., Any]] = []
         self.called_out: Counter[str] = Counter()
@@ -117,7 +130,8 @@ class _Emitter:
         self.returned: set[Value] = set()
         self.nested: Any = None
 
-    def kernel(self) -> Kernel:
+    def lines(self) -> list[str]:
+        """The lines of the function."""
         for s in each_statement(self.program.body):
             if isinstance(s, Return):
                 self.returned.update(v for v in values_in(s.outputs) if is_native(v.type) and v.type.shape)
@@ -126,11 +140,18 @@ class _Emitter:
                 raise RefusedError(f"it {words.get(type(s).__name__, 'holds a ' + type(s).__name__)}")
         self.steady = _steady(self.program)
         self.returned.update(c.start for c in self.steady if c.out in self.returned)
-        self.aliases = aliases_of(self.program)
+        if self.alone is None:
+            self.aliases = aliases_of(self.program)
+        else:
+            self.aliases = Aliases(frozenset(), frozenset())  # its results are the caller's memory
+            self.returned.clear()
         self.shared = self.aliases.shared
         block = Block(self, {})
         block.statements(self.program.body)
-        lines = block.lines()
+        return block.lines()
+
+    def kernel(self) -> Kernel:
+        lines = self.lines()
         if not self.native:
             raise RefusedError("none of its calls has a C form")
         head = [
@@ -323,10 +344,16 @@ class Block:
     def unpack(self, tree: Any, text: str, name: str) -> None:
         e = self.emitter
         if isinstance(tree, Value):
-            self.enter(tree, text, name)
+            if e.alone is not None:
+                self.env[tree] = e.alone.parameter(tree, name, e.name)
+            else:
+                self.enter(tree, text, name)
             return
         for key, part in children(tree) or ():
             if not any(True for _ in _leaves(part)):
+                continue
+            if e.alone is not None:
+                self.unpack(part, "", f"{name}_{str(key).lstrip('.')}")
                 continue
             if isinstance(key, str) and key.startswith("."):
                 k = e.object()
@@ -550,6 +577,9 @@ class Block:
     def call_out(self, call: Call, s: Assign) -> None:
         """One call of Python, whose operands are boxed."""
         e = self.emitter
+        if e.alone is not None:
+            self.refuse(call)
+            return
         reads = list(dict.fromkeys(call.reads))
         lines: list[str] = []
         kept = {v for slot in s.slots if slot.memory == "view" and not is_native(slot.value.type) for v in slot.of}
@@ -573,9 +603,20 @@ class Block:
             self.level[v] = g + 1
         self.groups[g].lines += after
 
+    def refuse(self, call: Call) -> None:
+        """Note a call that C which stands alone cannot make, and go on, so that all of them are known."""
+        e = self.emitter
+        e.called_out.update([call.op.path])
+        made: list[str] = []
+        for v in call.outs:
+            self.env[v] = declared(self, made, v, is_storable(v.element))
+            self.level[v] = len(self.groups)
+
     # --- loops and branches ----------------------------------------------------------------------------------------------
 
     def seen(self) -> str:
+        if self.emitter.alone is not None:
+            return ""
         self.emitter.arms += 1
         k = self.emitter.arms - 1
         return f"if (!st->seen[{k}]) {{ if (!st->probing) goto unseen; st->seen[{k}] = 1; }}"
@@ -747,7 +788,8 @@ class Block:
         swaps: list[str] = []
         for c, (held, k) in zip(s.carries, carried, strict=True):
             self.carry_on(inner, held, k, inner.read(c.after), last, objects, swaps)
-        inner.group(*last, *objects, *swaps, f"if ((++{count} & 4095) == 0 && PyErr_CheckSignals()) goto fail;")
+        asks = f"if ((++{count} & 4095) == 0 && PyErr_CheckSignals()) goto fail;"
+        inner.group(*last, *objects, *swaps, asks if e.alone is None else f"{count}++;")
         lines += _deeper(body + inner.lines())
         g = self.group(*lines, "}")
         for c, (held, _) in zip(s.carries, carried, strict=True):
@@ -859,6 +901,8 @@ class Block:
     def stores(self, body: Sequence[Statement]) -> None:
         """The last statements of a function that writes: all that can fail comes first, also where the result is made."""
         *writes, last = body
+        if self.emitter.alone is not None:
+            raise RefusedError("it writes into an argument")
         if not isinstance(last, Return) or not all(isinstance(s, Store) for s in writes):
             raise RefusedError("it goes on after it has written into an argument")
         before: list[str] = []
@@ -904,6 +948,9 @@ class Block:
         lines: list[str] = []
         made: dict[Any, str] = {}
         e = self.emitter
+        if e.alone is not None:
+            self.handed_out(s, e.alone)
+            return
 
         def leaf(k: int) -> str:
             """A new reference to one output; one that is given twice is one object."""
@@ -963,6 +1010,24 @@ class Block:
         path, e.paths = e.paths, e.paths + 1
         counted = f"if (!st->probing) st->hits[{path}]++;"
         self.group(*lines, f"PyObject *const {end} = {text};", *writes, counted, f"return {end};")
+
+    def handed_out(self, s: Return, alone: Alone) -> None:
+        """Write the results into memory of the caller's, behind all tests."""
+        tests: list[str] = []
+        lines: list[str] = []
+        for keys, k in alone.leaves(s.tree):
+            v = s.outputs[k]
+            found = self.read(v)
+            if isinstance(found, Arr):
+                found = found._replace(dims=self.roots(found.dims))
+            where = alone.result(v, found, keys, tests)
+            if isinstance(found, Num):
+                lines.append(f"if ({where.p}) *{where.p} = {cast(found.c, found.dtype, where.dtype)};")
+                continue
+            copied = self.copied(where, found, "=")
+            tests += [line for line in copied if "goto punt" in line]
+            lines += [f"if ({where.p}) {{", *_deeper([line for line in copied if "goto punt" not in line]), "}"]
+        self.group(*tests, *lines, "return 0;")
 
     def given_back(self, found: Arr, j: int, order: tuple[int, ...] | None) -> list[str]:
         """An array of Python's with the elements of one of the kernel's, in the order of axes of NumPy's."""

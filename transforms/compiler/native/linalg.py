@@ -37,8 +37,11 @@ def matrix(block: Place, x: Any) -> Arr:
 
 
 def asked(block: Place, call: Call, lines: list[str]) -> str:
-    """Lines that ask Python for the result of a call: the object of it."""
+    """Lines that ask Python for the result of a call: the object of it; C that stands alone gives up."""
     e = block.emitter
+    if e.alone is not None:
+        lines.append("goto punt;")
+        return ""
     reads = list(dict.fromkeys(call.reads))
     boxes = [box(block, lines, block.read(v)) for v in reads]
     k = e.object()
@@ -52,6 +55,8 @@ def asked(block: Place, call: Call, lines: list[str]) -> str:
 def copied_out(text: str, to: Arr) -> list[str]:
     """Lines that copy an array of Python's into one of the kernel's of the same lengths, both in C order."""
     s, t = suffix(to.dtype), CTYPES[to.dtype.name]
+    if not text:
+        return []
     lines = [f"if (!is_array(st, {text}, {s.upper()}, {len(to.dims)})) goto punt;"]
     for k, (d, step) in enumerate(zip(to.dims, to.strides, strict=True)):
         lines.append(f"if (ARRAY({text})->dims[{k}] != {d}) goto punt;")
@@ -68,7 +73,8 @@ class _System:
         self.n, self.t, self.s = self.a.dims[0], CTYPES[self.a.dtype.name], suffix(self.a.dtype)
         e = block.emitter
         self.name, self.work = e.name(call.outs[0]), e.name("work")
-        room = f"room(f, {e.slot()}, sizeof({self.t}) * {SMALL * SMALL})"
+        size = SMALL * SMALL if e.alone is None else f"{self.n} * {self.n}"
+        room = f"room(f, {e.slot()}, sizeof({self.t}) * {size})"
         self.lines = [f"{self.t} *const {self.work} = {room};", f"if (!{self.work}) goto punt;"]
         self.copy = Arr(self.work, self.a.dims, contiguous(self.a.dims), self.a.dtype, "", True)
         self.out: Arr | None = None
@@ -84,8 +90,9 @@ class _System:
         done = self.block.emitter.name("done")
         head = [*self.lines, f"int {done} = 0, {done}_sign = 1; (void){done}_sign;"]
         body = [*own, f"{done} = {test.format(sign=f'&{done}_sign')};"]
+        test = "" if self.block.emitter.alone is not None else f"if ({self.n} <= {SMALL}) "
         return self.block.group(
-            *head, f"if ({self.n} <= {SMALL}) {{{self.block.comment(self.call)}", *[f"    {line}" for line in body], "}",
+            *head, f"{test}{{{self.block.comment(self.call)}", *[f"    {line}" for line in body], "}",
             f"if (!{done}) {{", *[f"    {line}" for line in otherwise], "}",
         )  # fmt: skip
 
@@ -148,12 +155,12 @@ def slogdet(block: Place, call: Call) -> None:
     system.lines.append(f"{t} {sign} = 0, {log} = 0;")
     otherwise: list[str] = []
     text = asked(block, call, otherwise)
-    for k, to in enumerate((sign, log)):
+    for k, to in enumerate((sign, log) if text else ()):
         part = e.object()
         otherwise += [f"hold(f, {part}, PySequence_GetItem({text}, {k}));", f"if (!f->o[{part}]) goto fail;"]
         otherwise += [f"{to} = ({t})PyFloat_AsDouble(f->o[{part}]);", f"if ({to} == -1 && PyErr_Occurred()) goto fail;"]
     own = block.copied(system.copy, system.a, "=")
-    g = system.finish(own, f"lu_{system.s}({system.work}, {system.work}, {n}, 0, {{sign}})", otherwise)
+    g = system.finish(own, f"lu_{system.s}({system.work}, 0, {n}, 0, {{sign}})", otherwise)
     lines = block.groups[g].lines
     done = next(line.split()[1] for line in lines if line.startswith("int done"))
     value = f"{system.work}[i * {n} + i]"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["ENTRY", "prelude"]
+__all__ = [
+    "BLAS", "CHOLESKY", "CUT", "ENTRY", "FRAME", "HEAD", "LU", "MATHS", "NOTHING", "PRODUCT", "ROOM", "STACKS", "SUMS", "VECTORS",
+    "prelude",
+]  # fmt: skip
 
-_VECTORS = [
+VECTORS = [
     "exp",
     "log",
     "sin",
@@ -33,7 +36,9 @@ HEAD = r"""
 #include <string.h>
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
+"""
 
+PYTHON = r"""
 /* Python and NumPy: what a kernel needs of their binary interface */
 typedef struct _object PyObject;
 typedef struct { char *data; int nd; int64_t *dims, *strides; PyObject *base, *descr; int flags; } Array;
@@ -74,7 +79,9 @@ typedef struct {
 } State;
 
 enum { D, F, L, B };
+"""
 
+STACKS = r"""
 /* what a loop remembers: rows of numbers, of arrays (their place and lengths), or of stacks; arrays lie in chunks that stay */
 typedef struct { int64_t n, room, *rows; char *chunk; int64_t used, cap, depth; } Stack;
 static void clear_stack(Stack *s)
@@ -136,8 +143,13 @@ static inline void turn_stack(Stack *s, int64_t width)
             s->rows[j * width + k] = x;
         }
 }
-static int64_t nothing[1];          /* what an array is that nobody reads */
+"""
 
+NOTHING = r"""
+static int64_t nothing[1];          /* what an array is that nobody reads */
+"""
+
+FRAME = r"""
 typedef struct {
     void **slot;
     int64_t *cap;
@@ -147,7 +159,9 @@ typedef struct {
     char *store;
 } Frame;
 #define STORE 8192
+"""
 
+ROOM = r"""
 static void *room(Frame *f, int k, int64_t bytes)
 {
     if (f->slot[k] && f->cap[k] >= bytes) return f->slot[k];
@@ -158,6 +172,9 @@ static void *room(Frame *f, int k, int64_t bytes)
     else f->slot[k] = malloc(bytes);
     return f->slot[k];
 }
+"""
+
+OBJECTS = r"""
 static inline void hold(Frame *f, int k, PyObject *o) { PyObject *old = f->o[k]; f->o[k] = o; if (old) Py_DecRef(old); }
 static inline PyObject *again(PyObject *o) { Py_IncRef(o); return o; }
 static int on_stack(const Stack *s, void *p)
@@ -213,18 +230,33 @@ static PyObject *array_of_one(const State *st, int dtype, double d, int64_t l)
     else if (dtype == L) *(int64_t *)p = l; else *(uint8_t *)p = l != 0;
     return o;
 }
+"""
 
+SUMS = r"""
 /* sums of blocks, added in pairs, pairs of pairs and so on */
 #define SUMS(T, s) \
 typedef struct { int64_t n; T v[56]; } sums_##s; \
 static inline void add_##s(sums_##s *a, T x) \
-{ int k = 0; for (int64_t m = a->n; m & 1; m >>= 1) x = a->v[k++] + x; a->v[k] = x; a->n++; } \
-static inline T total_##s(const sums_##s *a) { T x = 0; int k = 0, any = 0; \
-    for (int64_t m = a->n; m; m >>= 1, k++) if (m & 1) { x = any ? a->v[k] + x : a->v[k]; any = 1; } return x; }
+{ \
+    int k = 0; \
+    for (int64_t m = a->n; m & 1; m >>= 1) x = a->v[k++] + x; \
+    a->v[k] = x; \
+    a->n++; \
+} \
+static inline T total_##s(const sums_##s *a) \
+{ \
+    T x = 0; \
+    int k = 0, any = 0; \
+    for (int64_t m = a->n; m; m >>= 1, k++) \
+        if (m & 1) { x = any ? a->v[k] + x : a->v[k]; any = 1; } \
+    return x; \
+}
 SUMS(double, d)
 SUMS(float, f)
 SUMS(int64_t, l)
+"""
 
+CUT = r"""
 static inline void cut(
     int64_t n, int from, int64_t start, int to, int64_t stop, int64_t step, int64_t *first, int64_t *length)
 {   /* a slice of n places */
@@ -236,6 +268,9 @@ static inline void cut(
     *first = start;
     *length = step > 0 ? (stop > start ? (stop - start - 1) / step + 1 : 0) : start > stop ? (start - stop - 1) / -step + 1 : 0;
 }
+"""
+
+PRODUCT = r"""
 /* matrix products, of which rows times a vector, and columns times one, run along what lies together */
 #define PRODUCT(T, s) \
 static void product_##s( \
@@ -271,6 +306,9 @@ static void product_##s( \
 }
 PRODUCT(double, d)
 PRODUCT(float, f)
+"""
+
+LU = r"""
 /* small systems by elimination with row pivots, as LAPACK; 0 where a pivot is zero or a number not finite: that is NumPy's */
 #define LU(T, s) \
 static int lu_##s(T *restrict m, T *restrict b, int64_t n, int64_t columns, int *sign) \
@@ -302,7 +340,13 @@ static int lu_##s(T *restrict m, T *restrict b, int64_t n, int64_t columns, int 
         b[k * columns + j] = x / m[k * n + k]; \
     } \
     return 1; \
-} \
+}
+LU(double, d)
+LU(float, f)
+"""
+
+CHOLESKY = r"""
+#define CHOLESKY(T, s) \
 static int cholesky_##s(T *restrict m, int64_t n) \
 { \
     for (int64_t i = 0; i < n; i++) for (int64_t j = 0; j <= i; j++) { \
@@ -315,8 +359,11 @@ static int cholesky_##s(T *restrict m, int64_t n) \
     for (int64_t i = 0; i < n; i++) for (int64_t j = i + 1; j < n; j++) m[i * n + j] = 0; \
     return 1; \
 }
-LU(double, d)
-LU(float, f)
+CHOLESKY(double, d)
+CHOLESKY(float, f)
+"""
+
+BLAS = r"""
 /* by NumPy's BLAS, where there is one and the operands lie as it takes them */
 #define BLAS(T, s, which) \
 static int blas_##s(const State *st, \
@@ -380,11 +427,21 @@ static inline T min_##s(T x, T y) { return x < y || x != x ? x : y; } \
 static inline T fmax##f(T x, T y) { return x >= y || y != y ? x : y; } \
 static inline T fmin##f(T x, T y) { return x <= y || y != y ? x : y; } \
 static inline T sign_##s(T x) { return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x; } \
-static inline T remainder_##s(T x, T y) { T r = fmod##f(x, y); if (y == 0) return r; \
-    return r != 0 ? ((y < 0) != (r < 0) ? r + y : r) : r == r ? copysign##f(0, y) : r; } \
-static inline T floor_divide_##s(T x, T y) { if (y == 0) return x / y; T r = fmod##f(x, y), q = (x - r) / y; \
-    if (r != 0 && (y < 0) != (r < 0)) q -= 1; if (q == 0) return copysign##f(0, x / y); \
-    T w = floor##f(q); return q - w > (T)0.5 ? w + 1 : w; } \
+static inline T remainder_##s(T x, T y) \
+{ \
+    T r = fmod##f(x, y); \
+    if (y == 0) return r; \
+    return r != 0 ? ((y < 0) != (r < 0) ? r + y : r) : r == r ? copysign##f(0, y) : r; \
+} \
+static inline T floor_divide_##s(T x, T y) \
+{ \
+    if (y == 0) return x / y; \
+    T r = fmod##f(x, y), q = (x - r) / y; \
+    if (r != 0 && (y < 0) != (r < 0)) q -= 1; \
+    if (q == 0) return copysign##f(0, x / y); \
+    T w = floor##f(q); \
+    return q - w > (T)0.5 ? w + 1 : w; \
+} \
 static inline T logaddexp_##s(T x, T y) { T d = x - y, e = log1p##f(exp##f(-fabs##f(d))), m = max_##s(x, y); \
     return x == y ? x + (T)0.693147180559945309417 : d != d ? d : m + e; }
 MATHS(double, d, )
@@ -437,5 +494,6 @@ PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
 def prelude(vectors: bool) -> str:
     """The head of every kernel; with `vectors` the maths of the C library has forms for vectors (glibc's libmvec)."""
     mark = '__attribute__((simd("notinbranch"))) ' if vectors else ""
-    names = [f"extern {mark}double {name}(double); extern {mark}float {name}f(float);" for name in _VECTORS]
-    return HEAD + "\n" + "\n".join(names) + MATHS
+    names = [f"extern {mark}double {name}(double); extern {mark}float {name}f(float);" for name in VECTORS]
+    parts = (HEAD, PYTHON, STACKS, NOTHING, FRAME, ROOM, OBJECTS, SUMS, CUT, PRODUCT, LU, CHOLESKY, BLAS)
+    return "".join(parts) + "\n" + "\n".join(names) + MATHS

@@ -496,7 +496,9 @@ def matmul(block: Place, call: Call) -> None:
     lines: list[str] = []
     text = asked(block, call, lines)
     limit = INLINE if len(shape) == 2 else INLINE_VECTOR
-    if shape:
+    if e.alone is not None:
+        big = [how]
+    elif shape:
         big = [*lines, *copied_out(text, Arr(f"{name}_c", shape, contiguous(shape), a.dtype))]
     else:
         big = [*lines, f"*{name}_c = PyFloat_AsDouble({text});"]
