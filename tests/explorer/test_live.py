@@ -68,7 +68,7 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
 def test_the_page_of_the_last_function_is_served_with_arguments_of_its_names(explorer: Explorer) -> None:
     text = shown(explorer)
     assert "<title>The gradient of loss</title>" in text
-    assert "d_w = " in text
+    assert "d_w: like w" in text
     status, headers, state = asked(explorer, f"/{explorer.token}/state")
     assert (status, headers.get_content_type()) == (200, "application/json")
     assert json.loads(state) == {"version": 1, "seconds": None}

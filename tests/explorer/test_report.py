@@ -49,7 +49,7 @@ def test_each_generated_line_is_linked_with_the_users_line_and_its_direction() -
     }
     assert linked["z = x @ w + b"] == (f"0:{FIRST + 2}", "forward")
     assert linked["# forward"] == linked["# backward"] == (None, "")
-    (backward,) = [row for row in linked if row.startswith("d_b = ")]
+    (backward,) = [row for row in linked if row.startswith("return ")]
     assert linked[backward] == (f"0:{FIRST + 2}", "backward")
 
 

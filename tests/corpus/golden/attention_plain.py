@@ -14,5 +14,4 @@ def attention(q, k, v):
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = e / e.sum(axis=-1, keepdims=True)
     # golden_functions.py:82: return np.sum((weights @ v) ** 2)
-    out = ((weights @ v) ** 2).sum()
-    return out
+    return ((weights @ v) ** 2).sum()

@@ -17,8 +17,7 @@ def batch_of_images_value_and_grad(weights, images, labels):
     one_plus_p_exp = 1.0 + p_exp
     p = 1.0 / one_plus_p_exp
     # golden_functions.py:246: return -np.mean(labels * np.log(p) + (1 - labels) * ...
-    one_minus_labels = 1 - labels
-    one_minus_p = 1 - p
+    one_minus_labels, one_minus_p = 1 - labels, 1 - p
     total = (labels * np.log(p) + one_minus_labels * np.log(one_minus_p)).sum()
     out = -(total / labels.size)
 
@@ -28,5 +27,4 @@ def batch_of_images_value_and_grad(weights, images, labels):
         d_p_part = np.float32(-1.0) / labels.size
         d_p = d_p_part * labels / p - d_p_part * one_minus_labels / one_minus_p
         # golden_functions.py:245: p = sigmoid(pixels @ weights)
-        d_weights = pixels.T @ (d_p * p / one_plus_p_exp * p_exp)
-    return out, d_weights
+        return out, pixels.T @ (d_p * p / one_plus_p_exp * p_exp)

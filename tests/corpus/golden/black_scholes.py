@@ -39,13 +39,10 @@ def black_scholes_value_and_grad(spot, strike, rate, vol, maturity):
         d_d1 = d_call_ratio / np.sqrt(2.0) + d_d2
         # golden_functions.py:140: d1 = (np.log(spot / strike) + (rate + 0.5 * ...
         d_d1_total = d_d1 / root
-        d_root = -(d_d1 * d1) / root - d_d2
         d_d1_total_2 = d_d1_total * maturity
-        sum_d_d1_total_2 = d_d1_total_2.sum()
         # golden_functions.py:142: call = spot * normal_cdf(d1) - strike * ...
         d_minus_rate = (-normal_cdf_d2).sum() * strike * call_exp * maturity
-        d_rate = sum_d_d1_total_2 - d_minus_rate
         d_spot = normal_cdf_d1 + d_d1_total / spot_over_strike / strike
         # golden_functions.py:139: root = vol * np.sqrt(maturity)
-        d_vol = d_d1_total_2 * vol + d_root * sqrt_maturity
-    return out, (d_spot, d_rate, d_vol)
+        d_vol = d_d1_total_2 * vol + (-(d_d1 * d1) / root - d_d2) * sqrt_maturity
+        return out, (d_spot, d_d1_total_2.sum() - d_minus_rate, d_vol)

@@ -12,11 +12,9 @@ def convolution_value_and_grad(kernel, image, target):
     # forward
     # golden_functions.py:149: windows = np.stack([image[i : i + n, j : j + m] for i ...
     image_part = image[0 : target.shape[0], 0 : target.shape[1]]
-    windows_total = 1 + target.shape[1]
-    image_part_2 = image[0 : target.shape[0], 1:windows_total]
-    windows_total_2 = 1 + target.shape[0]
-    image_part_3 = image[1:windows_total_2, 0 : target.shape[1]]
-    image_part_4 = image[1:windows_total_2, 1:windows_total]
+    image_part_2 = image[0 : target.shape[0], 1 : 1 + target.shape[1]]
+    image_part_3 = image[1 : 1 + target.shape[0], 0 : target.shape[1]]
+    image_part_4 = image[1 : 1 + target.shape[0], 1 : 1 + target.shape[1]]
     windows = np.stack([image_part, image_part_2, image_part_3, image_part_4])
     # golden_functions.py:150: response = np.einsum("k,kij->ij", kernel.ravel(), ...
     response = np.einsum("k,kij->ij", np.ravel(kernel), windows)
@@ -28,5 +26,4 @@ def convolution_value_and_grad(kernel, image, target):
     with np.errstate(all="ignore"):
         # golden_functions.py:150: response = np.einsum("k,kij->ij", kernel.ravel(), ...
         d_ravel_kernel = np.einsum("ij,kij->k", 2.0 * difference, windows)
-        d_kernel = np.reshape(d_ravel_kernel, kernel.shape)
-    return out, d_kernel
+        return out, np.reshape(d_ravel_kernel, kernel.shape)

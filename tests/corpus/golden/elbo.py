@@ -38,9 +38,7 @@ def elbo_value_and_grad(params, x, noise):
         # golden_functions.py:218: rebuilt = z @ params["decoder"]
         d_z = d_rebuilt @ decoder.T
         d_decoder = z.T @ d_rebuilt
-        # golden_functions.py:217: z = mu + np.exp(0.5 * log_var) * noise
-        d_mu = mu + d_z
-        d_log_var = 0.5 * exp_log_var - 0.5 + d_z * noise * z_exp * 0.5
         # golden_functions.py:216: mu, log_var = x @ params["to_mu"], x @ ...
-        d_to_log_var, d_to_mu = x.T @ d_log_var, x.T @ d_mu
+        d_to_log_var = x.T @ (0.5 * exp_log_var - 0.5 + d_z * noise * z_exp * 0.5)
+        d_to_mu = x.T @ (mu + d_z)
     return out, {"to_mu": d_to_mu, "to_log_var": d_to_log_var, "decoder": d_decoder}

@@ -29,20 +29,13 @@ def gaussian_process_value_and_grad(log_params, x, y):
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:176: return 0.5 * (y @ alpha + logdet + len(x) * ...
-        d_alpha = 0.5 * y
         # golden_functions.py:174: alpha = np.linalg.solve(K, y)
-        d_K_part = -np.linalg.solve(K.T, d_alpha)[:, None] * alpha
-        d_K = 0.5 * np.linalg.inv(K).T + d_K_part
+        d_K = 0.5 * np.linalg.inv(K).T - np.linalg.solve(K.T, 0.5 * y)[:, None] * alpha
         # golden_functions.py:173: K = amplitude**2 * np.exp(-0.5 * (d / length) ** ...
-        d_noise = 2.0 * (d_K * K_identity).sum() * noise
         d_d_over_length = -(d_K * amplitude_squared * K_exp) * d_over_length
-        d_length = -(d_d_over_length * d_over_length).sum() / length
-        d_amplitude = 2.0 * (d_K * K_exp).sum() * amplitude
         # golden_functions.py:171: amplitude, length, noise = np.exp(log_params)
         d_log_params_part = np.zeros(log_params.shape)
-        d_log_params_part[2] += d_noise
-        d_log_params_part[1] += d_length
-        d_log_params_part[0] += d_amplitude
-        d_log_params = d_log_params_part * exp_log_params
-    return out, d_log_params
+        d_log_params_part[2] += 2.0 * (d_K * K_identity).sum() * noise
+        d_log_params_part[1] -= (d_d_over_length * d_over_length).sum() / length
+        d_log_params_part[0] += 2.0 * (d_K * K_exp).sum() * amplitude
+        return out, d_log_params_part * exp_log_params

@@ -33,11 +33,10 @@ def gmm_log_likelihood_value_and_grad(log_weights, means, log_scales, x):
     with np.errstate(all="ignore"):
         # golden_functions.py:131: return np.sum(top + np.log(np.sum(np.exp(joint - ...
         d_joint_minus_top = (1.0 / sum_exp)[:, None] * exp
-        d_top = 1.0 - d_joint_minus_top.sum(axis=1)
         # golden_functions.py:130: top = np.max(joint, axis=1)
-        joint_is_top = joint == top[:, None]
-        d_joint_part = joint_is_top * (d_top / joint_is_top.sum(axis=1))[:, None]
-        d_joint = d_joint_minus_top + d_joint_part
+        is_top = joint == top[:, None]
+        d_joint_part = (1.0 - d_joint_minus_top.sum(axis=1)) / is_top.sum(axis=1)
+        d_joint = d_joint_minus_top + is_top * d_joint_part[:, None]
         # golden_functions.py:129: joint = log_density + log_weights - ...
         sum_d_joint = d_joint.sum(axis=0)
         d_log_weights = sum_d_joint - d_joint.sum() / joint_total * exp_log_weights

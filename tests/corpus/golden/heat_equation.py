@@ -47,7 +47,6 @@ def heat_equation_value_and_grad(u, kappa, target):
         d_u_3[1:-1] = 0.0
         d_u_total_2 = d_u_4[1:-1]
         d_u_total_2_2 = d_u_total_2 * kappa
-        d_kappa_part = (d_u_total * u_total_3).sum() + (d_u_total_2 * u_total_2).sum()
         d_u_3[:-2] += d_u_total_2_2
         d_u_3[1:-1] -= d_u_total_2_2 * 2.0
         d_u_3[2:] += d_u_total_2_2
@@ -56,9 +55,9 @@ def heat_equation_value_and_grad(u, kappa, target):
         d_u[1:-1] = 0.0
         d_u_total_4 = d_u_3[1:-1]
         d_u_total_5 = d_u_total_4 * kappa
-        d_kappa = d_kappa_part + (d_u_total_4 * u_total).sum()
+        d_kappa_part = (d_u_total * u_total_3).sum() + (d_u_total_2 * u_total_2).sum()
         d_u[:-2] += d_u_total_5
         d_u[1:-1] -= d_u_total_5 * 2.0
         d_u[2:] += d_u_total_5
         d_u[1:-1] += d_u_total_4
-    return out, (d_u, d_kappa)
+        return out, (d_u, d_kappa_part + (d_u_total_4 * u_total).sum())

@@ -20,5 +20,4 @@ def heat_equation(u, kappa, target):
     u_5 = np.array(u_4)
     u_5[1:-1] = u_4_part + kappa * (u_4[2:] - 2.0 * u_4_part + u_4[:-2])
     # golden_functions.py:239: return np.sum((u - target) ** 2)
-    out = ((u_5 - target) ** 2).sum()
-    return out
+    return ((u_5 - target) ** 2).sum()

@@ -261,7 +261,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     int done_2 = 0, done_2_sign = 1; (void)done_2_sign;
     if (1 <= 16) {  /* golden_functions.py:105 */
         memcpy(work_2, S, sizeof(double) * (1));
-        done_2 = lu_d(work_2, work_2, 1, 0, &done_2_sign);
+        done_2 = lu_d(work_2, 0, 1, 0, &done_2_sign);
     }
     if (!done_2) {
         hold(f, 18, boxed(st, D, (void *)S, 2, (int64_t[]){1, 1}, (int64_t[]){1, 1}));

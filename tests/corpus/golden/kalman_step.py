@@ -38,15 +38,10 @@ def kalman_step_value_and_grad(F, H, Q, R, mean, cov, z):
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:107: return 0.5 * (fit + logdet) + 1e-3 * np.sum(mean**2)
-        d_mean_3 = 0.002 * mean_3
         # golden_functions.py:106: fit = innovation @ np.linalg.solve(S, innovation)
         d_R_part = -np.linalg.solve(S.T, 0.5 * innovation)[:, None] * fit_solution
-        # golden_functions.py:104: mean = mean + gain @ innovation
-        d_gain = d_mean_3[:, None] * innovation
         # golden_functions.py:103: gain = np.linalg.solve(S, H @ cov).T
-        d_R_part_2 = np.linalg.solve(S.T, d_gain.T)
+        d_R_part_2 = np.linalg.solve(S.T, ((0.002 * mean_3)[:, None] * innovation).T)
         d_R = d_R_part + 0.5 * np.linalg.inv(S).T - d_R_part_2 @ gain
         # golden_functions.py:102: S = H @ cov @ H.T + R
-        d_Q = H.T @ d_R_part_2 + H.T @ (d_R @ H)
-    return out, (d_Q, d_R)
+        return out, (H.T @ d_R_part_2 + H.T @ (d_R @ H), d_R)

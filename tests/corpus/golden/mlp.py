@@ -33,20 +33,20 @@ def mlp_value_and_grad(params, x, y):
         # golden_functions.py:64: return np.mean((out - y) ** 2)
         d_out_minus_y = 2.0 / out.size * out_minus_y
         # golden_functions.py:63: out = h2 @ params["w3"] + params["b3"]
-        d_b3 = d_out_minus_y.sum(axis=0)
         d_h2 = d_out_minus_y @ w3.T
-        d_w3 = h2.T @ d_out_minus_y
         # golden_functions.py:56: return np.maximum(z, 0.0)
         d_z_2 = np.where(z_2 < 0.0, 0.0, np.where(z_2 == 0.0, d_h2 / 2.0, d_h2))
         # golden_functions.py:62: h2 = relu(h1 @ params["w2"] + params["b2"])
-        d_b2 = d_z_2.sum(axis=0)
         d_h1 = d_z_2 @ w2.T
-        d_w2 = h1.T @ d_z_2
         d_z = np.where(z < 0.0, 0.0, np.where(z == 0.0, d_h1 / 2.0, d_h1))
-        # golden_functions.py:61: h1 = relu(x @ params["w1"] + params["b1"])
-        d_b1 = d_z.sum(axis=0)
-        d_w1 = x.T @ d_z
-    return (
-        result,
-        {"w1": d_w1, "b1": d_b1, "w2": d_w2, "b2": d_b2, "w3": d_w3, "b3": d_b3},
-    )
+        return (
+            result,
+            {
+                "w1": x.T @ d_z,
+                "b1": d_z.sum(axis=0),
+                "w2": h1.T @ d_z_2,
+                "b2": d_z_2.sum(axis=0),
+                "w3": h2.T @ d_out_minus_y,
+                "b3": d_out_minus_y.sum(axis=0),
+            },
+        )

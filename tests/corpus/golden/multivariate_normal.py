@@ -26,16 +26,13 @@ def multivariate_normal_value_and_grad(mean, cov, x):
         np.fill_diagonal(d_L_part, x.shape[0] / diagonal_L)
         # golden_functions.py:165: white = np.linalg.solve(L, (x - mean).T)
         d_L_part_2 = np.linalg.solve(L.T, white)
-        d_L = d_L_part - d_L_part_2 @ white.T
-        d_mean = -d_L_part_2.T.sum(axis=0)
         # golden_functions.py:164: L = np.linalg.cholesky(cov)
-        L_d_L = L.T @ d_L
-        d_cov_part = (np.tril(L_d_L) + np.tril(L_d_L, k=-1)) / 2.0
+        product = L.T @ (d_L_part - d_L_part_2 @ white.T)
+        d_cov_part = (np.tril(product) + np.tril(product, k=-1)) / 2.0
         d_cov_part_2 = scipy.linalg.solve_triangular(
             L, d_cov_part, 1, True, check_finite=False
         )
         d_cov_part_3 = scipy.linalg.solve_triangular(
             L, d_cov_part_2.T, 1, True, check_finite=False
         )
-        d_cov = (d_cov_part_3.T + d_cov_part_3) / 2.0
-    return out, (d_mean, d_cov)
+        return out, (-d_L_part_2.T.sum(axis=0), (d_cov_part_3.T + d_cov_part_3) / 2.0)

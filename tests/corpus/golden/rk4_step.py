@@ -6,8 +6,7 @@ def lotka_volterra(state, alpha, beta, delta, gamma):
     # golden_functions.py:111: prey, predator = state
     prey, predator = state[0], state[1]
     # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
-    beta_prey = beta * prey
-    delta_prey = delta * prey
+    beta_prey, delta_prey = beta * prey, delta * prey
     difference = delta_prey * predator - gamma * predator
     values = np.array([alpha * prey - beta_prey * predator, difference])
     return values, prey, predator, beta_prey, delta_prey
@@ -20,20 +19,16 @@ def lotka_volterra_vjp(
     # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
     d_out_0, d_out_1 = d_out[0], d_out[1]
     minus_d_out_1 = -d_out_1
-    d_gamma = minus_d_out_1 * predator
-    d_out_1_predator = d_out_1 * predator
+    d_gamma, d_out_1_predator = minus_d_out_1 * predator, d_out_1 * predator
     d_delta = d_out_1_predator * prey
     minus_d_out_0 = -d_out_0
     d_beta_part = minus_d_out_0 * predator
-    d_predator_part = minus_d_out_0 * product
-    d_predator = minus_d_out_1 * gamma + d_out_1 * product_2 + d_predator_part
-    d_beta = d_beta_part * prey
-    d_alpha = d_out_0 * prey
-    d_prey = d_out_1_predator * delta + d_beta_part * beta + d_out_0 * alpha
+    d_predator_part = minus_d_out_1 * gamma + d_out_1 * product_2
+    d_beta, d_alpha = d_beta_part * prey, d_out_0 * prey
     # golden_functions.py:111: prey, predator = state
     d_state_2 = np.array(d_state)
-    d_state_2[1] += d_predator
-    d_state_2[0] += d_prey
+    d_state_2[1] += d_predator_part + minus_d_out_0 * product
+    d_state_2[0] += d_out_1_predator * delta + d_beta_part * beta + d_out_0 * alpha
     return d_gamma, d_delta, d_beta, d_alpha, d_state_2
 
 

@@ -23,13 +23,12 @@ def wide_softplus_value_and_grad(w, x, y):
 
     # backward
     with np.errstate(all="ignore"):
-        d_z_part = 1.0 / x.size  # golden_functions.py:298: return np.mean(loss)
         # golden_functions.py:297: loss = np.logaddexp(0.0, z) - y * z
-        d_z_part_y = -d_z_part * y
+        d_z_part = -1.0 / x.size * y
         del x_w_0, logaddexp, loss  # frees memory before more is taken
         d_z_part_2 = 1.0 / (1.0 + np.exp(-z))
-        np.multiply(d_z_part, d_z_part_2, out=d_z_part_2)
-        d_z = np.add(d_z_part_y, d_z_part_2, out=d_z_part_y)
+        np.multiply(1.0 / x.size, d_z_part_2, out=d_z_part_2)
+        d_z = np.add(d_z_part, d_z_part_2, out=d_z_part)
         # golden_functions.py:296: z = x * w[0] + w[1]
         d_w_1 = d_z.sum()
         d_w = np.zeros(w.shape)

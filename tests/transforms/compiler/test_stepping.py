@@ -69,7 +69,7 @@ def test_a_step_from_the_users_line_enters_the_text(tmp_path: Path, cache: str) 
         assert place(shown[4])[1] > first
         between = shown[5].partition("script.py")[2].partition(path)[0]
         assert 1 <= len(re.findall(r"^[> ] \S+\.py\(\d+\)", between, re.MULTILINE)) <= 3, shown[5]
-        assert "return out, d_w" in shown[6]
+        assert "--Return--" in shown[6]
         assert place(shown[7])[0].endswith("script.py")
 
 
@@ -78,7 +78,7 @@ def test_a_breakpoint_by_file_and_line_hits(tmp_path: Path) -> None:
     asked = "p __import__('sys').stdout.write(step.source(w, x).path + chr(10))"
     path = debugged(tmp_path, SCRIPT, [f"b {CALL}", "c", asked], cache)[3].splitlines()[0]
     rows = Path(path).read_text().splitlines()
-    line = 1 + next(k for k, row in enumerate(rows) if row.lstrip().startswith("d_w = "))
+    line = 1 + next(k for k, row in enumerate(rows) if row.lstrip().startswith("return out, "))
     shown = debugged(tmp_path, SCRIPT, [f"b {path}:{line}", "c", "p w"], cache)  # before anything has run
     assert f"Breakpoint 1 at {path}:{line}" in shown[1]
     assert place(shown[2]) == (path, line)

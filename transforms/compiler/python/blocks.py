@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import gast
@@ -16,7 +16,8 @@ from .layout import WIDTH
 from .widths import MENTIONS, width
 
 __all__ = [
-    "Block", "Entries", "Fork", "Pairs", "TileLoop", "about", "alike", "assign", "each_statement", "every_tree", "mentions",
+    "Block", "Entries", "Fork", "Pairs", "TileLoop", "about", "alike", "assign", "each_statement", "every_tree", "is_start",
+    "mentions",
     "moves", "name_of", "parts_of", "plain", "together",
 ]  # fmt: skip
 
@@ -24,6 +25,8 @@ Entries = list[tuple[Any, Call]]
 Pairs = list[tuple[str, Any]]  # variables, and expressions that become their values
 
 _NUMBER = re.compile(r"_\d+$")
+_ALIKE = 32  # columns of a value that shares a statement with others of its form
+_WORDS = (gast.Attribute, gast.Constant, gast.Name, gast.Subscript)
 _STARTS = frozenset(["float32", "float64", "full_like", "ones", "ones_like", "zeros", "zeros_like"])
 
 
@@ -140,8 +143,11 @@ def _before(pair: tuple[str, Any], pairs: Pairs) -> Pairs:
     return [other for other in pairs if other in found]
 
 
-def together(entries: Entries, indent: int) -> Entries:
-    """The statements, in loops and branches too, those that can be one assignment as one, where it fits on a line."""
+def together(entries: Entries, indent: int, results: Collection[str] = ()) -> Entries:
+    """The statements, in loops and branches too, those that can be one assignment as one, where it fits on a line.
+
+    `results` are the variables that the function returns.
+    """
     made: Entries = []
     for statement, call in entries:
         if isinstance(statement, Block):
@@ -151,7 +157,7 @@ def together(entries: Entries, indent: int) -> Entries:
             )
         elif isinstance(statement, Fork):
             statement = statement._replace(entries=together(statement.entries, indent + 4))
-        joined = _joined(made[-1], (statement, call), indent) if made else None
+        joined = _joined(made[-1], (statement, call), indent, results) if made else None
         if joined is None:
             made.append((statement, call))
         else:
@@ -159,7 +165,9 @@ def together(entries: Entries, indent: int) -> Entries:
     return made
 
 
-def _joined(before: tuple[Any, Call], entry: tuple[Any, Call], indent: int) -> tuple[Any, Call] | None:
+def _joined(
+    before: tuple[Any, Call], entry: tuple[Any, Call], indent: int, results: Collection[str]
+) -> tuple[Any, Call] | None:
     """Two assignments as one; None where that is not one that a person would write."""
     (first, call), (second, other) = before, entry
     if call.backward != other.backward or call.quiet != other.quiet:
@@ -172,7 +180,7 @@ def _joined(before: tuple[Any, Call], entry: tuple[Any, Call], indent: int) -> t
         return None
     pairs = [*left, *right]
     alike = len({_kind(value) for _, value in pairs}) == 1 and _kind(pairs[0][1]) is not None
-    if not alike and not _is_users(pairs, call, other):
+    if not alike and not (_place(call) == _place(other) and _belongs(pairs, call, results)):
         return None
     targets = gast.Tuple(elts=[_stored(name) for name, _ in pairs], ctx=gast.Store())
     value = gast.Tuple(elts=[value for _, value in pairs], ctx=gast.Load())
@@ -202,6 +210,11 @@ def _pairs(statement: Any) -> list[tuple[str, Any]]:
     return [] if None in names else [(str(name), v) for name, v in zip(names, value.elts, strict=True)]
 
 
+def is_start(value: Any) -> bool:
+    """Whether a value is what a sum starts from: zeros, a number, or a variable as it is."""
+    return _kind(value) == "start"
+
+
 def _kind(value: Any) -> str | None:
     """What a short value is: an empty list, a start, or an item of something; None for what is computed."""
     if isinstance(value, gast.List):
@@ -216,9 +229,29 @@ def _kind(value: Any) -> str | None:
     return None
 
 
-def _is_users(pairs: list[tuple[str, Any]], call: Call, other: Call) -> bool:
+def _belongs(pairs: list[tuple[str, Any]], call: Call, results: Collection[str]) -> bool:
+    """Whether assignments of one line of the user's are one: the user's, results, or short ones of the same form."""
+    if all(name in results for name, _ in pairs) or _is_users(pairs, call):
+        return True
+    forms = {_form(value) if width(value) <= _ALIKE else None for _, value in pairs}
+    return len(forms) == 1 and None not in forms
+
+
+def _form(value: Any) -> str | None:
+    """What an operation or a call is but for its operands, which are names and constants; None for anything else."""
+    if isinstance(value, gast.BinOp):
+        parts, form = [value.left, value.right], type(value.op).__name__
+    elif isinstance(value, gast.Call) and name_of(getattr(value.func, "value", None)) == "np" and not value.keywords:
+        parts, form = value.args, "np"
+    else:
+        return None
+    kinds = [type(part).__name__ if isinstance(part, _WORDS) else None for part in parts]
+    return None if None in kinds else f"{form}{kinds}"
+
+
+def _is_users(pairs: list[tuple[str, Any]], call: Call) -> bool:
     """Whether the user has assigned all these variables in one statement, or those whose cotangents lead to them."""
-    if call.site is None or _place(call) != _place(other):
+    if call.site is None:
         return False
     try:
         body = ast.parse(line_text(call.site)).body

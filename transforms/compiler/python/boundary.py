@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gast
 
-from ....runtime.ir.graph import Value
+from ....runtime.ir.graph import Call, Graph, Value
 from ..frontend.user_names import Names
-from ..schedule.program import Program, Unpack
+from ..schedule.program import Fork, Program, Return, Statement, Store, Unpack
+from ..schedule.reuse import LARGE
 from ..schedule.signature import Instance, Signature, children, has_attributes
+from .blocks import about
+from .inlining import name_tree
 from .layout import WIDTH
-from .literals import constant_tree
+from .literals import constant_tree, given_tree
 from .widths import width
 
-__all__ = ["arguments_of", "result_of", "unpacking_of"]
+if TYPE_CHECKING:
+    from .emit import Emitter
+
+__all__ = ["Returns", "arguments_of", "keeps_memory", "result_of", "returns_of", "unpacking_of"]
+
+ROW = 64  # columns of a result that has a row of its own
 
 
 def arguments_of(signature: Signature) -> Any:
@@ -153,3 +162,103 @@ def _build(tree: Any, leaf: Callable[[int], Any]) -> Any:
     if type(tree) is tuple:
         return gast.Tuple(elts=[_build(v, leaf) for v in tree], ctx=gast.Load())
     return leaf(tree)
+
+
+def returns_of(body: list[Statement], graph: Graph) -> Returns | None:
+    """Return what decides about the results of a function; None where paths return on their own, or something is stored last."""
+    result = body[-1]
+    if any(isinstance(s, (Fork, Store)) for s in body) or not isinstance(result, Return):
+        return None
+    return Returns(result, graph)
+
+
+class Returns:
+    """The results of a function, and which of them are expressions in its `return`."""
+
+    def __init__(self, result: Return, graph: Graph) -> None:
+        self.result = result
+        self.quiet = any(call.quiet for call in graph.calls)
+        self.calls: dict[Value, Call] = {}  # of the results that are expressions
+        self.names: dict[Value, str] = {}  # what they are called in the docstring
+
+    def takes(self, emitter: Emitter, call: Call, tree: Any) -> bool:
+        """Whether a result, which is read nowhere else, is written in the `return`; if so, it has its name there."""
+        (out,) = call.outs
+        if call.quiet != self.quiet or call.op.effect or call.op.may_raise or emitter.pieces is not None:
+            return False
+        if out in emitter.naming.wishes and not call.backward:
+            return False  # the user has given it a name
+        facts = emitter.facts
+        if not facts.buffers.isdisjoint(call.reads) or any(v in facts.written for v in call.reads):
+            return False  # what it reads may be written over before its turn
+        if keeps_memory(emitter, call, len(facts.graph.calls)) or not self._has_room(emitter, out, tree):
+            return False
+        self.calls[out] = call
+        self.names[out] = emitter.naming.new(out)
+        return True
+
+    def _has_room(self, emitter: Emitter, out: Value, tree: Any) -> bool:
+        """Whether the `return` fits on a line with this expression, or has a row for each result anyway."""
+        plain, whole = self._width(emitter, {}), self._width(emitter, {out: tree})
+        room = WIDTH - len("    return ") - 4 * self.quiet
+        return whole <= room or (plain > room and width(tree) <= ROW)
+
+    def _width(self, emitter: Emitter, trees: dict[Value, Any]) -> int:
+        """The columns of the results, with what is known by now in it."""
+
+        def leaf(v: Any) -> Any:
+            if not isinstance(v, Value):
+                return given_tree(v)
+            if v in trees:
+                return trees[v]
+            if v in emitter.trees and (v in emitter.folded or isinstance(emitter.trees[v], gast.Name)):
+                return emitter.trees[v]
+            return name_tree(emitter.naming.wished(v))
+
+        result = result_of(self.result.tree, leaf, list(self.result.outputs))
+        return width(result) - 2 * isinstance(result, gast.Tuple)
+
+    def name(self, emitter: Emitter, v: Value) -> str:
+        """Return the variable of a value that is a statement after all."""
+        self.calls.pop(v, None)
+        name = self.names.pop(v, None)
+        if name is None:
+            return emitter.fresh(v)
+        emitter.trees[v] = name_tree(name)
+        return name
+
+    def owner(self) -> Call | None:
+        """Return what the `return` belongs to: the call of its expression, if it is of one line of the user's."""
+        calls = list(self.calls.values())
+        if not calls:
+            return None
+        lines = {None if call.site is None else (call.site.code.co_filename, call.site.line) for call in calls}
+        return (
+            Call(calls[0].op, (), (), calls[0].site, calls[0].backward, self.quiet)
+            if len(lines) == 1
+            else about(calls[0])
+        )
+
+
+def keeps_memory(emitter: Emitter, call: Call, until: int) -> bool:
+    """Whether large arrays would live longer if a call were made at a later place, while others are made."""
+    facts = emitter.facts
+    between = facts.graph.calls[facts.place[call] + 1 : until]
+    if all(v in facts.outputs or v.type.kind != "array" for other in between for v in other.outs):
+        return False
+    reads, seen = list(call.reads), set[Value]()
+    while reads:
+        v = reads.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        maker = facts.maker.get(v)
+        if v in emitter.folded and maker is not None:
+            reads += maker.reads
+        elif maker is not None and facts.last[v] < until and _bytes(v) >= LARGE:
+            return True
+    return False
+
+
+def _bytes(v: Value) -> int:
+    return math.prod(v.type.shape) * int(v.type.dtype.itemsize)

@@ -10,7 +10,7 @@ from typing import Any
 
 import gast
 
-from ....runtime.ir.graph import Call, Value
+from ....runtime.ir.graph import Call, Value, values_in
 from ....runtime.ir.opcodes import is_region
 from ..analysis.memory import makes_new_memory, shares_with
 from ..passes.scans import Scan
@@ -23,6 +23,7 @@ from ..schedule.program import (
     If,
     Loop,
     Program,
+    Return,
     Statement,
     Store,
     Tiled,
@@ -172,6 +173,8 @@ class _Memory:
                 for inner in self.maker[v].reads:
                     read(inner)
 
+        for v in values_in(statement.outputs) if isinstance(statement, Return) else ():
+            read(v)
         for call in _calls(statement):
             for v in (*call.reads, *call.outs):
                 read(v)

@@ -43,8 +43,8 @@ from ..schedule.steps import chosen, program_of
 from ..schedule.verify import verified
 from ..schedule.weak import SPREADING
 from .blocks import Fork as Path
-from .blocks import about, assign, each_statement, every_tree, mentions, together
-from .boundary import arguments_of, result_of, unpacking_of
+from .blocks import about, assign, each_statement, every_tree, mentions, name_of, together
+from .boundary import arguments_of, keeps_memory, result_of, returns_of, unpacking_of
 from .conditions import condition
 from .conds import write_cond
 from .deletes import deletes, print_deletes
@@ -65,7 +65,7 @@ from .steps import STEPS
 from .stores import write_store
 from .terms import BINARY, is_real, once, term
 from .tile_loops import write_loop
-from .widths import SHORT, is_sum_of_counts, width, width_around
+from .widths import SHORT, is_product_of_counts, is_sum_of_counts, width
 from .written import as_written
 
 __all__ = ["Emitter", "emit", "emitters_of_functions", "shaped", "text_of"]
@@ -144,6 +144,7 @@ def _emitter_of(function: Function) -> Emitter:
     return emitter
 
 
+FACTOR = 24  # columns of a factor made of lengths that is written wherever it is read
 WIDE = 32  # columns of a number of trips that is written wherever it is read
 
 _UNITS = (0.0, 1.0, -1.0)  # which nobody computes
@@ -165,6 +166,7 @@ class Emitter:
         graph = Graph(inputs, calls_of(program.body), [v for s in body if isinstance(s, Return) for v in s.outputs])
         self.naming = Naming(program, signature, graph)
         self.unpacking = unpacking_of(program, self.naming.names, self.trees)
+        self.returns = returns_of(program.body, graph)
         self.nesting = Nesting({}, {})
         self.region = Region(set(), None)
         self.begin(program.body, graph)
@@ -193,6 +195,9 @@ class Emitter:
     ) -> Any:  # fmt: skip
         """The whole definition."""
         result = self.path(self.program.body)
+        owner = None if self.returns is None else self.returns.owner()
+        if owner is not None:
+            self.add(gast.Return(value=result), owner)
         body = self.nesting.close(self.trees, self.folded)
         self.program = verified(named_program(self.program, body, self.nesting.variables()), "names")
         if seen is not None:
@@ -203,12 +208,13 @@ class Emitter:
                 seen("deletes", self.program)
         print_deletes(self.statements, self.program.body, self.program.variables)
         called = {v: t.id for v, t in self.trees.items() if isinstance(t, gast.Name)}
+        called |= {} if self.returns is None else self.returns.names
         said = (
             self.purpose
             if docstring is None
             else docstring.text([self.facts.graph] if paths is None else paths, called)
         )
-        return self.definition(name, said, result)
+        return self.definition(name, said, None if owner is not None else result)
 
     def path(self, body: list[Statement]) -> Any:
         """Write down statements that end the function; the expression that they return."""
@@ -269,16 +275,20 @@ class Emitter:
         return result_of(tree, lambda v: self.trees[v] if isinstance(v, Value) else given_tree(v), outputs)
 
     def definition(self, name: str, docstring: str, result: Any) -> Any:
-        """The definition around the statements."""
+        """The definition around the statements, and behind them the `return`, where that is not among them."""
         body: list[Any] = [gast.Expr(value=gast.Constant(value=docstring, kind=None))]
         body.extend(self.unpacking)
         if any(isinstance(s, List) for s in _everywhere(self.program.body)):
-            trees = [*self.unpacking, *every_tree(self.statements), gast.Return(value=result)]
+            trees = [*self.unpacking, *every_tree(self.statements)]
+            trees += [] if result is None else [gast.Return(value=result)]
             name_lists(trees, self.naming.stem, self.naming.names)
-        statements = together(self.statements, 4)
+        variables = [name_of(self.trees.get(v)) for v in self.facts.outputs]
+        results = {variable for variable in variables if variable is not None}
+        statements = together(self.statements, 4, results)
         note_tricks(made for made, _ in each_statement(statements))
         body.extend(in_sections(statements, quietly=self.section is not None, before=self.section))
-        body.append(gast.Return(value=result))
+        if result is not None:
+            body.append(gast.Return(value=result))
         return gast.FunctionDef(
             name=name, args=arguments_of(self.signature), body=body, decorator_list=[], returns=None, type_comment=None,
             **({"type_params": []} if "type_params" in gast.FunctionDef._fields else {}),
@@ -371,15 +381,17 @@ class Emitter:
         if out in self.facts.weak and (number := once(call)) is not None and number.type.dtype.kind == "f":
             return True  # a variable, or a constant
         if out in self.facts.outputs and self.facts.uses[out] == 2 and call.op.n_out == 1:
+            if self.returns is not None and not self.region.slots:
+                return self.returns.takes(self, call, tree)
             return is_deferred(self, call, tree)
         if (
-            out in self.naming.wishes
+            self.has_name(out, call)
             or out in self.facts.buffers
             or out in self.facts.outputs
             or not self.facts.uses.get(out)
         ):
             return False
-        if self.is_plain_count(out, tree):
+        if self.is_plain_count(out, tree) or self.is_plain_factor(out, tree):
             return True
         if out in self.facts.kept:  # a loop reads it again and again, or it is stored behind another
             return False
@@ -398,9 +410,18 @@ class Emitter:
             return user.op is GUARD and not call.quiet and width(tree) < WIDTH // 2
         if is_region(user):
             return is_read_once(out, user) and width(tree) + self.margin(user) <= WIDTH - len("while ")
+        if out in self.naming.wishes and keeps_memory(self, call, self.facts.place[user]):
+            return False
         if user.op.inline and (times_used(user, out) != 1 or (user.op.consuming is not None and user.args[0] is out)):
             return False  # with a name of its own it can be written over
-        return width(tree) + width_around(out, user, self.trees) + self.margin(user) <= WIDTH
+        return (
+            width(tree) + self.margin(user) + len("x + ") <= WIDTH
+        )  # whose reader parts with the widest of what it reads
+
+    def has_name(self, out: Value, call: Call) -> bool:
+        """Whether a value has a name that a reader looks for: a cotangent that is read once needs none."""
+        name = self.naming.wishes.get(out)
+        return name is not None and not (call.backward and name.startswith("d_"))
 
     def is_plain_count(self, v: Value, tree: Any) -> bool:
         """Whether a value is an int that costs next to nothing where it is read: `k + n` in an index, the trips of a loop."""
@@ -411,6 +432,12 @@ class Emitter:
             return False
         trips = all(user.op is SCAN and user.args[4] is v and user.reads.count(v) == 1 for user in readers)
         return width(tree) <= (WIDE if trips else SHORT)
+
+    def is_plain_factor(self, v: Value, tree: Any) -> bool:
+        """Whether a value is a number of lengths and constants, `1.0 / x.size`, that costs next to nothing where it is read."""
+        if v not in self.facts.weak or not is_product_of_counts(tree) or width(tree) > FACTOR:
+            return False
+        return not any(is_region(user) for user in self.facts.users[v])
 
     def is_widened_often(self, v: Value) -> bool:
         """Whether all that is read of a value is `v[:, None]`, in several places."""
@@ -436,11 +463,17 @@ class Emitter:
         tree = term(self, call)
         if len(call.outs) == 1:
             self.naming.describe(call.outs[0], tree)
-        while width(tree) + self.margin(call) > WIDTH:
-            parts = [v for v in call.reads if v in self.folded and width(self.trees[v]) > 16]
+        while (excess := width(tree) + self.margin(call) - WIDTH) > 0:
+            parts = [v for v in dict.fromkeys(call.reads) if v in self.folded and width(self.trees[v]) > 16]
             if not parts:
                 break
-            self.part(max(parts, key=lambda v: width(self.trees[v])))
+            chosen: list[Value] = []
+            for v in sorted(parts, key=lambda v: -width(self.trees[v])):
+                if excess > 0:
+                    chosen.append(v)
+                    excess -= width(self.trees[v]) - len(self.naming.wished(v))
+            for v in sorted(chosen, key=lambda v: self.facts.place[self.facts.maker[v]]):
+                self.part(v)
             tree = term(self, call)
         return tree
 
@@ -448,7 +481,8 @@ class Emitter:
         """Write a nested call as a statement of its own after all, before what reads it."""
         self.folded.discard(v)
         whole = self.trees[v]
-        self.add(assign(self.fresh(v), whole), self.facts.maker[v])
+        name = self.fresh(v) if self.returns is None else self.returns.name(self, v)
+        self.add(assign(name, whole), self.facts.maker[v])
         self.nesting.part(v)
 
     # expressions
@@ -519,7 +553,7 @@ class Emitter:
             if len(user.outs) != 1 or user.outs[0] in self.facts.outputs:
                 return True
             (v,) = user.outs
-            if v in self.naming.wishes or self.facts.uses.get(v) != 1:  # a statement of its own, where it is computed
+            if self.has_name(v, user) or self.facts.uses.get(v) != 1:  # a statement of its own, where it is computed
                 return False
         return v in self.facts.outputs
 

@@ -13,9 +13,8 @@ import gast
 
 from ....runtime.ir.graph import Call, Value, values_in
 from .literals import constant_tree
-from .printer import to_source
 
-__all__ = ["body_of", "body_width", "inlined", "locals_of", "name_tree", "times_used"]
+__all__ = ["body_of", "inlined", "locals_of", "name_tree", "times_used"]
 
 Tree = Callable[[Any], Any]
 
@@ -113,16 +112,6 @@ def _body(fn: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
                 f"{fn.__name__}: a body of several statements ends in `return name`, or in names; assign the result first"
             )
     return tuple(body)
-
-
-def body_width(call: Call) -> int:
-    """The columns of the body of an op of ours, of one statement, before its arguments stand in it."""
-    return _width(call.op.fn, tuple([p.name for p in call.op.params]))
-
-
-@functools.lru_cache(maxsize=256)
-def _width(fn: Any, names: tuple[str, ...]) -> int:
-    return len(to_source(_body(fn, names)[0])) if len(_body(fn, names)) == 1 else 0
 
 
 def times_used(call: Call, v: Value) -> int:

@@ -15,7 +15,7 @@ from ..passes.scans import Carry, Item, Scan
 from ..schedule.buffers import is_steady
 from ..schedule.names import STEPS, TAKEN, plural
 from ..schedule.program import Loop
-from .blocks import Block, about, alike, assign, mentions, moves, name_of
+from .blocks import Block, about, alike, assign, is_start, mentions, moves, name_of
 from .bundles import bundles_of, named_item, unpacked
 from .inlining import name_tree
 from .layout import WIDTH
@@ -86,7 +86,7 @@ class _Loop:
             starts.append((name, emitter.tree(c.start)))
             self.trees |= {v: name_tree(name) for v in (c.param, c.asked) if v is not None}
         times = None if scan.n is None else emitter.tree(scan.n)
-        for statement in moves(starts):
+        for statement in moves(sorted(starts, key=lambda pair: is_start(pair[1]))):  # those of zeros beside each other
             emitter.add(statement, self.origin(statement, starts))
         stacked: set[Value] = set()
         lists: dict[Value, Any] = {}

@@ -42,6 +42,7 @@ _OPERATORS = {
     gast.Div: ("over", "ratio"),
 }
 _VAGUE = frozenset([noun for _, noun in _OPERATORS.values()])  # of which no other name is made
+_SHORT = 6  # letters of what stands behind `is_`
 _FACTORS = {2.0: "twice", 0.5: "half"}
 _POWERS = {2: "squared", 3: "cubed"}
 
@@ -61,7 +62,7 @@ def described(tree: Any) -> str | None:
         return _called(tree)
     if isinstance(tree, gast.Compare) and isinstance(tree.ops[0], gast.Eq):
         left, right = _simple(tree.left), _simple(tree.comparators[0])
-        return "mask" if left is None or right is None else joined(left, "is", right) or "mask"
+        return "mask" if left is None or right is None or len(right) > _SHORT else f"is_{right}"
     if isinstance(tree, (gast.Compare, gast.BoolOp)):
         return "mask"
     if isinstance(tree, gast.Subscript):

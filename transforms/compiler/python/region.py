@@ -70,7 +70,7 @@ def inner(
 ) -> Emitter:
     """What writes the statements of a region; `names` are those of its inputs, and of results that get a variable."""
     made = copy.copy(emitter)
-    made.trees = {}
+    made.trees, made.returns = {}, None
     made.nesting = emitter.nesting.block()
     made.indent = emitter.indent + 4
     calls = calls_of(body)

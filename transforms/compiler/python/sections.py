@@ -83,7 +83,7 @@ def in_sections(
     return body
 
 
-_SIMPLE = (gast.Assign, gast.AugAssign, gast.Expr)  # statements of one line, behind which there is room
+_SIMPLE = (gast.Assign, gast.AugAssign, gast.Expr, gast.Return)  # statements of one line, behind which there is room
 
 
 def _is_quiet(group: tuple[Any, Entries]) -> bool:
@@ -99,8 +99,8 @@ _SILENT = frozenset(
 )  # fmt: skip
 _FILLING = frozenset(["full", "full_like", "float64", "float32"])
 _SILENT_NODES = (
-    gast.Assign, gast.Attribute, gast.Constant, gast.Expr, gast.For, gast.List, gast.Load, gast.Name, gast.Pass, gast.Slice,
-    gast.Store, gast.Subscript, gast.Tuple, gast.USub, gast.keyword,
+    gast.Assign, gast.Attribute, gast.Constant, gast.Expr, gast.For, gast.List, gast.Load, gast.Name, gast.Pass, gast.Return,
+    gast.Slice, gast.Store, gast.Subscript, gast.Tuple, gast.USub, gast.keyword,
 )  # fmt: skip
 
 
@@ -238,7 +238,7 @@ def note_tricks(statements: Iterable[Any]) -> None:
 def _tricks(statement: Any) -> Iterable[str]:
     if isinstance(statement, gast.Delete):
         yield _DEL
-    if isinstance(statement, (gast.Assign, gast.AugAssign, gast.Expr)):
+    if isinstance(statement, (gast.Assign, gast.AugAssign, gast.Expr, gast.Return)):
         nodes = list(gast.walk(statement))
         if any(hasattr(node, "is_selection") for node in nodes):
             yield _SELECTION

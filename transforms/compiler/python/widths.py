@@ -6,18 +6,15 @@ from typing import Any
 
 import gast
 
-from ....runtime.ir.graph import Call, Value
-from ....runtime.ir.known_ops import GETITEM
 from .expressions import ATOM, TUPLE, rank_by_name
-from .inlining import body_width
 from .printer import to_source
 
-__all__ = ["MENTIONS", "SHORT", "forget", "is_sum_of_counts", "width", "width_around"]
+__all__ = ["MENTIONS", "SHORT", "forget", "is_product_of_counts", "is_sum_of_counts", "width"]
 
 _KEY = "gradscribe_width"
 MENTIONS = "gradscribe_mentions"  # where the names in a tree are noted down
 
-SHORT = 16  # columns of a sum of lengths that is written wherever it is read
+SHORT = 20  # columns of a sum of lengths that is written wherever it is read
 
 
 def forget(tree: Any) -> None:
@@ -34,25 +31,6 @@ def width(tree: Any) -> int:
     return int(known)
 
 
-def width_around(out: Value, user: Call, trees: dict[Value, Any]) -> int:
-    """About how wide the call `user` is without its argument `out`, where `trees` says how the others are written."""
-    if user.op.inline:
-        return body_width(user) + sum(width(trees[v]) for v in user.reads if v is not out and v in trees)
-
-    def argument(x: Any) -> int:
-        if isinstance(x, Value):
-            return 0 if x is out else 2 + (width(trees[x]) if x in trees else 4)
-        if isinstance(x, (tuple, list)):
-            return 2 + sum(map(argument, x))
-        if isinstance(x, slice):
-            return 3 + sum(argument(part) for part in (x.start, x.stop, x.step) if part is not None)
-        return 2 + len(x if isinstance(x, str) else repr(x))
-
-    positional, keywords = user.op.call_form(user.args)
-    own = 3 if user.op.infix is not None or user.op.base is GETITEM else len(user.op.path) + 2
-    return own + sum(map(argument, (*positional, *keywords.items())))
-
-
 def is_sum_of_counts(tree: Any) -> bool:
     """Whether an expression only adds and subtracts lengths, variables and constants, or divides by such a constant."""
     if isinstance(tree, gast.BinOp):
@@ -65,6 +43,16 @@ def is_sum_of_counts(tree: Any) -> bool:
     if isinstance(tree, gast.Attribute):
         return tree.attr in ("shape", "size") and isinstance(tree.value, gast.Name)
     return isinstance(tree, (gast.Name, gast.Constant))
+
+
+def is_product_of_counts(tree: Any) -> bool:
+    """Whether an expression only multiplies and divides lengths and constants."""
+    if isinstance(tree, gast.BinOp):
+        scaled = isinstance(tree.op, (gast.Mult, gast.Div))
+        return scaled and is_product_of_counts(tree.left) and is_product_of_counts(tree.right)
+    if isinstance(tree, gast.UnaryOp):
+        return isinstance(tree.op, gast.USub) and is_product_of_counts(tree.operand)
+    return isinstance(tree, gast.Constant) or (not isinstance(tree, gast.Name) and is_sum_of_counts(tree))
 
 
 def _measured(tree: Any) -> int:

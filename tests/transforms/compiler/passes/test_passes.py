@@ -343,7 +343,7 @@ def test_nothing_is_computed_for_a_shape() -> None:
     x, w = rng.normal(size=(4, 3)), rng.normal(size=(3, 2))
     text = str(gs.grad(loss, argnums=(0, 1)).source(x, w))
     assert "np.broadcast_to(1.0, (x.shape[0], w.shape[1]))" in text
-    assert [line.count(" @ ") for line in text.splitlines() if "#" not in line and "@" in line] == [1, 1]
+    assert [line.count(" @ ") for line in text.splitlines() if "#" not in line and "@" in line] == [2]
     assert re.search(r"np.broadcast_to\(1.0, \w+\.shape\)", str(gs.value_and_grad(loss, argnums=(0, 1)).source(x, w)))
     running = str(gs.jacobian(lambda x: np.cumsum(np.sin(x))).source(x[0]))
     assert sum("np.cumsum(" in line for line in running.splitlines() if "#" not in line) == 1

@@ -284,10 +284,7 @@ def test_many_lists_for_one_reverse_are_one_list_of_tuples() -> None:
         h = x
         saved = []
         for _ in range(3):
-            s = np.sin(h)
-            c = np.cos(h)
-            e = np.exp(h)
-            u = np.tanh(h)
+            s, c, e, u = np.sin(h), np.cos(h), np.exp(h), np.tanh(h)
             saved.append((h, s, c, e, u))
             h = s * c
         d_h = np.ones_like(x)

@@ -717,6 +717,11 @@ def test_a_loop_that_was_begun_and_is_not_kept_writes_once() -> None:
         np.testing.assert_array_equal(compiled(X), f(X))
 
 
+def scaled_by_noise(x: Any, rng: Any) -> Any:
+    noise = np.sum(x) * rng.normal()
+    return noise
+
+
 def test_a_text_that_draws_otherwise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     emit = specialise.emit
 
@@ -725,4 +730,4 @@ def test_a_text_that_draws_otherwise_is_found(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(specialise, "emit", once_more)
     with pytest.raises(VerifyError, match="leaves a generator of random numbers in another state"):
-        gs.compile(lambda x, rng: np.sum(x) * rng.normal(), verify="first calls")(X, numpys())
+        gs.compile(scaled_by_noise, verify="first calls")(X, numpys())
