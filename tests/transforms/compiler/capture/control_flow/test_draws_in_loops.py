@@ -318,7 +318,9 @@ def numpys() -> Any:
 def state(rng: Any) -> str:
     """What tells how a generator goes on, and the modules' own."""
     if rng is None:
-        own: Any = random.getstate()  # only here: other threads of this process, Dask's among them, draw from it as well
+        own: Any = (
+            random.getstate()
+        )  # only here: other threads of this process, Dask's among them, draw from it as well
     elif isinstance(rng, np.random.Generator):
         own = rng.bit_generator.state
     else:
