@@ -186,15 +186,16 @@ class Arguments:
             self.owned.append(tensor)
         else:
             tensor = wrap(leaf)
-            if isinstance(leaf, np.generic) or is_array(leaf):
-                dtype = leaf.dtype
-            elif type(leaf) is float:
+            if type(leaf) is float:
                 dtype = FLOAT
-            else:
-                dtype = np.result_type(leaf) if isinstance(leaf, (int, float, complex)) else np.dtype(object)
-            if is_array(leaf):
+            elif isinstance(leaf, np.generic):
+                dtype = leaf.dtype
+            elif is_array(leaf):
+                dtype = leaf.dtype
                 tensor._caller = leaf
                 self.owned.append(tensor)
+            else:
+                dtype = np.result_type(leaf) if isinstance(leaf, (int, float, complex)) else np.dtype(object)
         if dtype.kind not in "fc" or (type(leaf) not in _ALONE and is_masked(leaf)):
             label = f"argument {place}" if isinstance(place, int) else f"argument `{place}`"
             places = list(zip(paths(tree), flatten(tree)[0], strict=True))
@@ -370,10 +371,11 @@ class Finisher:
         if levels_of(source):
             return source._of_each(g)
         array = g._value if isinstance(g, Operand) else g
-        if is_plain_array(value) and not is_plain_array(array):
+        of_array, is_one = is_plain_array(value), is_plain_array(array)
+        if of_array and not is_one:
             g = np.asarray(g) if not isinstance(g, Operand) else apply(require(np.asarray), (g,), {})
-        elif is_plain_array(array):
-            if not is_plain_array(value) and not array.shape:
+        elif is_one:
+            if not of_array and not array.shape:
                 g = g[()]
             elif self.outermost and (not is_writeable(array) or owner_of(array) in self.used):
                 g = g.copy("K") if is_plain_array(g) else np.copy(g)
@@ -381,7 +383,7 @@ class Finisher:
                 g = of_its_own(g, self.given)
             self.given.append(g)
             self.used.add(owner_of(g))
-        if is_plain_array(value) and not value.dtype.isnative and is_plain_array(g):
+        if of_array and not value.dtype.isnative and is_plain_array(g):
             g = g.astype(value.dtype, copy=False)  # LAPACK's results, and numbers, have the machine's byte order
         return g if self.as_tensors or not isinstance(g, Operand) else g._value
 
@@ -397,8 +399,9 @@ def owner_of(value: Any) -> int:
     """The identity of the array that owns the memory of `value`."""
     if isinstance(value, Operand):
         value = value._value
-    while is_array(value) and is_array(value.base):
-        value = value.base
+    base = getattr(value, "base", None)
+    while base is not None and is_array(base):
+        value, base = base, base.base
     return id(value)
 
 

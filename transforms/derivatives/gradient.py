@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ...runtime.arrays import is_array, one_of
+from ...runtime.arrays import ARRIVALS, is_array, one_of
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.registry import require
 from ...runtime.unpatched import np
@@ -97,7 +97,8 @@ class GradFunction(Transform):
                 f"grad needs a real output, but `{self._name()}` returned a complex number at {return_line(self.function)}.\n"
                 "Take np.real(z), np.abs(z) ..., or pass a cotangent (gs.vjp)."
             )
-        seed: Any = one_of(value._node.dtype, value._value)
+        dtype = value._node.dtype
+        seed: Any = one_of(dtype, value._value) if ARRIVALS.any else dtype.type(1)
         if levels_of(value):  # one for each example
             seed = apply(require(np.broadcast_to), (seed, tuple(value._whole().shape)), {})
             seed = seed if keep_graph or capturing() else seed._value
