@@ -8,6 +8,7 @@ from _thread import get_ident
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from .arrays import computing_with
 from .errors import FROM_PYTHON, NoRuleError
 from .memory import NEW, Fact
 from .ops import Kind, Op, Vjp
@@ -192,9 +193,10 @@ def _load_late() -> None:
         return
     _loading.add(me)
     try:
-        for module in new:
-            _late[module]()
-            _loaded.add(module)
+        with computing_with(None):  # what their modules compute as they are imported is NumPy's
+            for module in new:
+                _late[module]()
+                _loaded.add(module)
     finally:
         _loading.discard(me)
 

@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ..runtime.arrays import ARRIVALS, computing_with, is_array, is_plain_array, is_writeable, library_of_arrays
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from ..runtime.registry import require
 from ..runtime.unpatched import np
@@ -33,7 +34,7 @@ __all__ = [
     "returned",
 ]
 
-_NUMERIC = (Operand, np.ndarray, np.generic, float, complex)
+_NUMBERS = (Operand, np.generic, float, complex)
 _ALONE = frozenset([np.ndarray, np.float64, float])  # arguments that are no trees, as most are
 
 
@@ -166,7 +167,7 @@ class Arguments:
         group: list[tuple[Any, Any]] = []
         for leaf in leaves:
             given = getattr(leaf, "_ir", None)
-            if LOCAL.levels and isinstance(leaf, _NUMERIC):
+            if LOCAL.levels and (isinstance(leaf, _NUMBERS) or is_array(leaf)):
                 leaf = spread(leaf)
             tensor = self._leaf(leaf, place, value, len(made))
             if given is not None:  # whose cotangent it is called, also where it was repeated for each example
@@ -185,15 +186,16 @@ class Arguments:
             self.owned.append(tensor)
         else:
             tensor = wrap(leaf)
-            if isinstance(leaf, (np.ndarray, np.generic)):
-                dtype = leaf.dtype
-            elif type(leaf) is float:
+            if type(leaf) is float:
                 dtype = FLOAT
-            else:
-                dtype = np.result_type(leaf) if isinstance(leaf, (int, float, complex)) else np.dtype(object)
-            if isinstance(leaf, np.ndarray):
+            elif isinstance(leaf, np.generic):
+                dtype = leaf.dtype
+            elif is_array(leaf):
+                dtype = leaf.dtype
                 tensor._caller = leaf
                 self.owned.append(tensor)
+            else:
+                dtype = np.result_type(leaf) if isinstance(leaf, (int, float, complex)) else np.dtype(object)
         if dtype.kind not in "fc" or (type(leaf) not in _ALONE and is_masked(leaf)):
             label = f"argument {place}" if isinstance(place, int) else f"argument `{place}`"
             places = list(zip(paths(tree), flatten(tree)[0], strict=True))
@@ -202,7 +204,7 @@ class Arguments:
             at = f" at {keys}" if keys else ""
             cls = type(leaf)
             named = cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
-            of_numpy = dtype.kind in "biu" or isinstance(leaf, (np.ndarray, np.generic))
+            of_numpy = dtype.kind in "biu" or (isinstance(leaf, np.generic) or is_array(leaf))
             of_numpy = of_numpy and not is_masked(leaf)  # whose mask would be lost
             what = f"dtype {dtype}" if of_numpy else f"a value of type {named}"
             raise DtypeError(
@@ -236,7 +238,7 @@ class Arguments:
         return f"Give numbers, arrays, or trees of them (dict, list, tuple, dataclass); or {apart}."
 
     def _constant(self, value: Any) -> Any:
-        if type(value) is np.ndarray:
+        if is_plain_array(value):
             return self._alias(value)
         if isinstance(value, Operand):
             self.tensors_given = self.tensors_given or is_given(value)
@@ -244,7 +246,7 @@ class Arguments:
         if isinstance(value, (dict, list, tuple)):
             leaves, structure = flatten(value)
             self.tensors_given = self.tensors_given or any(isinstance(v, Operand) and is_given(v) for v in leaves)
-            return unflatten(structure, [self._alias(v) if type(v) is np.ndarray else v for v in leaves])
+            return unflatten(structure, [self._alias(v) if is_plain_array(v) else v for v in leaves])
         return value
 
     def _alias(self, array: Any) -> Any:
@@ -341,20 +343,27 @@ class Finisher:
 
     def _gradient(self, g: Any, source: Any) -> Any:
         """A gradient in the type of what it belongs to."""
+        if not ARRIVALS.any:
+            return self._typed_gradient(g, source)
+        with computing_with(library_of_arrays(getattr(source, "_value", source))):
+            return self._typed_gradient(g, source)
+
+    def _typed_gradient(self, g: Any, source: Any) -> Any:
         g = self._zeros(source) if g is None else g
         return self._left(np.conj(g) if self.conjugates and g.dtype.kind == "c" else g, source)
 
     def tangent(self, t: Any, leaf: Any) -> Any:
         """A tangent in the type of the result that it belongs to."""
-        if not isinstance(leaf, (*_NUMERIC, int)):
+        if not (isinstance(leaf, (*_NUMBERS, int)) or is_array(leaf)):
             return None
-        return self._left(self._zeros(leaf) if t is None else t, leaf)
+        with computing_with(library_of_arrays(getattr(leaf, "_value", leaf))):
+            return self._left(self._zeros(leaf) if t is None else t, leaf)
 
     def _zeros(self, source: Any) -> Any:
         value = source._value if isinstance(source, Operand) else source
         followed = self.as_tensors and isinstance(source, Operand) and not levels_of(source)
         shape = source.shape if followed else np.shape(value)  # whose lengths a capture follows
-        dtype = value.dtype if type(value) is np.ndarray else np.result_type(value)
+        dtype = value.dtype if is_plain_array(value) else np.result_type(value)
         return apply(require(np.zeros), (shape, dtype), {}) if self.as_tensors else np.zeros(shape, dtype)
 
     def _left(self, g: Any, source: Any) -> Any:
@@ -362,18 +371,19 @@ class Finisher:
         if levels_of(source):
             return source._of_each(g)
         array = g._value if isinstance(g, Operand) else g
-        if type(value) is np.ndarray and type(array) is not np.ndarray:
+        of_array, is_one = is_plain_array(value), is_plain_array(array)
+        if of_array and not is_one:
             g = np.asarray(g) if not isinstance(g, Operand) else apply(require(np.asarray), (g,), {})
-        elif type(array) is np.ndarray:
-            if type(value) is not np.ndarray and not array.shape:
+        elif is_one:
+            if not of_array and not array.shape:
                 g = g[()]
-            elif self.outermost and (not array.flags.writeable or owner_of(array) in self.used):
-                g = g.copy("K") if type(g) is np.ndarray else np.copy(g)
+            elif self.outermost and (not is_writeable(array) or owner_of(array) in self.used):
+                g = g.copy("K") if is_plain_array(g) else np.copy(g)
             elif self.outermost:
                 g = of_its_own(g, self.given)
             self.given.append(g)
             self.used.add(owner_of(g))
-        if type(value) is np.ndarray and not value.dtype.isnative and type(g) is np.ndarray:
+        if of_array and not value.dtype.isnative and is_plain_array(g):
             g = g.astype(value.dtype, copy=False)  # LAPACK's results, and numbers, have the machine's byte order
         return g if self.as_tensors or not isinstance(g, Operand) else g._value
 
@@ -389,8 +399,9 @@ def owner_of(value: Any) -> int:
     """The identity of the array that owns the memory of `value`."""
     if isinstance(value, Operand):
         value = value._value
-    while isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray):
-        value = value.base
+    base = getattr(value, "base", None)
+    while base is not None and is_array(base):
+        value, base = base, base.base
     return id(value)
 
 

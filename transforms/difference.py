@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..runtime.arrays import is_array
 from ..runtime.rules.support import NUMPY
 from ..runtime.unpatched import np
 from .trees import flatten_row
@@ -25,14 +26,12 @@ def difference(found: Any, expected: Any, eps: float = 0.0) -> str | None:
     for k, (x, y) in enumerate(zip(a, b, strict=True)):
         if type(x) is not type(y):
             return f"result {k} is a {type(x).__name__}, eager's a {type(y).__name__}"
-        if isinstance(x, np.ndarray) and (
-            x.dtype != y.dtype or x.shape != y.shape or (x.strides != y.strides and x.size)
-        ):
+        if is_array(x) and (x.dtype != y.dtype or x.shape != y.shape or (x.strides != y.strides and x.size)):
             return (
                 f"result {k} has dtype, shape, strides {x.dtype}, {x.shape}, {x.strides}; "
                 f"eager's {y.dtype}, {y.shape}, {y.strides}"
             )
-        if isinstance(x, (np.ndarray, np.generic)):
+        if isinstance(x, np.generic) or is_array(x):
             if not _same_bytes(x, y) and not (is_near(x, y, eps) if eps else _same_bits(x, y)):
                 with np.errstate(all="ignore"):
                     worst = np.max(np.abs(np.asarray(x, dtype=complex) - np.asarray(y, dtype=complex)))
@@ -43,7 +42,7 @@ def difference(found: Any, expected: Any, eps: float = 0.0) -> str | None:
 
 
 def _same_bytes(x: Any, y: Any) -> bool:
-    if isinstance(x, np.ndarray) and x.flags.c_contiguous and y.flags.c_contiguous:
+    if is_array(x) and x.flags.c_contiguous and y.flags.c_contiguous:
         return bool(np.array_equal(x.reshape(-1).view(np.uint8), y.reshape(-1).view(np.uint8)))
     return bool(x.tobytes() == y.tobytes())
 

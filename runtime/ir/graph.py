@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ..arrays import is_array
 from ..ops import Op, Param
 from ..unpatched import np
 
@@ -38,7 +39,7 @@ class Type(NamedTuple):
 
 def type_of(value: Any) -> Type:
     """The type of a concrete value."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return Type("array", value.dtype, value.shape, value.strides)
     if isinstance(value, np.generic):
         return Type("scalar", value.dtype, (), ())

@@ -67,9 +67,9 @@ class Case(NamedTuple):
         space: dict[str, Any] = {"np": np, "fn": self.sample.call or self.sample.fn, "__name__": "samples_written"}
         words = []
         for name, value in self.options.items():
-            if isinstance(value, np.ndarray):
+            if hasattr(value, "ndim"):
                 space[f"the_{name}"] = value
-            words.append(f"{name}=the_{name}" if isinstance(value, np.ndarray) else f"{name}={_literal(value)}")
+            words.append(f"{name}=the_{name}" if hasattr(value, "ndim") else f"{name}={_literal(value)}")
         call = f"fn({', '.join([*names, *words])})"
         exec(f"def op({', '.join([*names, *more])}):\n    return {body.format(call=call)}\n", space)
         return space["op"]  # type: ignore[no-any-return]

@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
 from ..core import views
@@ -350,7 +351,7 @@ def _final(behind: FunctionNode, grads: tuple[Any, ...], found: tuple[Any, ...])
         return found
     made = []
     for g in found:
-        if isinstance(g, (Operand, np.ndarray, np.generic)):
+        if isinstance(g, (Operand, np.generic)) or is_array(g):
             node = _Final()
             node.why = behind.once or (
                 "was marked with @once_differentiable: write its backward from operations on Tensors, and take the mark off"
@@ -377,5 +378,5 @@ def _with_defaults(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def _as_tensor(output: Any) -> Any:
     """An array that forward made (by SciPy, say) is an output like a Tensor."""
-    plain = isinstance(output, (np.ndarray, np.generic)) and output.dtype.kind in "biufc"
+    plain = (isinstance(output, np.generic) or is_array(output)) and output.dtype.kind in "biufc"
     return wrap(output) if plain else output

@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ...runtime.arrays import is_array
 from ...runtime.central_differences import central
 from ...runtime.errors import AutogradError
 from ...runtime.hermitian import noting_hermitian, symmetrising
@@ -168,7 +169,7 @@ class _Jacobians:
         """The outputs of the function."""
         outputs = _as_tuple(self.func(*self.inputs))
         for k, o in enumerate(outputs):
-            if not isinstance(o, (Operand, np.ndarray, np.generic, int, float, complex)):
+            if not (isinstance(o, (Operand, np.generic, int, float, complex)) or is_array(o)):
                 raise blame(
                     TypeError(
                         f"gradcheck expects a function that returns Tensors, but output {k} is {type(o).__name__}"

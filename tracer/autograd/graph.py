@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
 from ..core.graph import GradientEdge, edge_of, extra_of, public_edge
@@ -246,7 +247,7 @@ class _Mutation:
     def pack(self, tensor: Any) -> _Kept:
         """Keep a value, and know it by its memory."""
         kept = _Kept(tensor._value, self._era)
-        if isinstance(kept.value, np.ndarray):
+        if is_array(kept.value):
             self._kept.setdefault(id(owner_of(kept.value)), weakref.WeakSet()).add(kept)
         return kept
 

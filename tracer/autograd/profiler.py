@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Op
 from ...runtime.unpatched import np
@@ -179,14 +180,14 @@ def _shape(value: Any) -> Any:
         value = value._value
     if isinstance(value, (list, tuple)):
         return [_shape(one) for one in value]
-    return [int(n) for n in np.shape(value)] if isinstance(value, np.ndarray) else []
+    return [int(n) for n in np.shape(value)] if is_array(value) else []
 
 
 def _owners(value: Any) -> Iterator[Any]:
     """The arrays (and NumPy numbers) that own the memory of what stands in a value."""
     if isinstance(value, Operand):
         value = value._value
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         yield owner_of(value)
     elif isinstance(value, np.generic):
         yield value

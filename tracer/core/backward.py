@@ -5,6 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...runtime.arrays import (
+    computing_with,
+    is_array,
+    is_plain_array,
+    is_writeable,
+    library_of_arrays,
+    one_of,
+    own_memory,
+)
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.registry import require
 from ...runtime.unpatched import np
@@ -21,7 +30,7 @@ __all__ = ["backward", "call", "grad"]
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, (Operand, np.ndarray, np.generic, GradientEdge)):
+    if isinstance(value, (Operand, np.generic, GradientEdge)) or is_array(value):
         return (value,)
     return tuple(value.values()) if isinstance(value, dict) else tuple(value)
 
@@ -30,7 +39,7 @@ def _gradients(given: Any, count: int) -> tuple[Any, ...]:
     """One gradient, or None, for each of `count` outputs."""
     found = (None,) * count if given is None else _as_tuple(given)
     for g in found:
-        if not (g is None or isinstance(g, (Operand, np.ndarray, np.generic))):
+        if not (g is None or (isinstance(g, (Operand, np.generic)) or is_array(g))):
             raise blame(
                 TypeError(
                     f"gradients can be either Tensors or None, but got {type(g).__name__}: make one with gs.tensor({g!r})"
@@ -39,6 +48,13 @@ def _gradients(given: Any, count: int) -> tuple[Any, ...]:
     if len(found) != count:
         raise blame(AutogradError(f"got {count} tensors and {len(found)} gradients: give one, or None, for each"))
     return found
+
+
+def _filled(output: Any, number: int) -> Any:
+    """An array like an output, full of one number."""
+    node = edge_of(output)
+    with computing_with(library_of_arrays(getattr(output, "_value", None))):
+        return np.full(node.shape, number, node.dtype)
 
 
 def seed_of(output: Any, gradient: Any, k: int = 0) -> Any:
@@ -53,7 +69,7 @@ def seed_of(output: Any, gradient: Any, k: int = 0) -> Any:
         )
     shape = node.shape
     if gradient is None and node.draws:
-        return np.zeros(shape, node.dtype) if shape else node.dtype.type(0)
+        return _filled(output, 0) if shape else node.dtype.type(0)
     if gradient is None:
         if math.prod(shape) != 1:
             raise blame(
@@ -69,8 +85,12 @@ def seed_of(output: Any, gradient: Any, k: int = 0) -> Any:
                     f"{node.dtype}. Take np.real or np.abs of it, or pass the gradient."
                 )
             )
-        return np.ones(shape, node.dtype) if shape else node.dtype.type(1)
-    given = gradient if isinstance(gradient, Operand) else wrap(np.asarray(gradient))
+        if shape:
+            return _filled(output, 1)
+        return one_of(node.dtype, getattr(output, "_value", None))
+    given = (
+        gradient if isinstance(gradient, Operand) else wrap(gradient if is_array(gradient) else np.asarray(gradient))
+    )
     if isinstance(gradient, (int, float, complex)):  # a number is a literal, an array would need an origin
         given = wrap(given._value[()])
     if LOCAL.levels:
@@ -251,9 +271,9 @@ def _grads(
             continue
         with grad_mode(create_graph):
             g = outward(g)
-        if type(g) is np.ndarray:
-            if not (g.flags.owndata and g.flags.writeable) or id(g) in given:
-                g = np.array(g)  # each result has memory of its own
+        if is_plain_array(g):
+            if not (g.flags.owndata and is_writeable(g)) or id(g) in given:
+                g = own_memory(g)  # each result has memory of its own
             given.add(id(g))
         results.append(g if isinstance(g, Operand) else wrap(g))
     return results

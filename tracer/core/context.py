@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Saved
 from ...runtime.unpatched import np
@@ -88,7 +89,7 @@ class FunctionCtx:
         if not on_tensors:  # called on plain arrays: nothing is differentiated
             return
         for k, tensor in enumerate(given):
-            if tensor is not None and not isinstance(tensor, (Operand, np.ndarray, np.generic)):
+            if tensor is not None and not (isinstance(tensor, (Operand, np.generic)) or is_array(tensor)):
                 raise blame(
                     TypeError(
                         f"save_for_backward can only save variables, but argument {k} is of type {_kind(tensor)}: set "

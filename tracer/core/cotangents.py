@@ -5,6 +5,7 @@ from __future__ import annotations
 from _thread import RLock
 from typing import Any
 
+from ...runtime.arrays import is_plain_array, own_memory
 from ...runtime.errors import AutogradError, DtypeError
 from ...runtime.registry import require
 from ...runtime.rules.support import summed
@@ -22,7 +23,7 @@ class Undefined:
     """A cotangent that is None, where a sum may come to stand: adding gives a buffer of its own."""
 
     def __add__(self, other: Any) -> Any:
-        return np.array(other) if type(other) is np.ndarray else other
+        return own_memory(other) if is_plain_array(other) else other
 
 
 UNDEFINED = Undefined()
@@ -94,10 +95,10 @@ ADDING = RLock()  # threads meet at the leaves; the same thread may come back, s
 def _add_to(holder: Any, new: Any) -> None:
     old = holder.grad
     if old is None:
-        if type(new._value) is not np.ndarray:
+        if not is_plain_array(new._value):
             new._value = np.asarray(new._value)
         elif new._node is None:
-            new._value = np.array(new._value)
+            new._value = own_memory(new._value)
         holder.grad = new
     elif new._node is None and old._node is None and not LOCAL.grad:
         old._value += new._value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...runtime.arrays import is_array, is_plain_array, own_memory
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.ops import Plan
 from ...runtime.registry import require
@@ -176,7 +177,7 @@ class CustomNode(Node):
         hides = {k: h for (k, _), h in zip(self.places, self.hides, strict=False)}
         shown = list(found)
         for k, g in enumerate(found):
-            if k in hides and isinstance(g, (Operand, np.ndarray, np.generic)):
+            if k in hides and (isinstance(g, (Operand, np.generic)) or is_array(g)):
                 rest = tuple([level for level in self.under if level not in hides[k]])
                 shown[k] = self.under[-1].shown(self.under[-1].summed(g, rest), hides[k])
         return tuple(shown)
@@ -189,13 +190,13 @@ class CustomNode(Node):
             return apply(require(np.zeros), meta, {}) if tensors else wrap(np.zeros(*meta))
         if isinstance(g, Operand):
             return outward(g)
-        return wrap(outward(np.array(g) if type(g) is np.ndarray else g))
+        return wrap(outward(own_memory(g) if is_plain_array(g) else g))
 
     def _taken(self, found: Any, k: int, meta: Any, tensors: bool) -> Any:
         """A cotangent that the user gave for input `k`, as the engine takes it."""
         if found is None:
             return None
-        if not isinstance(found, (Operand, np.ndarray, np.generic)):
+        if not (isinstance(found, (Operand, np.generic)) or is_array(found)):
             raise blame(
                 AutogradError(
                     f"{self.label} gave a {type(found).__name__} as gradient {k}: expected Variable or None "

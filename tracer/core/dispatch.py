@@ -11,14 +11,16 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.arrays import ARRIVALS, is_array, is_plain_array, when_arrived
 from ...runtime.errors import NoRuleError
 from ...runtime.ops import MISSING, Kind, Op, Plan
+from ...runtime.placement import explained, function_of, has_no_protocol
 from ...runtime.registry import require
 from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, refuse
 from . import saved, tensor_base, versions, views, volatile
 from .count import Count
-from .foreign import Foreign, base_of, defers, is_masked, not_repeated
+from .foreign import KNOWN, Foreign, base_of, defers, is_masked, not_repeated
 from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
 from .levels import refuse_leaked
 from .singular import strict
@@ -82,7 +84,7 @@ def apply1(op: Op, x: Any) -> Any:
     try:
         value = op.fn(x._value)
     except Exception as error:
-        raise blame(error) from None
+        raise blame(explained(op, (x._value,), error)) from None
     made = _new(tensor_class)
     made._value = value
     if node is None:
@@ -132,7 +134,7 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
     try:
         value = op.fn(xv, yv)
     except Exception as error:
-        raise blame(error) from None
+        raise blame(explained(op, (xv, yv), error)) from None
     made = _new(tensor_class)
     made._value = value
     if xn is None:
@@ -192,7 +194,7 @@ def _admitted(value: Any) -> Any:
     admitted = admit(value)
     if type(value) in (list, tuple):
         return admitted if LOCAL.recorder is None else apply(require(np.array), (value,), {})
-    return admitted if isinstance(value, np.ndarray) else value
+    return admitted if is_array(value) else value
 
 
 def has_tensor(value: Any) -> bool:
@@ -314,10 +316,10 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     values = tuple([unwrap(b) for b in bound])
     a, k = op.call_form(values)
     try:
-        result = op.fn(*a, **k)
+        result = (op.fn if not ARRIVALS.any else function_of(op, values))(*a, **k)
     except Exception as error:
         refuse(f"goes on after an error of {op.path}")
-        raise blame(error) from None
+        raise blame(explained(op, values, error)) from None
     return finish(op, bound, values, result, no_history)
 
 
@@ -331,7 +333,7 @@ def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any,
         )
     results = tuple(result) if several else (result,)
     for r in results:
-        if type(r) is np.ndarray and r.dtype.hasobject:
+        if is_plain_array(r) and r.dtype.hasobject:
             raise blame(
                 TypeError(
                     f"`{op.name}` would make an array of objects (dtype object), which has no gradient: give it numbers alone, "
@@ -361,9 +363,9 @@ def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any,
                         t._node.ir = ((out,), ir[1])
     shapes = op.kind is Kind.shaping
     for j, r in enumerate(results):
-        if type(r) is np.ndarray and not shapes and id(r) in map(id, values):
+        if is_plain_array(r) and not shapes and id(r) in map(id, values):
             views.note_itself(tensors[j], bound)
-        elif type(r) is np.ndarray and (shapes or r.base is not None):
+        elif is_plain_array(r) and (shapes or r.base is not None):
             views.note_view(tensors[j], op, bound, j if several else -1)
     if LOCAL.inference and not LOCAL.depth:
         for t in tensors:
@@ -382,6 +384,15 @@ def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any,
 
 
 _CONSTANTS = _PLAIN | {type(None), str, type, type(...)}
+
+
+@when_arrived
+def _known_from_now_on(cls: type) -> None:
+    """Take arrays of CuPy's for plain operands."""
+    for known in (_PLAIN, _CONSTANTS, KNOWN):
+        known.add(cls)
+
+
 _STEPS = {type(None), int}
 
 
@@ -409,13 +420,15 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
     odd = any(p.sequence or p.variadic for p in params) or any(p.by_name for p in params[:count])
     unknown = len(given) > len(params) or len({*given}) < len(given) or not {*given} <= {p.name for p in params}
     missing = any(p.default is MISSING and p.name not in given for p in params)
-    if odd or unknown or missing or count > len(params) or op.n_out != 1 or "out" in given or not op.vjps:
+    elsewhere = ARRIVALS.any and has_no_protocol(op)
+    if elsewhere or odd or unknown or missing or count > len(params) or op.n_out != 1 or "out" in given or not op.vjps:
         return _closed
     space: dict[str, Any] = {
         "LOCAL_": LOCAL, "op_": op, "fn_": op.fn, "called_": op.on_arrays and op.on_arrays[0], "plans_": op.plans, "new_": _new,
         "type_": type, "Tensor_": tensor_class, "Node_": Node,
         "plain_": is_plain, "CONSTANTS_": _CONSTANTS, "NUMBERS_": _PLAIN, "ndarray_": np.ndarray, "float64_": float64,
-        "NUMBER_": NUMBER, "meta_": meta_of, "blame_": blame, "finish_": finish, "view_": views.note_view, "next_": next_sequence,
+        "NUMBER_": NUMBER, "meta_": meta_of, "blame_": blame,
+        "explained_": explained, "finish_": finish, "view_": views.note_view, "next_": next_sequence,
     }  # fmt: skip
     value = {name: f"value{k}_" for k, name in enumerate(given)}
     node = {name: f"node{k}_" for k, name in enumerate(given)}
@@ -449,7 +462,12 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
     fresh = (
         "" if shaping else "".join([" and result_.base is None", *[f" and result_ is not {v}" for v in value.values()]])
     )
-    lines += ["try:", f"    result_ = {call}", "except Exception as error:", "    raise blame_(error) from None"]
+    lines += [
+        "try:",
+        f"    result_ = {call}",
+        "except Exception as error:",
+        "    raise blame_(explained_(op_, (" + ", ".join([*value.values(), ""]) + "), error)) from None",
+    ]
     lines += ["if type_(result_) is float64_:", "    fits_ = NUMBER_"]
     lines += [f"elif type_(result_) is ndarray_ and result_.dtype.kind in 'fc'{fresh}:", "    fits_ = meta_(result_)"]
     lines += ["else:", f"    {finished}", "key_, edges_ = 0, ()"]
@@ -472,7 +490,7 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
 
 def _first(results: tuple[Any, ...], j: int) -> int:
     """Return the first place of an array among results: `np.diag_indices` gives the same array for all axes."""
-    return next((k for k in range(j) if results[k] is results[j] and type(results[k]) is np.ndarray), j)
+    return next((k for k in range(j) if results[k] is results[j] and is_plain_array(results[k])), j)
 
 
 def node_of(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Any
 
+from ...runtime.arrays import ARRIVALS, computing_with, is_plain_array, library_of_arrays, own_memory
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Plan
+from ...runtime.placement import explained_backward
 from ...runtime.rules.support import Factored
 from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, on_new_stack, refresh, restore, switch
@@ -56,6 +58,24 @@ class Run:
         if self.running is None or self.wanted is None:
             return node in self.reached
         return (node in self.running and node in self.reached) or (edge in self.wanted and edge in self.reached)
+
+
+def placed(roots: list[tuple[Any, Any]]) -> Any:
+    """Let rules make their arrays where the cotangents are."""
+    values = [g._value if isinstance(g, Operand) else g for _, g in roots]
+    place = computing_with(library_of_arrays(values))
+    place.__enter__()
+    return place
+
+
+def told_of_device(error: Exception) -> Exception:
+    """Return an error of a rule that CuPy refused something of, with the name of the op: the last node that a run came to."""
+    tb, node = error.__traceback__, None
+    while tb is not None:
+        if tb.tb_frame.f_code.co_name == "_run" and tb.tb_frame.f_globals is globals():
+            node = tb.tb_frame.f_locals.get("node", node)
+        tb = tb.tb_next
+    return error if type(node) is not Node else explained_backward(node.op, error)
 
 
 def rebuilt(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -122,6 +142,7 @@ def run_backward(
     if watch is not None:
         outer_watched, watch.node = watch.node, None
     before = switch(create_graph, LOCAL.inference)
+    place = placed(roots) if ARRIVALS.any else None
     try:
         if recorder is None:
             tensors = create_graph or (bool(LOCAL.levels) and any(isinstance(g, Operand) for _, g in roots))
@@ -131,11 +152,15 @@ def run_backward(
             return _run(roots, wanted, retain_graph, True, accumulate, recorder, *modes)
         finally:
             recorder.backward_ends(began)
-    except Exception:
+    except Exception as error:
         if anomaly is not None:
             anomaly.explain()
+        if place is not None and place.module is not None and (told := told_of_device(error)) is not error:
+            raise blame(told) from None
         raise
     finally:
+        if place is not None:
+            place.__exit__()
         restore(before)
         LOCAL.run = outer
         if (LOCAL.packing, LOCAL.packing_refused) != (
@@ -278,7 +303,7 @@ def _run(
                 totals[edge] += gx
             else:
                 total = totals[edge] = total + gx if recorder is None else recorder.added(edge, total, gx)
-                if type(total) is np.ndarray:
+                if is_plain_array(total):
                     owned.add(edge)
     if profiler is not None:
         profiler.node_ends(grads)
@@ -355,8 +380,8 @@ def _sums(plan: Plan, edges: tuple[Any, ...], totals: dict[Any, Any], owned: set
             total = None
         elif type(total) is Factored:
             total = totals[edge] = total.product()
-        if total is not None and edge not in owned and type(total) is np.ndarray:
-            total = np.array(total)
+        if total is not None and edge not in owned and is_plain_array(total):
+            total = own_memory(total)
         sums.append(total)
     return sums
 
@@ -377,7 +402,7 @@ def _taken_over(
                 total = fit(total, meta)
             totals[edge] = total
             if total is not g and (
-                type(total) is not np.ndarray or total.base is None
+                not is_plain_array(total) or total.base is None
             ):  # not the cotangent, nor a view of it
                 owned.add(edge)
             left[j] = None

@@ -7,6 +7,7 @@ import warnings
 from opcode import opmap
 from typing import Any
 
+from ...runtime.arrays import is_plain_array
 from ...runtime.errors import AutogradError, GradientLossError
 from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, RUNNING, Era
@@ -80,7 +81,7 @@ def leave(tensor: Any, how: str, spec: str = "") -> Any:
                     "or put the code into a function under gs.grad."
                 )
             )
-    if how in ("data", "numpy", "array", "dlpack") and type(value) is not np.ndarray:
+    if how in ("data", "numpy", "array", "dlpack") and not is_plain_array(value):
         value = np.asarray(value) if LOCAL.depth else own_array(tensor)
     return value
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from ...runtime.arrays import is_class_of_cupys, is_plain_array
 from ...runtime.unpatched import np
 from .tensor_base import Operand
 
@@ -39,6 +40,8 @@ def is_known(value: Any) -> bool:
 def protocol_of(cls: type) -> Any:
     """The `__array_ufunc__` of a class that has one of its own; None of all others."""
     found = getattr(cls, "__array_ufunc__", None)
+    if is_class_of_cupys(cls):
+        return None
     if found is None or found is np.ndarray.__array_ufunc__ or issubclass(cls, Operand):
         return None
     return None if cls.__module__.partition(".")[0] in _AS_DATA else found
@@ -55,6 +58,7 @@ def defers_function(types: Iterable[type]) -> bool:
     own = np.ndarray.__array_function__
     return any(
         not issubclass(cls, Operand) and getattr(cls, "__array_function__", own) is not own
+        and not (is_class_of_cupys(cls))
         and cls.__module__.partition(".")[0] not in _AS_DATA
         for cls in types
     )  # fmt: skip
@@ -68,7 +72,7 @@ def is_masked(value: Any) -> bool:
 
 def conversion(value: Any, name: str = "x") -> str | None:
     """Return the expression that makes an array of another library, called `name`, one of NumPy's; None of all else."""
-    if isinstance(value, (Operand, type)) or type(value) is np.ndarray:
+    if isinstance(value, (Operand, type)) or is_plain_array(value):
         return None
     if is_masked(value):
         return f"{name}.filled(0.0)"

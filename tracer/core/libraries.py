@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["LEFT_ALONE", "NUMERIC", "OURS", "PURE", "PYTHON", "SEEN_THROUGH", "SUPPORT", "TAKE_NUMBERS", "THREADS"]
+__all__ = [
+    "CUPY",
+    "LEFT_ALONE",
+    "NUMERIC",
+    "OURS",
+    "PURE",
+    "PYTHON",
+    "SEEN_THROUGH",
+    "SUPPORT",
+    "TAKE_NUMBERS",
+    "THREADS",
+]
 
 OURS = frozenset(["gradscribe", __name__.partition(".")[0]])
 NUMERIC = frozenset(["numpy", "scipy"])  # whose functions are ops
+CUPY = frozenset(["cupy", "cupyx"])  # whose functions are NumPy's, on a GPU
 SUPPORT = frozenset(["optree", "gast", "astunparse"])  # that we stand on
 PYTHON = sys.stdlib_module_names
 
@@ -18,7 +30,7 @@ LEFT_ALONE = frozenset(
 )  # fmt: skip
 
 # Modules that code inside a transform sees through a namespace, with ours in place of what knows no Tensors.
-SEEN_THROUGH = NUMERIC | frozenset(
+SEEN_THROUGH = NUMERIC | CUPY | frozenset(
     ["math", "random", "cmath", "statistics", "functools", "itertools", "builtins", "operator", "json", "pickle", "marshal",
      "struct", "array", "ctypes", "decimal", "fractions", "collections", "csv", "heapq", "bisect", "logging",
      "threading", "asyncio"]

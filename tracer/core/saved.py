@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from ...runtime.arrays import is_array, is_plain_array
 from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, grad_mode, refresh, refuse
@@ -44,7 +45,7 @@ class Packed:
                 )
         self.own = self.made is tensor
         held = tensor._value  # an array, where the hook asked a number for one
-        self.memory = weakref.ref(owner_of(held)) if type(held) is np.ndarray else None
+        self.memory = weakref.ref(owner_of(held)) if is_plain_array(held) else None
 
     def value(self, node: Any, spec: Any, position: int) -> Any:
         """The saved value again; an error where it is the saved memory itself and has been written since."""
@@ -59,7 +60,7 @@ class Packed:
         value = found._value
         if self.own:  # the hook kept the tensor, which may have been given other data
             value = successor(value, found._node)
-        if self.memory is not None and type(value) is np.ndarray and owner_of(value) is self.memory():
+        if self.memory is not None and is_plain_array(value) and owner_of(value) is self.memory():
             check_entry(node, spec, value, position)
         return value
 
@@ -94,7 +95,7 @@ def _packed(value: Any, edge: Any, hooks: tuple[Any, Any], is_tensor: bool = Tru
     """`value` packed, where it is what a Tensor holds or an array, of numbers that a gradient may belong to."""
     if isinstance(value, Operand):  # a recorder is there: nodes save Tensors
         value = value._value
-    if not isinstance(value, np.ndarray) and not (is_tensor and isinstance(value, np.generic)):
+    if not is_array(value) and not (is_tensor and isinstance(value, np.generic)):
         return value
     return Packed(value, edge, hooks) if value.dtype.kind in "fc" else value
 
@@ -197,7 +198,7 @@ def _as_seen(node: Any, spec: Any, entry: Any) -> Any:
     edge = dict(zip(node.plan.slots, node.edges, strict=True)).get((spec.param, -1))
     if type(edge) is AccumulateGrad and edge.variable._value is entry:
         return edge.variable
-    return wrap(entry if isinstance(entry, np.ndarray) else np.asarray(entry), edge)
+    return wrap(entry if is_array(entry) else np.asarray(entry), edge)
 
 
 _install()

@@ -11,6 +11,7 @@ import weakref
 from collections import deque
 from typing import Any
 
+from ...runtime.arrays import is_array, is_plain_array
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.ops import Saved
 from ...runtime.unpatched import np
@@ -64,9 +65,9 @@ class Counter:
                 table.pop(id(self.scalar), None)
 
 
-def owner_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def owner_of(array: Any) -> Any:
     """The array that owns the memory which `array` shows."""
-    while type(array.base) is np.ndarray:
+    while is_plain_array(array.base):
         array = array.base
     return array
 
@@ -74,7 +75,7 @@ def owner_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def find(value: Any) -> Counter | None:
     """The counter of a value, if its memory was ever written."""
     found = COUNTERS.get(id(value))
-    if found is None and type(value) is np.ndarray and value.base is not None:
+    if found is None and is_plain_array(value) and value.base is not None:
         found = COUNTERS.get(id(owner_of(value)))
     return found
 
@@ -91,7 +92,7 @@ def bump(value: np.ndarray[Any, Any], how: str) -> int:
 def own_array(tensor: Any) -> Any:
     """The value of a bare Tensor as an array; where NumPy gave a scalar, memory of its own takes its place."""
     value = tensor._value
-    if type(value) is np.ndarray:
+    if is_plain_array(value):
         return value
     array = tensor._value = np.array(value)
     node = tensor._node
@@ -211,7 +212,7 @@ def check_written(node: Any, entries: tuple[Any, ...]) -> None:
     """Raise where one of the values that a node of the user's saved was written after that."""
     if COUNTERS:
         for entry in entries:
-            if isinstance(entry, (Operand, np.ndarray, np.generic)):
+            if isinstance(entry, (Operand, np.generic)) or is_array(entry):
                 check_entry(node, Saved("saved", "value", -1), entry, -1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, NamedTuple
 
+from ...runtime.arrays import is_array, is_cupys, is_plain_array
 from ...runtime.ops import Kind, Op
 from ...runtime.registry import require
 from ...runtime.unpatched import np
@@ -47,7 +48,7 @@ class View(NamedTuple):
 def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -> None:
     """Remember that `tensor`, the result of `op` (one of several: `position`), shares memory with an argument."""
     value = tensor._value
-    if type(value) is not np.ndarray:
+    if not is_plain_array(value):
         return
     first = bound[0]
     if op.kind is Kind.shaping and value.size and _is_of(value, first):
@@ -118,11 +119,13 @@ def _is_of(value: Any, first: Any) -> bool:
     if base is None or type(first) is not tensor_base.tensor_class:
         return False
     shown = first._value
-    return base is shown or (type(shown) is np.ndarray and base is shown.base)
+    return base is shown or (is_plain_array(shown) and base is shown.base)
 
 
 def _share_memory(value: Any, other: Any) -> bool:
-    return type(other) is not np.float64 and np.may_share_memory(value, other)
+    if type(other) is np.float64 or is_cupys(value) != is_cupys(other):
+        return False
+    return bool(np.may_share_memory(value, other))
 
 
 def _source(value: Any, bound: tuple[Any, ...]) -> tuple[tuple[int, int], Any]:
@@ -149,7 +152,7 @@ def whole(source: Any) -> Any:
     if getattr(source, "_ir", None) is not None:
         made._ir = source._ir
     follow(made, source)
-    if isinstance(source._value, np.ndarray):
+    if is_array(source._value):
         note_view(made, require(np.positive), (source,))
     return made
 
@@ -162,7 +165,7 @@ def detached(source: Any) -> Any:
         made._value = versions.own_array(source)
         if source._node is None:
             versions.note_twice(made._value)
-    if LOCAL.depth and isinstance(source._value, np.ndarray):
+    if LOCAL.depth and is_array(source._value):
         note_view(made, require(np.positive), (source,))
         made._view = made._view._replace(made=DETACHED)
     return tensor_base.made_volatile(made) if tensor_base.is_volatile(source) else made

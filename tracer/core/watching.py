@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
+from ...runtime.arrays import is_array, is_plain_array, own_memory
 from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, during, refuse
 from .cotangents import UNDEFINED
@@ -199,7 +200,7 @@ class Watch:
 
 
 def _owner(value: Any) -> Any:
-    while type(value) is np.ndarray and isinstance(value.base, np.ndarray):
+    while is_plain_array(value) and is_array(value.base):
         value = value.base
     return value
 
@@ -208,7 +209,7 @@ def _kept(value: Any) -> Any:
     """A value as it is now: bare Tensors are written in place."""
     if type(value) in (list, tuple):
         return tuple([_kept(v) for v in value])
-    return np.array(value) if type(value) is np.ndarray and not LOCAL.depth else value
+    return own_memory(value) if is_plain_array(value) and not LOCAL.depth else value
 
 
 def _from_saved(event: Event, node: Node) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.arrays import is_plain_array, is_writeable
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.ops import Op
 from ...runtime.registry import require
@@ -47,9 +48,9 @@ def may_write(target: Any, how: str, *sources: Any) -> bool:
             )
         )
     value = target._value
-    if type(value) is np.ndarray and not value.flags.writeable:
+    if is_plain_array(value) and not is_writeable(value):
         raise blame(ValueError(_read_only(value)))
-    if LOCAL.mutation is not None and type(value) is np.ndarray:
+    if LOCAL.mutation is not None and is_plain_array(value):
         LOCAL.mutation.before_write(value)
     if not LOCAL.grad:
         return False
@@ -246,7 +247,7 @@ def _fitted(target: Any, new: Any, how: str) -> Any:
                 )
             )
         new = np.broadcast_to(new, shape)
-    if LOCAL.recorder is not None and type(new._value) is not np.ndarray:
+    if LOCAL.recorder is not None and not is_plain_array(new._value):
         new = np.copy(new)  # of arrays without axes NumPy computes numbers
     return new
 
@@ -259,7 +260,7 @@ def _keep_result(node: Any, result: Any, array: np.ndarray[Any, Any]) -> bool:
     for spec, entry in zip(node.plan.saved, node.saved, strict=True):
         if spec.what == "out" and entry is result:
             entry = array
-        elif type(entry) is np.ndarray and np.may_share_memory(entry, array):
+        elif is_plain_array(entry) and np.may_share_memory(entry, array):
             entry = np.array(entry)
         kept.append(entry)
     node.saved = tuple(kept)

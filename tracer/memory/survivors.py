@@ -17,6 +17,7 @@ from collections import deque
 from opcode import opmap
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import GradientLossError
 from ...runtime.unpatched import np
 from ..core.exits import is_ended
@@ -222,7 +223,7 @@ def _bare(key: Any) -> Any:
         key = key._value
     if isinstance(key, (tuple, frozenset)):
         return type(key)(map(_bare, key)) if type(key) in (tuple, frozenset) else tuple(map(_bare, key))
-    return key.item() if isinstance(key, np.ndarray) and key.size == 1 else key
+    return key.item() if is_array(key) and key.size == 1 else key
 
 
 def _depends(value: Any) -> bool:
@@ -236,7 +237,7 @@ def _depends(value: Any) -> bool:
 
 def _keep(value: Any) -> Any:
     """Remember of a number or array that it stands where an ended transform had stored a traced value; return it."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         _arrays[id(value)] = weakref.ref(value, functools.partial(_forget, id(value)))
     elif isinstance(value, (float, complex, np.inexact)):
         _scalars[id(value)] = value
@@ -287,7 +288,7 @@ def _is_asked() -> bool:
 
 def _is_kept(value: Any) -> bool:
     """Return whether a value stands where an ended transform had stored one: that very object."""
-    if not isinstance(value, np.ndarray):
+    if not is_array(value):
         return id(value) in _scalars and _scalars[id(value)] is value
     found = _arrays.get(id(value))
     if found is not None and found() is value:
@@ -387,7 +388,7 @@ def _settle_holder(holder: Any, keys: Any, seen: _Walk) -> None:
         for k in keys.changed(holder) if type(keys) is _Before else keys:
             if k in holder:
                 holder[k] = _settled_entry(holder, k, holder[k], seen)
-    elif isinstance(holder, (set, deque, np.ndarray, weakref.WeakKeyDictionary)):
+    elif isinstance(holder, (set, deque, weakref.WeakKeyDictionary)) or is_array(holder):
         plain(holder, seen)
     else:
         _settle_attributes(holder, keys, seen)
@@ -469,7 +470,7 @@ def plain(value: Any, seen: _Walk) -> Any:
             seen.keeps = keeps
             value.clear()
             value.update(found)
-    elif isinstance(value, np.ndarray):
+    elif is_array(value):
         for place, v in np.ndenumerate(value):
             if (new := plain(v, seen)) is not v:
                 value[place] = new

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...runtime.arrays import is_array, is_writeable
 from ...runtime.errors import AutogradError
 from ...runtime.rules.indexing import index_set
 from ...runtime.rules.shaping import view_as_complex, view_as_real
@@ -34,9 +35,7 @@ def may_write(target: Any, how: str) -> None:
     base = target if view is None else view.base
     if LOCAL.recorder is not None and getattr(base, "_ir", None) is None:
         refuse(f"writes in place into an array of unknown origin (`{how}`)")
-    if (
-        view is not None and base._value.flags.writeable and not target._value.flags.writeable
-    ):  # np.broadcast_to, diagonal
+    if view is not None and is_writeable(base._value) and not is_writeable(target._value):  # np.broadcast_to, diagonal
         raise blame(ValueError("assignment destination is read-only"))
     if view is not None and view.made.startswith(CUSTOM):
         raise blame(AutogradError(custom_view(view, "")))
@@ -47,14 +46,14 @@ def may_write(target: Any, how: str) -> None:
         may_write(caller, how)
     if caller is None or isinstance(caller, Operand):
         return
-    if not caller.flags.writeable:
+    if not is_writeable(caller):
         raise blame(
             ValueError("assignment destination is read-only: the array that the caller passed may not be written")
         )
     if LOCAL.recorder is not None:
         LOCAL.recorder.wrote(base)
     for other in LOCAL.arguments:
-        if other is not base and isinstance(other._caller, np.ndarray) and np.may_share_memory(other._caller, caller):
+        if other is not base and is_array(other._caller) and np.may_share_memory(other._caller, caller):
             raise blame(
                 AutogradError(
                     f"`{how}` writes into an argument that shares memory with another argument; "
@@ -76,7 +75,7 @@ def rebind(target: Any, new: Any) -> None:
                 raise blame(AutogradError(_WRITES_DETACHED))
             goes_on = False
         new = into_base(view, new)
-    base._value = new._value if isinstance(new._value, np.ndarray) else np.asarray(new._value)
+    base._value = new._value if is_array(new._value) else np.asarray(new._value)
     follow(base, new)
     if goes_on:
         base._node = new._node

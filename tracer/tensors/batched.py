@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from ...runtime.arrays import is_plain_array
 from ...runtime.batching import batched
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Kind, Op
@@ -210,7 +211,7 @@ def run_batched(op: Op, bound: tuple[Any, ...]) -> Any:
 
 def _noted(result: Any, op: Op, bound: tuple[Any, ...], position: int) -> Any:
     value = result._value
-    if type(value) is np.ndarray and (op.kind is Kind.shaping or value.base is not None):
+    if is_plain_array(value) and (op.kind is Kind.shaping or value.base is not None):
         views.note_view(result, op, bound, position)
     return result
 

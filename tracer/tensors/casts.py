@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.registry import require
 from ...runtime.rules.elementwise import astype
 from ...runtime.unpatched import np
@@ -53,7 +54,7 @@ def as_scalar(cls: type[np.generic], t: Operand) -> Any:
         found = apply(require(np.complex128 if type(t._value) is complex else np.float64), (t,), {})
     if found.dtype != np.dtype(cls):
         found = astype(found, np.dtype(cls))
-    if isinstance(found._value, np.ndarray) and not plain_shape(found) and not LOCAL.levels:
+    if is_array(found._value) and not plain_shape(found) and not LOCAL.levels:
         found = found[()]
     if np.dtype(cls).kind in "biu" and not plain_shape(found) and not capturing() and not LOCAL.levels:
         return found._value  # no gradient, and often an index

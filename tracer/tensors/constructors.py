@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.registry import require
 from ...runtime.unpatched import np
 from ..core.count import size_of
@@ -23,7 +24,7 @@ __all__ = [
 def finished(made: Any, requires_grad: bool, device: Any = None, dtype: Any = None) -> Any:
     """A new Tensor as it was asked for. Raises ValueError for another device, DtypeError where ints were to require grad."""
     on_cpu(device)
-    tensor = made if isinstance(made, Operand) else _wrapped(np.asarray(made))
+    tensor = made if isinstance(made, Operand) else _wrapped(made if is_array(made) else np.asarray(made))
     if dtype is not None and tensor.dtype != np.dtype(dtype):
         tensor = tensor.astype(dtype)
     return tensor.requires_grad_() if requires_grad else tensor
@@ -181,7 +182,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     >>> gs.as_tensor([1, 2])
     tensor([1, 2])
     """
-    made = data if isinstance(data, (Operand, np.ndarray)) else np.asarray(data)
-    if isinstance(made, np.ndarray) and made.dtype.kind not in "biufc":
+    made = data if (isinstance(data, Operand) or is_array(data)) else np.asarray(data)
+    if is_array(made) and made.dtype.kind not in "biufc":
         raise TypeError(f"a Tensor holds numbers, but NumPy makes dtype {made.dtype} of {data!r}")
     return finished(made, False, device, dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.ops import Kind
 from ...runtime.registry import registered, require
 from ...runtime.rules.elementwise import astype
@@ -89,7 +90,7 @@ def _astype(
 
 
 def _copy(self: Any, order: str = "C") -> Any:
-    if LOCAL.depth and not isinstance(self._value, np.ndarray):
+    if LOCAL.depth and not is_array(self._value):
         return self  # a number, whose copy is a number
     return np.copy(self, order=order)  # type: ignore[call-overload]
 
@@ -113,7 +114,7 @@ def _conjugate(self: Any) -> Any:
     """The complex conjugate; a real array of no axes inside a transform is its own, and Python's numbers stay Python's."""
     if type(self._value) is complex:
         return as_complex(np.conjugate(self))
-    of_itself = LOCAL.depth and isinstance(self._value, np.ndarray) and not self._value.ndim and self.dtype.kind != "c"
+    of_itself = LOCAL.depth and is_array(self._value) and not self._value.ndim and self.dtype.kind != "c"
     return self if of_itself or type(self._value) is float else np.conjugate(self)
 
 

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...runtime.arrays import is_plain_array
 from ...runtime.registry import made_of_ops, require
 from ...runtime.unpatched import np
 from ..core.dispatch import apply, apply1, apply2, has_tensor, stack_nested, through_door
@@ -86,7 +87,7 @@ def _asks(fn: Callable[..., Any], otherwise: bool) -> Callable[[Any, Any], Any]:
 
 def _in_place(fn: Callable[..., Any], symbol: str) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        scalar = type(self._value) is not np.ndarray or bool(levels_of(self) and not self.ndim)
+        scalar = not is_plain_array(self._value) or bool(levels_of(self) and not self.ndim)
         if scalar and is_numpys(self):
             return apply2(op, self, other)  # a scalar is rebound, as in NumPy
         if symbol == "@=" and np.ndim(other) == 1:
@@ -106,7 +107,7 @@ class Operators(_Base):
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Tensor:
-        if not LOCAL.depth and type(self._value) is np.ndarray and not is_numpys(self):
+        if not LOCAL.depth and is_plain_array(self._value) and not is_numpys(self):
             parts = index if isinstance(index, tuple) else (index,)
             if all(isinstance(p, (int, np.integer, slice)) and not isinstance(p, bool) for p in parts):
                 index = (*parts, ...)  # so that one element of a bare Tensor is a view, as in PyTorch

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...runtime.arrays import is_array, is_cupys
 from ...runtime.errors import AutogradError, DtypeError
 from ...runtime.unpatched import np
 from ..core.cotangents import may_be_grad
@@ -49,7 +50,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, *, device:
         data = leave(data, "data")
     elif isinstance(data, (list, tuple)) and data and isinstance(data[0], Operand):
         raise TypeError("gs.tensor of a list of Tensors would drop their graph; use np.stack(list)")
-    array = np.array(data, dtype=dtype)
+    array = np.array(data, dtype=dtype) if not is_cupys(data) else data.astype(dtype or data.dtype, copy=True)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"a Tensor holds numbers, but NumPy makes dtype {array.dtype} of {data!r}")
     made: Tensor = literal(data, array) if capturing() else wrap(array)
@@ -372,7 +373,7 @@ class Tensor(Operators, Exchange):
     def __format__(self, spec: str) -> str:
         value = leave(self, "format", spec)
         if spec or not np.ndim(value):
-            text = format(value[()] if isinstance(value, np.ndarray) and not value.shape else value, spec)
+            text = format(value[()] if is_array(value) and not value.shape else value, spec)
             return str(told(self, text))
         return self._text(str, value)
 
@@ -398,7 +399,7 @@ class Tensor(Operators, Exchange):
 
     def __hash__(self) -> int:
         value = leave(self, "hash")
-        if not LOCAL.depth or (isinstance(value, np.ndarray) and (self._is_from_outside() or not user_asks())):
+        if not LOCAL.depth or (is_array(value) and (self._is_from_outside() or not user_asks())):
             return id(self)
         return int(told(self, hash(value)))
 
@@ -464,9 +465,13 @@ def _older(data: tuple[Any, ...]) -> Tensor:
     """Make the Tensor of `gs.Tensor(...)`: of nothing an empty one, of ints one of that shape, else a copy in float32."""
     if not data or all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in data):
         return tensor(np.zeros(data or (0,), np.float32))
-    if len(data) > 1 or not isinstance(data[0], (list, tuple, np.ndarray, Operand)):
+    if len(data) > 1 or not (isinstance(data[0], (list, tuple, Operand)) or is_array(data[0])):
         raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__}): gs.tensor takes numbers, too")
-    if np.result_type(data[0]).kind == "c" if isinstance(data[0], (np.ndarray, Operand)) else np.iscomplexobj(data[0]):
+    if (
+        np.result_type(data[0]).kind == "c"
+        if (isinstance(data[0], Operand) or is_array(data[0]))
+        else np.iscomplexobj(data[0])
+    ):
         raise TypeError("must be real number, not complex: gs.Tensor(...) is float32, and gs.tensor takes any dtype")
     return tensor(data[0], dtype=np.float32)
 

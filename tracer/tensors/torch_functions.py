@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.registry import require
 from ...runtime.rules import shaping
@@ -73,7 +74,7 @@ def _own(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _extreme(name: str) -> Callable[..., Any]:
     def function(self: Any, *args: Any, **words: Any) -> Any:
-        if args and isinstance(args[0], (Operand, np.ndarray)):
+        if args and (isinstance(args[0], Operand) or is_array(args[0])):
             words["other"], args = args[0], args[1:]
         if "other" in words:
             return getattr(np, f"{name}imum")(self, words["other"])

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.unpatched import np
 from ..core.count import elements, size_of
 from ..core.exits import leave
@@ -57,7 +58,7 @@ def to(
     Raises ValueError for another device than the CPU.
     """
     for given in args:
-        if isinstance(given, (Operand, np.ndarray)):
+        if isinstance(given, Operand) or is_array(given):
             dtype = given.dtype
         elif isinstance(given, str) and given.partition(":")[0] in _DEVICES:
             device = given

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...runtime.arrays import is_plain_array
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.rules.indexing import index_set
 from ...runtime.unpatched import np
@@ -44,7 +45,7 @@ def view(self: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Any:
         return self[...]
     found: Any = np.reshape(self, size_of(shape, size))
     one, other = found._value, self._value
-    arrays = type(one) is np.ndarray and type(other) is np.ndarray and one.size and not levels_of(self)
+    arrays = is_plain_array(one) and is_plain_array(other) and one.size and not levels_of(self)
     if arrays and not np.may_share_memory(one, other):
         raise blame(
             ShapeError(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import EagerWarning, NoRuleError, VerifyError
 from ...runtime.ops import MISSING, Kind, Op
 from ...runtime.registry import require
@@ -234,7 +235,7 @@ class _Check:
         f, given = self.at(bound, moving), [bound[j] for j in moving]
         stated = self.op.kind is Kind.elementwise
         out = f(*_copies(given))
-        if not all(isinstance(x, np.ndarray) for x in (*given, out)):
+        if not all(is_array(x) for x in (*given, out)):
             return
         if not stated and (len(given) < 2 or not _broadcast_to(given, out.shape)):
             return
@@ -265,7 +266,7 @@ class _Check:
     def _batched(self, where: str, bound: tuple[Any, ...], moving: list[int]) -> None:
         """Whether a function that is called elementwise is: then `gs.vmap` runs it once for all examples."""
         f, given = self.at(bound, moving), [bound[j] for j in moving]
-        if self.op.kind is not Kind.elementwise or not all(isinstance(x, np.ndarray) and x.ndim for x in given):
+        if self.op.kind is not Kind.elementwise or not all(is_array(x) and x.ndim for x in given):
             return
         self._count("vmap")
         whole = np.broadcast_arrays(*given)
@@ -342,7 +343,7 @@ def _along(f: Callable[..., Any], weights: Any, args: list[Any], n: int, m: int)
 def _copies(given: list[Any]) -> list[Any]:
     """The arguments in memory of their own: a function may write into them."""
     leaves, structure = flatten(given)
-    made: list[Any] = unflatten(structure, [x.copy() if isinstance(x, np.ndarray) else x for x in leaves])
+    made: list[Any] = unflatten(structure, [x.copy() if is_array(x) else x for x in leaves])
     return made
 
 
@@ -351,7 +352,7 @@ def _narrow(tree: Any) -> Any:
     leaves, structure = flatten(tree)
     narrow = [np.complex64 if np.iscomplexobj(x) else np.float32 for x in leaves]
     cast = [np.asarray(x).astype(t) for x, t in zip(leaves, narrow, strict=True)]
-    return unflatten(structure, [a if isinstance(x, np.ndarray) else a[()] for a, x in zip(cast, leaves, strict=True)])
+    return unflatten(structure, [a if is_array(x) else a[()] for a, x in zip(cast, leaves, strict=True)])
 
 
 def _broadcast_to(given: list[Any], shape: tuple[int, ...]) -> bool:

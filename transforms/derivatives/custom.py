@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError, GradientLossError
 from ...runtime.unpatched import np
 from ...tracer.core.custom import CustomNode
@@ -217,6 +218,6 @@ def _fresh(leaf: Any) -> Any:
     if isinstance(leaf, Operand):
         return alias(leaf)
     numbers = isinstance(leaf, (float, complex)) or (
-        isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "biufc"
+        (isinstance(leaf, np.generic) or is_array(leaf)) and leaf.dtype.kind in "biufc"
     )
     return wrap(leaf) if numbers else leaf

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.unpatched import np
 from ...tracer.core.cotangents import outward
@@ -201,7 +202,7 @@ class _JvpNode(CustomCallNode):
 def _zeros(x: Any) -> Any:
     """The tangent of what does not move; None of what is no number."""
     value = x._value if isinstance(x, Operand) else x
-    if not isinstance(value, (np.ndarray, np.generic, int, float, complex)):
+    if not (isinstance(value, (np.generic, int, float, complex)) or is_array(value)):
         return None
     return np.zeros_like(x, dtype=np.result_type(value, 0.0))
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError, ConvergenceError, DtypeError, ShapeError
 from ...runtime.unpatched import np
 from ...tracer.core.site import blame, prune, pruned
@@ -214,11 +215,11 @@ def _constants(leaves: Leaves) -> Leaves:
 
 
 def _dtype(x: Any) -> Any:
-    return x.dtype if isinstance(x, (Operand, np.ndarray, np.generic)) else np.result_type(x)
+    return x.dtype if (isinstance(x, (Operand, np.generic)) or is_array(x)) else np.result_type(x)
 
 
 def _is_differentiable(x: Any) -> bool:
-    return isinstance(x, (Operand, np.ndarray, np.generic, float, complex)) and _dtype(x).kind in "fc"
+    return (isinstance(x, (Operand, np.generic, float, complex)) or is_array(x)) and _dtype(x).kind in "fc"
 
 
 def _largest(x: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.unpatched import np
 from ...tracer.core.forward import run_forward
@@ -73,7 +74,7 @@ def tangent_leaves(tree: Any, structure: Any, place: Any, frame: Arguments) -> l
 
 def seed(t: Any, node: Any, leaf: Any, create_graph: bool, as_tensors: bool) -> Any:
     """A tangent in the shape and dtype of the argument that it belongs to."""
-    dtype = t.dtype if isinstance(t, (Operand, np.ndarray, np.generic)) else np.asarray(t).dtype
+    dtype = t.dtype if (isinstance(t, (Operand, np.generic)) or is_array(t)) else np.asarray(t).dtype
     if np.shape(t) != np.shape(leaf):
         raise ShapeError(
             f"a tangent has the shape of its argument: the argument has {tuple(np.shape(leaf))}, "

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from ...runtime.arrays import ARRIVALS, is_array, one_of
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.registry import require
 from ...runtime.unpatched import np
@@ -80,7 +81,7 @@ class GradFunction(Transform):
     def _backward(
         self, value: Any, frame: Arguments, keep_graph: bool, reached: dict[Any, None] | None
     ) -> dict[Any, Any]:
-        if not isinstance(value, (Operand, float, int, complex, np.ndarray, np.generic)):
+        if not (isinstance(value, (Operand, float, int, complex, np.generic)) or is_array(value)):
             what, what_to_do = returned(self.function, value)
             raise ShapeError(f"{self.kind} needs a scalar output, but {what}.\n{what_to_do or _advice(value)}")
         if plain_shape(value) if isinstance(value, Operand) else np.shape(value):
@@ -96,7 +97,8 @@ class GradFunction(Transform):
                 f"grad needs a real output, but `{self._name()}` returned a complex number at {return_line(self.function)}.\n"
                 "Take np.real(z), np.abs(z) ..., or pass a cotangent (gs.vjp)."
             )
-        seed: Any = value._node.dtype.type(1)
+        dtype = value._node.dtype
+        seed: Any = one_of(dtype, value._value) if ARRIVALS.any else dtype.type(1)
         if levels_of(value):  # one for each example
             seed = apply(require(np.broadcast_to), (seed, tuple(value._whole().shape)), {})
             seed = seed if keep_graph or capturing() else seed._value

@@ -6,6 +6,7 @@ import functools
 import operator
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import ShapeError
 from ...runtime.registry import require
 from ...runtime.unpatched import np
@@ -56,7 +57,7 @@ class JacobianFunction(Transform):
 
 def _check(leaf: Any, kind: str) -> None:
     """Raise where an output has no Jacobian."""
-    if not isinstance(leaf, (Operand, np.ndarray, np.generic, float, complex)):
+    if not (isinstance(leaf, (Operand, np.generic, float, complex)) or is_array(leaf)):
         raise ShapeError(f"gs.{kind} needs arrays as output, but got {type(leaf).__name__}")
     if 0 in np.shape(leaf):
         raise ShapeError(f"gs.{kind} of an output without elements (shape {tuple(np.shape(leaf))}) has no rows")
@@ -150,7 +151,7 @@ def _as_rows(parts: tuple[Any, ...], leaf: Any, dtype: Any) -> Any:
         block = block + 1j * imaginary
     block = block if _dtype(block) == dtype else block.astype(dtype)
     held, made = (x._value if isinstance(x, Operand) else x for x in (leaf, block))
-    if isinstance(held, np.ndarray) and not isinstance(made, np.ndarray):  # of a 0-d array it is one
+    if is_array(held) and not is_array(made):  # of a 0-d array it is one
         block = apply(require(np.asarray), (block,), {}) if isinstance(block, Operand) else np.asarray(block)
     return block
 

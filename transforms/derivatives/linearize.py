@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.unpatched import np
 from ...tracer.core.forward import run_forward
@@ -62,7 +63,8 @@ class Pushforward:
 def _is_inexact(tree: Any) -> bool:
     """Whether an argument holds numbers that are differentiated."""
     return any(
-        isinstance(leaf, (Operand, np.ndarray, np.generic, float, complex)) and np.result_type(_held(leaf)).kind in "fc"
+        (isinstance(leaf, (Operand, np.generic, float, complex)) or is_array(leaf))
+        and np.result_type(_held(leaf)).kind in "fc"
         for leaf in flatten(tree)[0]
     )
 

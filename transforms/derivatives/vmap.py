@@ -8,6 +8,7 @@ import reprlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
+from ...runtime.arrays import is_array, is_plain_array, is_writeable
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.registry import require
 from ...runtime.unpatched import np
@@ -90,7 +91,7 @@ class _Frame:
                 if axis is None or leaf is None:
                     axes[j] = None
                     continue
-                if not isinstance(leaf, (Operand, np.ndarray)) or not -np.ndim(leaf) <= axis < np.ndim(leaf):
+                if not (isinstance(leaf, Operand) or is_array(leaf)) or not -np.ndim(leaf) <= axis < np.ndim(leaf):
                     label = _label(owner.named(k, args, kwargs), value, j)
                     form = conversion(leaf)
                     way = "Pass" if form is None else f"Convert it ({form}), or pass"
@@ -115,7 +116,7 @@ class _Frame:
                 ]
                 raise ShapeError(f"vmap got arguments of different sizes along the mapped axis: {', '.join(named)}")
         self.tensors_given = any(isinstance(leaf, Operand) for leaf in self.leaves)
-        self.used = {owner_of(leaf) for leaf in self.leaves if isinstance(leaf, (Operand, np.ndarray))}
+        self.used = {owner_of(leaf) for leaf in self.leaves if (isinstance(leaf, Operand) or is_array(leaf))}
         self.owned: list[Any] = []
 
     def entered(self, level: Level) -> list[Any]:
@@ -161,7 +162,7 @@ class _Frame:
         """A result with the axis of the examples where out_axes has it."""
         if leaf is None:
             return None
-        if not isinstance(leaf, (Operand, np.ndarray, np.generic, int, float, complex)):
+        if not (isinstance(leaf, (Operand, np.generic, int, float, complex)) or is_array(leaf)):
             raise TypeError(f"a function under gs.vmap returns arrays and trees of them, not {type(leaf).__name__!r}")
         batched = level in levels_of(leaf)
         if axis is None:
@@ -185,18 +186,18 @@ class _Frame:
         if not isinstance(leaf, Operand):
             return leaf
         value = leaf._value
-        if type(value) is np.ndarray and (not value.flags.writeable or owner_of(value) in self.used):
+        if is_plain_array(value) and (not is_writeable(value) or owner_of(value) in self.used):
             leaf = np.copy(leaf)
         self.used.add(owner_of(leaf))
         return leaf if as_tensors or leaf._node is not None else leaf._value
 
 
 def _is_plain(leaf: Any) -> bool:
-    return type(leaf) is np.ndarray and leaf.dtype.kind in "biufc"
+    return is_plain_array(leaf) and leaf.dtype.kind in "biufc"
 
 
 def _without(leaf: Any) -> str:
-    if isinstance(leaf, (Operand, np.ndarray)):
+    if isinstance(leaf, Operand) or is_array(leaf):
         return f"has the shape {tuple(np.shape(leaf))}"
     return f"is a {type(leaf).__name__}"
 
@@ -250,7 +251,7 @@ def vmap(function: Any = None, in_axes: Any = 0, out_axes: Any = 0) -> Any:
     array([[2., 0.],
            [0., 4.]])
     """
-    if isinstance(in_axes, (np.ndarray, np.generic, float)):
+    if isinstance(in_axes, (np.generic, float)) or is_array(in_axes):
         raise TypeError(
             f"in_axes takes numbers of axes, not {reprlib.repr(in_axes)}.\n"
             "gs.vmap(f) is a function of the arguments of f: call gs.vmap(f)(x)."

@@ -14,8 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from ...runtime.arrays import is_plain_array
 from ...runtime.rules.casts import SCALARS
 from ...tracer.core.dispatch import has_tensor, stack_nested, unwrap
 from ...tracer.core.exits import leave
@@ -211,7 +210,7 @@ def storing(fn: Any) -> Any:
 def _computed_once(cache: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function that is behind a cache; with the same traced numbers, once in a run of a transform."""
     era, parts = LOCAL.era, [*args, *kwargs, *kwargs.values()]
-    known = all(type(p._value) is not np.ndarray if isinstance(p, Operand) else not has_tensor(p) for p in parts)
+    known = all(not is_plain_array(p._value) if isinstance(p, Operand) else not has_tensor(p) for p in parts)
     if era is None or not known or LOCAL.levels:
         return function(*args, **kwargs)
     key = (id(cache), LOCAL.depth, LOCAL.grad, len(args), *[(id(p),) if isinstance(p, Operand) else p for p in parts])

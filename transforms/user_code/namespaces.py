@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.arrays import is_array
 from ...runtime.registry import compositions, ops, require
 from ...runtime.rules.elementwise import astype
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested, stacking, unwrap
@@ -21,6 +22,7 @@ from ...tracer.core.tensor_base import Operand, wrap
 from ...tracer.modes.listening import drew, new_generator, printed
 from ...tracer.modes.thread_state import LOCAL, capturing, refuse
 from .array_makers import JOINERS, chkfinite, required, vectorize
+from .cupy_names import names_of_cupy, numpys_name, on_device
 from .library_code import Library, broadcast, ndenumerate, nditer
 from .math_names import ROWS, stand_in
 from .scipy_names import is_known, of_scipy, through_apply
@@ -95,11 +97,11 @@ def _of_objects(rows: Any) -> Any:
 
 def _is_scalar(obj: Operand) -> bool:
     """Whether a Tensor stands for a number of Python's or NumPy's, of which asking for an array makes one of no axes."""
-    return not isinstance(obj._value, np.ndarray)
+    return not is_array(obj._value)
 
 
 def _asarray(obj: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
-    if isinstance(obj, np.ndarray) and dtype in (None, obj.dtype):
+    if is_array(obj) and dtype in (None, obj.dtype):
         return obj
     return _array(obj, dtype, copy=None)
 
@@ -132,7 +134,7 @@ def _literal(make: Callable[..., Any], obj: Any, dtype: Any, **options: Any) -> 
     array = make(obj, dtype=dtype, **options)
     if array.dtype.kind not in "biufc":
         return array
-    if capturing() and not isinstance(obj, np.ndarray):
+    if capturing() and not is_array(obj):
         words = {k: v for k, v in options.items() if k in ("ndmin", "order") and v}
         return apply(require(np.array), (obj,), words if dtype is None else {"dtype": dtype, **words})
     return wrap(array)
@@ -332,6 +334,8 @@ def replacement(value: Any) -> Any:
     found = _by_identity().get(id(value))
     if found is not None:
         return found
+    if "cupy" in sys.modules and (found := _of_cupy(value)) is not None:
+        return found
     module = getattr(value, "__module__", None)
     if module in ROWS and (found := stand_in(value)) is not None:
         return found
@@ -351,6 +355,18 @@ def replacement(value: Any) -> Any:
     if name == "default_rng" and value is np.random.default_rng:
         return _seeding(value)
     return None
+
+
+def _of_cupy(value: Any) -> Any:
+    """Return the replacement of a function of CuPy's."""
+    drawing = names_of_cupy(value)
+    if drawing is not None:
+        return _refused(drawing, value)
+    fn = numpys_name(value)
+    if fn is None:
+        return None
+    found = replacement(fn)
+    return on_device(fn if found is None else found)
 
 
 def _isinstance(obj: Any, classes: Any) -> bool:

@@ -27,6 +27,7 @@ import numpy as np
 from ...runtime.registry import lookup
 from ...tracer.core.dispatch import has_tensor, stacking, unwrap
 from ...tracer.core.libraries import (
+    CUPY,
     LEFT_ALONE,
     NUMERIC,
     OURS,
@@ -101,7 +102,7 @@ __all__ = [
     "watched",
 ]
 
-_LIBRARIES = NUMERIC | SUPPORT | OURS
+_LIBRARIES = NUMERIC | CUPY | SUPPORT | OURS
 _FOLLOWED = f"{__name__.split('.')[0]}.learn.optim"  # whose state and lines are part of what is compiled
 _OF_CODE = 1 << 9  # the flag of a class that code has made, and not C
 IN_PLACE = "__gradscribe_in_place__"  # but for its methods that bear this mark

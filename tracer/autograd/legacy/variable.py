@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....runtime.arrays import is_plain_array
 from ....runtime.errors import AutogradError
 from ....runtime.unpatched import np
 from ...core.exits import warn_at_user
@@ -68,7 +69,7 @@ def _made(data: Any, requires_grad: bool, volatile: bool) -> Any:
                 )
             )
         made = data.detach()
-    elif type(data) is np.ndarray or isinstance(data, np.generic):
+    elif is_plain_array(data) or isinstance(data, np.generic):
         if data.dtype.kind not in "biufc":
             raise blame(TypeError(f"a Variable holds numbers, but the array has dtype {data.dtype}"))
         made = wrap(np.asarray(data))

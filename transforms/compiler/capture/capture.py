@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....runtime.arrays import is_array
 from ....runtime.ir.graph import Call, Graph, Value, again, primal_of, type_of
 from ....runtime.ir.known_ops import REPEAT
 from ....runtime.ops import shape_of
@@ -342,7 +343,7 @@ class Capture:
             return self.counted.operand(x)
         if isinstance(x, Shape):
             return self.counted.written(shape_of, (x.value,), tuple(x))
-        if isinstance(x, np.ndarray):
+        if is_array(x):
             self.refuse(f"uses an array of unknown origin ({x.dtype.name}{list(x.shape)}); pass it as an argument")
             return None
         if type(x) is tuple:

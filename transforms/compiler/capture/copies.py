@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ....runtime.arrays import is_plain_array
+
 __all__ = ["copied", "with_copies"]
 
 
 def with_copies(values: dict[Any, Any]) -> dict[Any, Any]:
     """The same values, arrays copied with the strides and overlaps that they have."""
-    copies = iter(_copies([v for v in values.values() if type(v) is np.ndarray]))
-    return {k: next(copies) if type(v) is np.ndarray else v for k, v in values.items()}
+    copies = iter(_copies([v for v in values.values() if is_plain_array(v)]))
+    return {k: next(copies) if is_plain_array(v) else v for k, v in values.items()}
 
 
 def copied(array: Any) -> Any:

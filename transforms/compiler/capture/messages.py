@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ....runtime.arrays import is_array
 from ....runtime.ir.graph import Call, Type, Value
 from ....runtime.registry import require
 from ....runtime.rules.messages import text
@@ -50,7 +51,7 @@ class Messages:
         if ir is None or levels_of(tensor):
             return self.capture.refuse("formats a traced value as text")
         value = tensor._value
-        value = value[()] if isinstance(value, np.ndarray) and not value.shape and spec else value
+        value = value[()] if is_array(value) and not value.shape and spec else value
         self.pending.append(_Formatted(ir, spec, format(value, spec), self.capture.site()))
         return None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....runtime.arrays import is_array
 from ....runtime.ir.graph import Value, values_in
 from ....runtime.ir.known_ops import COMPARISONS, FLOAT
 from ....runtime.registry import ops_of, require
@@ -135,7 +136,7 @@ def _parts(index: Any) -> list[Any]:
 
 
 def _is_pythons(x: Any) -> bool:
-    return x.type.kind == "python" if isinstance(x, Value) else not isinstance(x, (np.ndarray, np.generic))
+    return x.type.kind == "python" if isinstance(x, Value) else not (isinstance(x, np.generic) or is_array(x))
 
 
 def is_float(value: Any) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ....runtime.arrays import is_array
 from ....runtime.ir.graph import Value, values_in
 from ....runtime.ops import shape_of
 from ....runtime.registry import lookup
@@ -255,9 +256,7 @@ class Counted:
 
     def holds(self, x: Any) -> bool:
         """Return whether a Tensor stands for a number that follows from lengths."""
-        return (
-            isinstance(x, Operand) and getattr(x, "_ir", None) in self.values and not isinstance(x._value, np.ndarray)
-        )
+        return isinstance(x, Operand) and getattr(x, "_ir", None) in self.values and not is_array(x._value)
 
     def of(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Return what a function of numbers gives, traced, where sizes are among them; NotImplemented where none is."""

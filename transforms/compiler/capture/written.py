@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ....runtime.arrays import is_array, is_plain_array
 from ....runtime.errors import GradientLossError
 from ....runtime.ir.graph import Graph, Value
 from ....runtime.ir.known_ops import GETITEM
@@ -57,7 +58,7 @@ class Written:
         if capture.failed is not None or any(base is known for known in self.bases):
             return
         others = [v._caller for v in (*LOCAL.arguments, *capture.outside) if v is not base]
-        arrays = [v for v in others if isinstance(v, np.ndarray)]
+        arrays = [v for v in others if is_array(v)]
         if _overlaps_itself(array) or any(np.may_share_memory(v, array) for v in arrays):
             self._leave("writes into memory that several of its arguments share")
             return
@@ -67,7 +68,7 @@ class Written:
 
     def before_print(self) -> None:
         """Raise OverlapError where a write could find that arguments overlap: a message that is printed cannot be taken back."""
-        arrays = [v._caller for v in LOCAL.arguments if isinstance(v._caller, np.ndarray)]
+        arrays = [v._caller for v in LOCAL.arguments if is_array(v._caller)]
         if any(_overlaps_itself(v) for v in arrays) or any(
             np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)
         ):
@@ -104,7 +105,7 @@ class Written:
         view = getattr(leaf, "_view", None)
         if view is not None and any(view.base is base for base in self.bases):
             return True
-        return isinstance(leaf._value, np.ndarray) and self.overlap(leaf._value)
+        return is_array(leaf._value) and self.overlap(leaf._value)
 
     def final(self) -> tuple[list[Value], list[Any]]:
         """The inputs that were written, and the values that they have in the end."""
@@ -135,7 +136,7 @@ def writes_unasked(entry: Any, before: Arrays, after: Arrays) -> str | None:
     for name, tree, old, new in given:
         for leaf, was, now in zip(*[flatten_row(one)[0] for one in (tree, old, new)], strict=True):
             asked = any(leaf is v for v in signature.writes)
-            if type(was) is np.ndarray and not asked and difference(*_packed((now, was))) is not None:
+            if is_plain_array(was) and not asked and difference(*_packed((now, was))) is not None:
                 return f"it writes into `{name}`, which it was not known to do"
     return None
 
@@ -189,7 +190,7 @@ def _target(node: Any) -> str | None:
 
 
 def _arrays(values: list[Any]) -> list[Any]:
-    return [leaf for leaf in flatten_row(tuple(values))[0] if type(leaf) is np.ndarray]
+    return [leaf for leaf in flatten_row(tuple(values))[0] if is_plain_array(leaf)]
 
 
 def owner_of(leaf: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....runtime.arrays import is_array, is_plain_array
 from ....runtime.errors import AutogradError, GradientLossError
 from ....runtime.ir.graph import Call, Graph
 from ....runtime.ir.opcodes import has_effects
@@ -271,7 +272,7 @@ def _entered(function: Any, inputs: Inputs, capture: Capture) -> tuple[list[Any]
         if inputs.is_input(k):
             free = k in inputs.free
             tensor = capture.numbers.enter(leaf, inputs.place(k)) if free else capture.new_input(leaf, "")
-            if type(leaf) is np.ndarray:
+            if is_plain_array(leaf):
                 tensor._caller = leaf
                 owned.append(tensor)
             tensors.append(tensor)
@@ -486,7 +487,7 @@ def _outside(record: Record, graph: Graph, extras: list[tuple[str, Path]]) -> di
 
 def bytes_of(values: dict[str, Any]) -> int:
     """A number that tells other arrays apart from these."""
-    return hash(tuple([v.tobytes() for v in values.values() if isinstance(v, np.ndarray)]))
+    return hash(tuple([v.tobytes() for v in values.values() if is_array(v)]))
 
 
 def emit(graph: Graph, signature: Signature, name: str, captured: Graph, steps: Collection[str] | None = None) -> str:

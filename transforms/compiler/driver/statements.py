@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ....runtime.arrays import is_array, is_plain_array
 from ....runtime.ir.graph import Call, Value, interpret
 from ....runtime.rules.control import GuardMissError
 from ....tracer.core.site import Site
@@ -102,7 +103,7 @@ def graph_inputs(entry: Entry, inputs: Inputs) -> list[Any]:
     free = entry.plan.free
     own = [
         v for k, v in enumerate(inputs.again().leaves)
-        if k not in inputs.fixed and (type(v) is np.ndarray or isinstance(v, RUNTIME) or is_generator(v) or k in free)
+        if k not in inputs.fixed and (is_plain_array(v) or isinstance(v, RUNTIME) or is_generator(v) or k in free)
     ]  # fmt: skip
     return [*own, *copies_of({k: copy.copy(path.read()) for k, (_, path) in enumerate(entry.extras)}).values()]
 
@@ -168,7 +169,7 @@ def _values_of(entry: Entry, inputs: Inputs, known: list[Statement]) -> dict[int
     found: dict[int, list[list[Any]]] = {}
 
     def look(k: int, *values: Any) -> None:
-        found.setdefault(k, []).append([v.copy() if isinstance(v, np.ndarray) else v for v in values])
+        found.setdefault(k, []).append([v.copy() if is_array(v) else v for v in values])
 
     tree = ast.parse(entry.specialisation.text)
     function: Any = tree.body[-1]
@@ -205,7 +206,7 @@ def _unlike(found: Any, expected: Any, eps: float) -> str | None:
     a, b = np.asarray(found), np.asarray(expected)
     if a.shape != b.shape:
         return f"shape {a.shape} compiled, {b.shape} eager"
-    if isinstance(found, np.ndarray) and isinstance(expected, np.ndarray) and a.dtype != b.dtype:
+    if is_array(found) and is_array(expected) and a.dtype != b.dtype:
         return f"{a.dtype} compiled, {b.dtype} eager"
     equal = (a == b) & (np.signbit(a) == np.signbit(b)) if a.dtype.kind == b.dtype.kind == "f" else a == b
     wrong = ~(equal | ((a != a) & (b != b)))

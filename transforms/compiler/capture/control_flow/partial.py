@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from .....runtime.arrays import is_array, is_writeable
 from .....runtime.ir.graph import Call, Graph, Value
 from .....runtime.ir.opcodes import AND, NOT, OR
 from .starts import Either, empty_sum, zeros
@@ -139,7 +138,7 @@ class Ends:
                 seen = regions.lies_in(graph.calls, graph.outputs[at])
                 origins.update(v for p, v in zip(graph.inputs, ins, strict=True) if p in seen and isinstance(v, Value))
                 held = samples[at] if graph.outputs[at] is not None else None
-                lent.append(isinstance(held, np.ndarray) and not held.flags.writeable)
+                lent.append(is_array(held) and not is_writeable(held))
                 lent[-1] |= any(v in regions.lent for v in seen)
             if any(lent):
                 regions.lent[result._ir] = (truth, lent[0]) if lent[0] is not lent[1] else None

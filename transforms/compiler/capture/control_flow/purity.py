@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .....runtime.arrays import is_array
 from .....runtime.registry import lookup
 from .....tracer.core.tensor_base import Operand
 from ....user_code.namespaces import makes_generators
@@ -125,7 +126,7 @@ def _of_method(f: Any, owner: Any, capture: Any) -> str | None:
             return f"calls `{name}` of a {kind.__name__}"
     if isinstance(owner, type):
         return impure(owner, capture) if name == "__new__" else None if owner in _BUILTINS else _of_class(owner)
-    if isinstance(owner, np.ndarray):
+    if is_array(owner):
         return None
     return f"calls `{name}` of a {type(owner).__name__}, which it cannot look into"
 

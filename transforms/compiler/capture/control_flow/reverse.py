@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
+from .....runtime.arrays import is_plain_array
 from .....runtime.ir.graph import Call, Graph, Value, map_values, values_in
 from .....runtime.ir.opcodes import COND, ITEMS, ROWS, SCAN, STACK, is_region
 from .....tracer.core import dispatch
@@ -104,7 +103,7 @@ def tensor_for(ir: Value, sample: Any) -> Any:
 
 def zeros_for(ir: Value, sample: Any) -> Any:
     """A cotangent or a tangent of zeros, of the shape that a value of a region has."""
-    return zeros(sample, shape=tensor_for(ir, sample).shape if type(sample) is np.ndarray else None)
+    return zeros(sample, shape=tensor_for(ir, sample).shape if is_plain_array(sample) else None)
 
 
 def _stack_leaf(tensor: Any) -> Any:

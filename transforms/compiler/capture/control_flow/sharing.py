@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from .....runtime.arrays import is_plain_array
 from .....runtime.ir.graph import Value
 from .....tracer.core.tensor_base import Operand
 from .....tracer.core.views import live_views
@@ -76,7 +75,7 @@ class Sharing(Frames):
 
 def _base_of(value: Any) -> Any:
     """The array that a value is, or is a view of; None for what is no array."""
-    if not isinstance(value, Operand) or type(value._value) is not np.ndarray:
+    if not isinstance(value, Operand) or not is_plain_array(value._value):
         return None
     view = getattr(value, "_view", None)
     return value if view is None else view.base

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .....runtime.arrays import is_plain_array, is_writeable
 from .....runtime.ir.graph import Call, Value, type_of
 from .....runtime.ir.opcodes import is_region
 from .....runtime.registry import require
@@ -41,7 +42,7 @@ def zeros(sample: Any, like: Any = None, hides: tuple[Any, ...] = (), shape: Any
     """
     if type(sample) is list:
         raise LoopRejected("a list in it has no cotangent in its second derivative")
-    if type(sample) is not np.ndarray:
+    if not is_plain_array(sample):
         return np.result_type(sample).type(0)
     if hides:
         return covered(apply(require(np.zeros), (_of_all(like, hides), sample.dtype), {}), hides)
@@ -52,7 +53,7 @@ def zeros(sample: Any, like: Any = None, hides: tuple[Any, ...] = (), shape: Any
 
 def empty_sum(sample: Any, like: Any, adds_at: bool, hides: tuple[Any, ...] = ()) -> Any:
     """Return the start of a sum: -0.0, to which adding changes no bit; for a buffer that is added to at places, zeros."""
-    if type(sample) is not np.ndarray:
+    if not is_plain_array(sample):
         return -np.result_type(sample).type(0)
     if hides and not adds_at:
         order = {"order": "F"} if sample.flags.f_contiguous and not sample.flags.c_contiguous else {}
@@ -92,14 +93,14 @@ def as_kind(value: Any, sample: Any) -> Any:
     held = value._value if hasattr(value, "_value") else value
     if type_of(held).kind == type_of(sample).kind:
         return value
-    if type(sample) is np.ndarray:
+    if is_plain_array(sample):
         return apply(require(np.full), ((), value, sample.dtype), {})
     return value[()]
 
 
 def is_spread(value: Any) -> bool:
     """Whether an array is one number, seen at every place."""
-    return type(value) is np.ndarray and value.size > 1 and not any(value.strides)
+    return is_plain_array(value) and value.size > 1 and not any(value.strides)
 
 
 def laid_out(start: Any, sample: Any, calls: Sequence[Call], like: Any = None) -> Any:
@@ -153,9 +154,9 @@ def apart(given: Sequence[Any], node: Any, slots: Sequence[int]) -> list[Any]:
 def _is_shared(t: Any, others: Sequence[Any], node: Any, k: int) -> bool:
     """Whether an argument's gradient, of input `k`, lies in memory of others, or in such as may not be written."""
     held = getattr(t, "_value", None)
-    if type(held) is not np.ndarray or type(node.edges[node.slots.index(k)]) is not AccumulateGrad:
+    if not is_plain_array(held) or type(node.edges[node.slots.index(k)]) is not AccumulateGrad:
         return False
-    return not held.flags.writeable or any(getattr(other, "_value", None) is held for other in others)
+    return not is_writeable(held) or any(getattr(other, "_value", None) is held for other in others)
 
 
 def differs(a: Any, b: Any) -> bool:

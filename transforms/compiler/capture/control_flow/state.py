@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .....runtime.arrays import is_plain_array
 from .....runtime.ir.graph import Type, type_of
 from .....runtime.registry import require
 from .....tracer.core.dispatch import apply
@@ -317,7 +318,7 @@ class Params:
                 raise LoopRejected(f"writes into `{start.names[k]}` and then gives the name to another value")
             if not isinstance(outer, Operand) or getattr(outer, "_caller", None) is not None:
                 raise LoopRejected(f"writes into `{start.names[k]}`, which is not its own")
-            if getattr(outer, "_view", None) is not None or type(outer._value) is not np.ndarray:
+            if getattr(outer, "_view", None) is not None or not is_plain_array(outer._value):
                 raise LoopRejected(f"writes into `{start.names[k]}`, which shows the memory of another array")
             indices.append(j)
         return indices

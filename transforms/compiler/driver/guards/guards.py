@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .....runtime.arrays import is_array, is_plain_array
 from .....runtime.registry import REPLACED
 from .....tracer.core.count import Count
 from .....tracer.core.site import Site
@@ -70,7 +71,7 @@ def signature_key(leaves: list[Any], free: Collection[int] = (), fixed: Collecti
             key.append(int)
         elif k in fixed and isinstance(v, (float, complex, np.floating, np.complexfloating)):
             key.append((type(v), repr(v)))
-        elif type(v) is np.ndarray:
+        elif is_plain_array(v):
             key.append((v.dtype, v.shape, v.strides))
         elif type(v) is float or type(v) is complex:
             key.append(type(v))
@@ -120,9 +121,9 @@ REMEDIES = {
 
 def described(value: Any) -> str:
     """A value in the few words by which a reader tells it from another."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         shown = f"{value.dtype.name}[{', '.join(map(str, value.shape))}]"
-        if type(value) is not np.ndarray:
+        if not is_plain_array(value):
             shown = f"{type(value).__name__} {shown}"
         return shown if value.flags.c_contiguous else f"{shown} with strides {value.strides}"
     if isinstance(value, types.ModuleType):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .....runtime.arrays import is_array, is_plain_array
 from .....tracer.core.foreign import conversion, library_of
 from .....tracer.core.site import definition
 from .....tracer.core.tensor_base import Operand
@@ -71,7 +72,7 @@ class Inputs:
     def is_input(self, k: int) -> bool:
         """Whether a leaf is an array or a number that generated source takes."""
         leaf = self.leaves[k]
-        return k not in self.fixed and (type(leaf) is np.ndarray or isinstance(leaf, RUNTIME) or k in self.free)
+        return k not in self.fixed and (is_plain_array(leaf) or isinstance(leaf, RUNTIME) or k in self.free)
 
     def assumed(self) -> list[Any]:
         """The arguments, with `ANY_INT` where each int will do, and `Exactly` where a float is no input."""
@@ -91,7 +92,7 @@ class Inputs:
 
     @staticmethod
     def _reason(leaf: Any) -> str | None:
-        if type(leaf) is np.ndarray:
+        if is_plain_array(leaf):
             plain = leaf.dtype.kind in "biufc" and leaf.dtype.isnative
             return (
                 None
@@ -101,7 +102,7 @@ class Inputs:
         form = conversion(leaf)
         if form is not None:
             return f"was called with a {type(leaf).__name__} of {library_of(leaf)}; pass {form}"
-        if isinstance(leaf, np.ndarray):
+        if is_array(leaf):
             return f"was called with a {type(leaf).__name__}, a subclass of ndarray"
         if isinstance(leaf, Operand):
             return "was called with a Tensor; compiled functions take arrays"
@@ -127,9 +128,7 @@ class Inputs:
     def digest(self) -> int:
         """A number that tells other inputs of the same signature apart from these."""
         return hash(
-            tuple(
-                [v.tobytes() if type(v) is np.ndarray else id(v) if watchable(v) else digest_of(v) for v in self.leaves]
-            )
+            tuple([v.tobytes() if is_plain_array(v) else id(v) if watchable(v) else digest_of(v) for v in self.leaves])
         )
 
 

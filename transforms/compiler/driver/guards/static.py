@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from .....runtime.arrays import is_array
 from .....tracer.core.tensor_base import Operand
 from ....trees import flatten
 
@@ -60,7 +59,7 @@ class Static:
             own = flatten(value)[0]
             if k in self.numbers if k < positional else keywords[k - positional] in self.names:
                 for leaf in own:
-                    if isinstance(leaf, (np.ndarray, Operand)):
+                    if isinstance(leaf, Operand) or is_array(leaf):
                         named = f"argument {k}" if k < positional else f"`{keywords[k - positional]}`"
                         raise ValueError(
                             f"static arguments hold numbers and what is hashable, but {named} of `{self.label}` holds an array: "

@@ -1,0 +1,112 @@
+"""What an array is that gradients are taken of: NumPy's own, and CuPy's, which are known once somebody has imported it."""
+
+from __future__ import annotations
+
+import sys
+from _thread import _local  # threading.local: the rest of threading is slow to import
+from collections.abc import Callable
+from typing import Any
+
+from .unpatched import np
+
+__all__ = [
+    "ARRIVALS", "PLACE", "computing_with", "is_array", "is_class_of_cupys", "is_cupys", "is_plain_array", "is_writeable",
+    "library_of_arrays", "one_of", "own_memory", "when_arrived",
+]  # fmt: skip
+
+_ndarray = np.ndarray
+
+
+class _Arrivals:
+    """Whether arrays of CuPy's have arrived in this process, and who prepares for them."""
+
+    def __init__(self) -> None:
+        self.any = False
+        self.listeners: list[Callable[[type], None]] = []
+
+
+ARRIVALS = _Arrivals()
+
+
+def when_arrived(listener: Callable[[type], None]) -> Callable[[type], None]:
+    """Decorator: let `listener(class)` know of the class of CuPy's arrays when the first of them is met."""
+    ARRIVALS.listeners.append(listener)
+    return listener
+
+
+def is_class_of_cupys(cls: type) -> bool:
+    """Whether a class is that of CuPy's arrays; this never imports CuPy. The first time all who wait for them are told."""
+    if cls is not getattr(sys.modules.get("cupy"), "ndarray", None):
+        return False
+    if not ARRIVALS.any:
+        ARRIVALS.any = True
+        for listener in ARRIVALS.listeners:
+            listener(cls)
+    return True
+
+
+def is_cupys(value: Any) -> bool:
+    """Whether a value is an array of CuPy's."""
+    return type(value).__module__ == "cupy" and is_class_of_cupys(type(value))
+
+
+def is_plain_array(value: Any) -> bool:
+    """Whether a value is an array that ops compute with as it is: of NumPy's own class, and no subclass, or of CuPy's."""
+    kind = type(value)
+    return kind is _ndarray or (kind.__module__ == "cupy" and is_class_of_cupys(kind))
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array of numbers, of NumPy's classes or of CuPy's."""
+    return isinstance(value, _ndarray) or is_cupys(value)
+
+
+def is_writeable(array: Any) -> bool:
+    """Whether writes into an array are its own affair: NumPy has a flag, CuPy broadcasts into views that take writes."""
+    if isinstance(array, _ndarray):
+        return array.flags.writeable
+    return all(step or n <= 1 for step, n in zip(array.strides, array.shape, strict=True))
+
+
+def one_of(dtype: Any, beside: Any) -> Any:
+    """The number one that a backward pass begins with: a scalar of NumPy's, or an array of CuPy's where the result is one."""
+    return sys.modules["cupy"].ones((), dtype) if is_cupys(beside) else dtype.type(1)
+
+
+def own_memory(array: Any) -> Any:
+    """A copy of an array, by the library whose it is: `np.array`, or the method of CuPy's."""
+    return np.array(array) if isinstance(array, _ndarray) else array.copy()
+
+
+def library_of_arrays(value: Any) -> Any:
+    """The module whose arrays stand in a value, or in a sequence of values: CuPy where there is one of its; None without it."""
+    if is_cupys(value):
+        return sys.modules["cupy"]
+    if type(value) in (list, tuple):
+        for v in value:
+            found = library_of_arrays(v)
+            if found is not None:
+                return found
+    return None
+
+
+class _Place(_local):
+    module: Any = None  # in which rules make arrays; None: NumPy
+
+
+PLACE = _Place()
+
+
+class computing_with:  # reads as a statement
+    """Let rules make arrays in a module (None: NumPy) for a block."""
+
+    __slots__ = ("before", "module")
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+    def __enter__(self) -> None:
+        self.before, PLACE.module = PLACE.module, self.module
+
+    def __exit__(self, *exc: object) -> None:
+        PLACE.module = self.before
