@@ -98,7 +98,9 @@ def table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         times = row["seconds"]
         over = [times[who]["min"] / quickest(row) if who in times else None for who in drawn]
-        lines.append(f"| {row['workload']} | " + " | ".join("" if r is None else f"{float(f'{r:.2g}'):,g}" for r in over) + " |")
+        lines.append(
+            f"| {row['workload']} | " + " | ".join("" if r is None else f"{float(f'{r:.2g}'):,g}" for r in over) + " |"
+        )
     missing = {f"{row['workload']}, {peer}: {why}" for row in rows for peer, why in row["missing"].items()}
     lines += ["", *[f"- left out: {line}" for line in sorted(missing)]] if missing else []
     return "\n".join(lines) + "\n"

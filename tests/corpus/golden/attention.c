@@ -40,10 +40,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[1]) goto fail;
         if (!is_array(st, f->o[1], D, 2)) goto punt;
         if (ARRAY(f->o[1])->dims[0] != q_n0) goto punt;
-        if (q_n0 > 1 && ARRAY(f->o[1])->strides[0] != (int64_t)sizeof(double) * (k_2_n0)) goto punt;
         if (ARRAY(f->o[1])->dims[1] != k_2_n0) goto punt;
-        if (k_2_n0 > 1 && ARRAY(f->o[1])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_2_c, ARRAY(f->o[1])->data, sizeof(double) * (q_n0 * k_2_n0));
+        if ((q_n0 <= 1 || ARRAY(f->o[1])->strides[0] == (int64_t)sizeof(double) * (k_2_n0)) && (k_2_n0 <= 1 || ARRAY(f->o[1])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_2_c, ARRAY(f->o[1])->data, sizeof(double) * (q_n0 * k_2_n0));
+        else for (int64_t i0 = 0; i0 < q_n0; i0++) for (int64_t i1 = 0; i1 < k_2_n0; i1++) memcpy(t_2_c + i0 * (k_2_n0) + i1 * (1), (const char *)ARRAY(f->o[1])->data + i0 * ARRAY(f->o[1])->strides[0] + i1 * ARRAY(f->o[1])->strides[1], sizeof(double));
     }
     double *const scores = room(f, 1, sizeof(double) * (q_n0 * k_2_n0));
     if (!scores) goto punt;
@@ -135,10 +134,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[3]) goto fail;
         if (!is_array(st, f->o[3], D, 2)) goto punt;
         if (ARRAY(f->o[3])->dims[0] != q_n0) goto punt;
-        if (q_n0 > 1 && ARRAY(f->o[3])->strides[0] != (int64_t)sizeof(double) * (v_n1)) goto punt;
         if (ARRAY(f->o[3])->dims[1] != v_n1) goto punt;
-        if (v_n1 > 1 && ARRAY(f->o[3])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_7_c, ARRAY(f->o[3])->data, sizeof(double) * (q_n0 * v_n1));
+        if ((q_n0 <= 1 || ARRAY(f->o[3])->strides[0] == (int64_t)sizeof(double) * (v_n1)) && (v_n1 <= 1 || ARRAY(f->o[3])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_7_c, ARRAY(f->o[3])->data, sizeof(double) * (q_n0 * v_n1));
+        else for (int64_t i0 = 0; i0 < q_n0; i0++) for (int64_t i1 = 0; i1 < v_n1; i1++) memcpy(t_7_c + i0 * (v_n1) + i1 * (1), (const char *)ARRAY(f->o[3])->data + i0 * ARRAY(f->o[3])->strides[0] + i1 * ARRAY(f->o[3])->strides[1], sizeof(double));
     }
     double *const t_10 = room(f, 9, sizeof(double) * (q_n0 * v_n1));
     if (!t_10) goto punt;
@@ -172,10 +170,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[6]) goto fail;
         if (!is_array(st, f->o[6], D, 2)) goto punt;
         if (ARRAY(f->o[6])->dims[0] != q_n0) goto punt;
-        if (q_n0 > 1 && ARRAY(f->o[6])->strides[0] != (int64_t)sizeof(double) * (k_2_n0)) goto punt;
         if (ARRAY(f->o[6])->dims[1] != k_2_n0) goto punt;
-        if (k_2_n0 > 1 && ARRAY(f->o[6])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(d_weights_c, ARRAY(f->o[6])->data, sizeof(double) * (q_n0 * k_2_n0));
+        if ((q_n0 <= 1 || ARRAY(f->o[6])->strides[0] == (int64_t)sizeof(double) * (k_2_n0)) && (k_2_n0 <= 1 || ARRAY(f->o[6])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_weights_c, ARRAY(f->o[6])->data, sizeof(double) * (q_n0 * k_2_n0));
+        else for (int64_t i0 = 0; i0 < q_n0; i0++) for (int64_t i1 = 0; i1 < k_2_n0; i1++) memcpy(d_weights_c + i0 * (k_2_n0) + i1 * (1), (const char *)ARRAY(f->o[6])->data + i0 * ARRAY(f->o[6])->strides[0] + i1 * ARRAY(f->o[6])->strides[1], sizeof(double));
     }
     double *const d_v_2_c = new_array(st, f, 7, D, 2, (int64_t[]){k_2_n0, v_n1}, 0);
     if (!d_v_2_c) goto punt;
@@ -190,10 +187,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[10]) goto fail;
         if (!is_array(st, f->o[10], D, 2)) goto punt;
         if (ARRAY(f->o[10])->dims[0] != k_2_n0) goto punt;
-        if (k_2_n0 > 1 && ARRAY(f->o[10])->strides[0] != (int64_t)sizeof(double) * (v_n1)) goto punt;
         if (ARRAY(f->o[10])->dims[1] != v_n1) goto punt;
-        if (v_n1 > 1 && ARRAY(f->o[10])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(d_v_2_c, ARRAY(f->o[10])->data, sizeof(double) * (k_2_n0 * v_n1));
+        if ((k_2_n0 <= 1 || ARRAY(f->o[10])->strides[0] == (int64_t)sizeof(double) * (v_n1)) && (v_n1 <= 1 || ARRAY(f->o[10])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_v_2_c, ARRAY(f->o[10])->data, sizeof(double) * (k_2_n0 * v_n1));
+        else for (int64_t i0 = 0; i0 < k_2_n0; i0++) for (int64_t i1 = 0; i1 < v_n1; i1++) memcpy(d_v_2_c + i0 * (v_n1) + i1 * (1), (const char *)ARRAY(f->o[10])->data + i0 * ARRAY(f->o[10])->strides[0] + i1 * ARRAY(f->o[10])->strides[1], sizeof(double));
     }
     double *const t_13 = room(f, 11, sizeof(double) * (q_n0 * k_2_n0));
     if (!t_13) goto punt;
@@ -312,10 +308,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[13]) goto fail;
         if (!is_array(st, f->o[13], D, 2)) goto punt;
         if (ARRAY(f->o[13])->dims[0] != q_n0) goto punt;
-        if (q_n0 > 1 && ARRAY(f->o[13])->strides[0] != (int64_t)sizeof(double) * (q_n1)) goto punt;
         if (ARRAY(f->o[13])->dims[1] != q_n1) goto punt;
-        if (q_n1 > 1 && ARRAY(f->o[13])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(d_q_c, ARRAY(f->o[13])->data, sizeof(double) * (q_n0 * q_n1));
+        if ((q_n0 <= 1 || ARRAY(f->o[13])->strides[0] == (int64_t)sizeof(double) * (q_n1)) && (q_n1 <= 1 || ARRAY(f->o[13])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_q_c, ARRAY(f->o[13])->data, sizeof(double) * (q_n0 * q_n1));
+        else for (int64_t i0 = 0; i0 < q_n0; i0++) for (int64_t i1 = 0; i1 < q_n1; i1++) memcpy(d_q_c + i0 * (q_n1) + i1 * (1), (const char *)ARRAY(f->o[13])->data + i0 * ARRAY(f->o[13])->strides[0] + i1 * ARRAY(f->o[13])->strides[1], sizeof(double));
     }
     double *const t_27_c = room(f, 26, sizeof(double) * (q_n1 * k_2_n0));
     if (!t_27_c) goto punt;
@@ -330,10 +325,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[16]) goto fail;
         if (!is_array(st, f->o[16], D, 2)) goto punt;
         if (ARRAY(f->o[16])->dims[0] != q_n1) goto punt;
-        if (q_n1 > 1 && ARRAY(f->o[16])->strides[0] != (int64_t)sizeof(double) * (k_2_n0)) goto punt;
         if (ARRAY(f->o[16])->dims[1] != k_2_n0) goto punt;
-        if (k_2_n0 > 1 && ARRAY(f->o[16])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_27_c, ARRAY(f->o[16])->data, sizeof(double) * (q_n1 * k_2_n0));
+        if ((q_n1 <= 1 || ARRAY(f->o[16])->strides[0] == (int64_t)sizeof(double) * (k_2_n0)) && (k_2_n0 <= 1 || ARRAY(f->o[16])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_27_c, ARRAY(f->o[16])->data, sizeof(double) * (q_n1 * k_2_n0));
+        else for (int64_t i0 = 0; i0 < q_n1; i0++) for (int64_t i1 = 0; i1 < k_2_n0; i1++) memcpy(t_27_c + i0 * (k_2_n0) + i1 * (1), (const char *)ARRAY(f->o[16])->data + i0 * ARRAY(f->o[16])->strides[0] + i1 * ARRAY(f->o[16])->strides[1], sizeof(double));
     }
     double *const d_k = (double *)t_27_c;
     hold(f, 17, PyTuple_New(2));

@@ -56,8 +56,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[0]) goto fail;
         if (!is_array(st, f->o[0], D, 1)) goto punt;
         if (ARRAY(f->o[0])->dims[0] != F_2_n0) goto punt;
-        if (F_2_n0 > 1 && ARRAY(f->o[0])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(mean_2_c, ARRAY(f->o[0])->data, sizeof(double) * (F_2_n0));
+        if ((F_2_n0 <= 1 || ARRAY(f->o[0])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(mean_2_c, ARRAY(f->o[0])->data, sizeof(double) * (F_2_n0));
+        else for (int64_t i0 = 0; i0 < F_2_n0; i0++) memcpy(mean_2_c + i0 * (1), (const char *)ARRAY(f->o[0])->data + i0 * ARRAY(f->o[0])->strides[0], sizeof(double));
     }
     double *const t_c = room(f, 1, sizeof(double) * (F_2_n0 * cov_n1));
     if (!t_c) goto punt;
@@ -68,10 +68,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[1]) goto fail;
         if (!is_array(st, f->o[1], D, 2)) goto punt;
         if (ARRAY(f->o[1])->dims[0] != F_2_n0) goto punt;
-        if (F_2_n0 > 1 && ARRAY(f->o[1])->strides[0] != (int64_t)sizeof(double) * (cov_n1)) goto punt;
         if (ARRAY(f->o[1])->dims[1] != cov_n1) goto punt;
-        if (cov_n1 > 1 && ARRAY(f->o[1])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_c, ARRAY(f->o[1])->data, sizeof(double) * (F_2_n0 * cov_n1));
+        if ((F_2_n0 <= 1 || ARRAY(f->o[1])->strides[0] == (int64_t)sizeof(double) * (cov_n1)) && (cov_n1 <= 1 || ARRAY(f->o[1])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_c, ARRAY(f->o[1])->data, sizeof(double) * (F_2_n0 * cov_n1));
+        else for (int64_t i0 = 0; i0 < F_2_n0; i0++) for (int64_t i1 = 0; i1 < cov_n1; i1++) memcpy(t_c + i0 * (cov_n1) + i1 * (1), (const char *)ARRAY(f->o[1])->data + i0 * ARRAY(f->o[1])->strides[0] + i1 * ARRAY(f->o[1])->strides[1], sizeof(double));
     }
     double *const t_3_c = room(f, 2, sizeof(double) * (F_2_n0 * F_2_n0));
     if (!t_3_c) goto punt;
@@ -86,10 +85,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[4]) goto fail;
         if (!is_array(st, f->o[4], D, 2)) goto punt;
         if (ARRAY(f->o[4])->dims[0] != F_2_n0) goto punt;
-        if (F_2_n0 > 1 && ARRAY(f->o[4])->strides[0] != (int64_t)sizeof(double) * (F_2_n0)) goto punt;
         if (ARRAY(f->o[4])->dims[1] != F_2_n0) goto punt;
-        if (F_2_n0 > 1 && ARRAY(f->o[4])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_3_c, ARRAY(f->o[4])->data, sizeof(double) * (F_2_n0 * F_2_n0));
+        if ((F_2_n0 <= 1 || ARRAY(f->o[4])->strides[0] == (int64_t)sizeof(double) * (F_2_n0)) && (F_2_n0 <= 1 || ARRAY(f->o[4])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_3_c, ARRAY(f->o[4])->data, sizeof(double) * (F_2_n0 * F_2_n0));
+        else for (int64_t i0 = 0; i0 < F_2_n0; i0++) for (int64_t i1 = 0; i1 < F_2_n0; i1++) memcpy(t_3_c + i0 * (F_2_n0) + i1 * (1), (const char *)ARRAY(f->o[4])->data + i0 * ARRAY(f->o[4])->strides[0] + i1 * ARRAY(f->o[4])->strides[1], sizeof(double));
     }
     double *const cov_2 = room(f, 3, sizeof(double) * (F_2_n0 * F_2_n0));
     if (!cov_2) goto punt;
@@ -126,8 +124,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[6]) goto fail;
         if (!is_array(st, f->o[6], D, 1)) goto punt;
         if (ARRAY(f->o[6])->dims[0] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[6])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_4_c, ARRAY(f->o[6])->data, sizeof(double) * (1));
+        if ((1 <= 1 || ARRAY(f->o[6])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_4_c, ARRAY(f->o[6])->data, sizeof(double) * (1));
+        else for (int64_t i0 = 0; i0 < 1; i0++) memcpy(t_4_c + i0 * (1), (const char *)ARRAY(f->o[6])->data + i0 * ARRAY(f->o[6])->strides[0], sizeof(double));
     }
     double *const innovation = room(f, 5, sizeof(double) * (1));
     if (!innovation) goto punt;
@@ -155,10 +153,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[8]) goto fail;
         if (!is_array(st, f->o[8], D, 2)) goto punt;
         if (ARRAY(f->o[8])->dims[0] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[8])->strides[0] != (int64_t)sizeof(double) * (H_n1)) goto punt;
         if (ARRAY(f->o[8])->dims[1] != H_n1) goto punt;
-        if (H_n1 > 1 && ARRAY(f->o[8])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_5_c, ARRAY(f->o[8])->data, sizeof(double) * (H_n1));
+        if ((1 <= 1 || ARRAY(f->o[8])->strides[0] == (int64_t)sizeof(double) * (H_n1)) && (H_n1 <= 1 || ARRAY(f->o[8])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_5_c, ARRAY(f->o[8])->data, sizeof(double) * (H_n1));
+        else for (int64_t i0 = 0; i0 < 1; i0++) for (int64_t i1 = 0; i1 < H_n1; i1++) memcpy(t_5_c + i0 * (H_n1) + i1 * (1), (const char *)ARRAY(f->o[8])->data + i0 * ARRAY(f->o[8])->strides[0] + i1 * ARRAY(f->o[8])->strides[1], sizeof(double));
     }
     double *const t_7_c = room(f, 7, sizeof(double) * (1));
     if (!t_7_c) goto punt;
@@ -173,10 +170,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[11]) goto fail;
         if (!is_array(st, f->o[11], D, 2)) goto punt;
         if (ARRAY(f->o[11])->dims[0] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[11])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
         if (ARRAY(f->o[11])->dims[1] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[11])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_7_c, ARRAY(f->o[11])->data, sizeof(double) * (1));
+        if ((1 <= 1 || ARRAY(f->o[11])->strides[0] == (int64_t)sizeof(double) * (1)) && (1 <= 1 || ARRAY(f->o[11])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_7_c, ARRAY(f->o[11])->data, sizeof(double) * (1));
+        else for (int64_t i0 = 0; i0 < 1; i0++) for (int64_t i1 = 0; i1 < 1; i1++) memcpy(t_7_c + i0 * (1) + i1 * (1), (const char *)ARRAY(f->o[11])->data + i0 * ARRAY(f->o[11])->strides[0] + i1 * ARRAY(f->o[11])->strides[1], sizeof(double));
     }
     double *const S = room(f, 8, sizeof(double) * (1));
     if (!S) goto punt;
@@ -210,10 +206,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[14]) goto fail;
         if (!is_array(st, f->o[14], D, 2)) goto punt;
         if (ARRAY(f->o[14])->dims[0] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[14])->strides[0] != (int64_t)sizeof(double) * (H_n1)) goto punt;
         if (ARRAY(f->o[14])->dims[1] != H_n1) goto punt;
-        if (H_n1 > 1 && ARRAY(f->o[14])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_8, ARRAY(f->o[14])->data, sizeof(double) * (H_n1));
+        if ((1 <= 1 || ARRAY(f->o[14])->strides[0] == (int64_t)sizeof(double) * (H_n1)) && (H_n1 <= 1 || ARRAY(f->o[14])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_8, ARRAY(f->o[14])->data, sizeof(double) * (H_n1));
+        else for (int64_t i0 = 0; i0 < 1; i0++) for (int64_t i1 = 0; i1 < H_n1; i1++) memcpy(t_8 + i0 * (H_n1) + i1 * (1), (const char *)ARRAY(f->o[14])->data + i0 * ARRAY(f->o[14])->strides[0] + i1 * ARRAY(f->o[14])->strides[1], sizeof(double));
     }
     double *const gain = (double *)t_8;
     double *const t_9_c = room(f, 11, sizeof(double) * (H_n1));
@@ -229,8 +224,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[17]) goto fail;
         if (!is_array(st, f->o[17], D, 1)) goto punt;
         if (ARRAY(f->o[17])->dims[0] != H_n1) goto punt;
-        if (H_n1 > 1 && ARRAY(f->o[17])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_9_c, ARRAY(f->o[17])->data, sizeof(double) * (H_n1));
+        if ((H_n1 <= 1 || ARRAY(f->o[17])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_9_c, ARRAY(f->o[17])->data, sizeof(double) * (H_n1));
+        else for (int64_t i0 = 0; i0 < H_n1; i0++) memcpy(t_9_c + i0 * (1), (const char *)ARRAY(f->o[17])->data + i0 * ARRAY(f->o[17])->strides[0], sizeof(double));
     }
     double *const d_mean = room(f, 18, sizeof(double) * (H_n1));
     if (!d_mean) goto punt;
@@ -305,8 +300,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[24]) goto fail;
         if (!is_array(st, f->o[24], D, 1)) goto punt;
         if (ARRAY(f->o[24])->dims[0] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[24])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_11, ARRAY(f->o[24])->data, sizeof(double) * (1));
+        if ((1 <= 1 || ARRAY(f->o[24])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_11, ARRAY(f->o[24])->data, sizeof(double) * (1));
+        else for (int64_t i0 = 0; i0 < 1; i0++) memcpy(t_11 + i0 * (1), (const char *)ARRAY(f->o[24])->data + i0 * ARRAY(f->o[24])->strides[0], sizeof(double));
     }
     double *const fit_c = room(f, 16, sizeof(double));
     if (!fit_c) goto punt;
@@ -348,8 +343,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[30]) goto fail;
         if (!is_array(st, f->o[30], D, 1)) goto punt;
         if (ARRAY(f->o[30])->dims[0] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[30])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_20, ARRAY(f->o[30])->data, sizeof(double) * (1));
+        if ((1 <= 1 || ARRAY(f->o[30])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_20, ARRAY(f->o[30])->data, sizeof(double) * (1));
+        else for (int64_t i0 = 0; i0 < 1; i0++) memcpy(t_20 + i0 * (1), (const char *)ARRAY(f->o[30])->data + i0 * ARRAY(f->o[30])->strides[0], sizeof(double));
     }
     double *const t_21 = (double *)t_20;
     double *const t_23 = room(f, 23, sizeof(double) * (1));
@@ -382,10 +377,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[32]) goto fail;
         if (!is_array(st, f->o[32], D, 2)) goto punt;
         if (ARRAY(f->o[32])->dims[0] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[32])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
         if (ARRAY(f->o[32])->dims[1] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[32])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_24, ARRAY(f->o[32])->data, sizeof(double) * (1));
+        if ((1 <= 1 || ARRAY(f->o[32])->strides[0] == (int64_t)sizeof(double) * (1)) && (1 <= 1 || ARRAY(f->o[32])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_24, ARRAY(f->o[32])->data, sizeof(double) * (1));
+        else for (int64_t i0 = 0; i0 < 1; i0++) for (int64_t i1 = 0; i1 < 1; i1++) memcpy(t_24 + i0 * (1) + i1 * (1), (const char *)ARRAY(f->o[32])->data + i0 * ARRAY(f->o[32])->strides[0] + i1 * ARRAY(f->o[32])->strides[1], sizeof(double));
     }
     double *const t_25 = (double *)t_24;
     double *const t_27 = room(f, 27, sizeof(double) * (1));
@@ -436,10 +430,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[35]) goto fail;
         if (!is_array(st, f->o[35], D, 2)) goto punt;
         if (ARRAY(f->o[35])->dims[0] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[35])->strides[0] != (int64_t)sizeof(double) * (H_n1)) goto punt;
         if (ARRAY(f->o[35])->dims[1] != H_n1) goto punt;
-        if (H_n1 > 1 && ARRAY(f->o[35])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_30, ARRAY(f->o[35])->data, sizeof(double) * (H_n1));
+        if ((1 <= 1 || ARRAY(f->o[35])->strides[0] == (int64_t)sizeof(double) * (H_n1)) && (H_n1 <= 1 || ARRAY(f->o[35])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_30, ARRAY(f->o[35])->data, sizeof(double) * (H_n1));
+        else for (int64_t i0 = 0; i0 < 1; i0++) for (int64_t i1 = 0; i1 < H_n1; i1++) memcpy(t_30 + i0 * (H_n1) + i1 * (1), (const char *)ARRAY(f->o[35])->data + i0 * ARRAY(f->o[35])->strides[0] + i1 * ARRAY(f->o[35])->strides[1], sizeof(double));
     }
     double *const t_31_c = room(f, 31, sizeof(double) * (1));
     if (!t_31_c) goto punt;
@@ -454,10 +447,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[38]) goto fail;
         if (!is_array(st, f->o[38], D, 2)) goto punt;
         if (ARRAY(f->o[38])->dims[0] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[38])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
         if (ARRAY(f->o[38])->dims[1] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[38])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_31_c, ARRAY(f->o[38])->data, sizeof(double) * (1));
+        if ((1 <= 1 || ARRAY(f->o[38])->strides[0] == (int64_t)sizeof(double) * (1)) && (1 <= 1 || ARRAY(f->o[38])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_31_c, ARRAY(f->o[38])->data, sizeof(double) * (1));
+        else for (int64_t i0 = 0; i0 < 1; i0++) for (int64_t i1 = 0; i1 < 1; i1++) memcpy(t_31_c + i0 * (1) + i1 * (1), (const char *)ARRAY(f->o[38])->data + i0 * ARRAY(f->o[38])->strides[0] + i1 * ARRAY(f->o[38])->strides[1], sizeof(double));
     }
     double *const d_R = new_array(st, f, 39, D, 2, (int64_t[]){1, 1}, 0);
     if (!d_R) goto punt;
@@ -483,10 +475,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[42]) goto fail;
         if (!is_array(st, f->o[42], D, 2)) goto punt;
         if (ARRAY(f->o[42])->dims[0] != H_n1) goto punt;
-        if (H_n1 > 1 && ARRAY(f->o[42])->strides[0] != (int64_t)sizeof(double) * (H_n1)) goto punt;
         if (ARRAY(f->o[42])->dims[1] != H_n1) goto punt;
-        if (H_n1 > 1 && ARRAY(f->o[42])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_32_c, ARRAY(f->o[42])->data, sizeof(double) * (H_n1 * H_n1));
+        if ((H_n1 <= 1 || ARRAY(f->o[42])->strides[0] == (int64_t)sizeof(double) * (H_n1)) && (H_n1 <= 1 || ARRAY(f->o[42])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_32_c, ARRAY(f->o[42])->data, sizeof(double) * (H_n1 * H_n1));
+        else for (int64_t i0 = 0; i0 < H_n1; i0++) for (int64_t i1 = 0; i1 < H_n1; i1++) memcpy(t_32_c + i0 * (H_n1) + i1 * (1), (const char *)ARRAY(f->o[42])->data + i0 * ARRAY(f->o[42])->strides[0] + i1 * ARRAY(f->o[42])->strides[1], sizeof(double));
     }
     double *const t_33_c = room(f, 33, sizeof(double) * (H_n1));
     if (!t_33_c) goto punt;
@@ -497,10 +488,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[43]) goto fail;
         if (!is_array(st, f->o[43], D, 2)) goto punt;
         if (ARRAY(f->o[43])->dims[0] != 1) goto punt;
-        if (1 > 1 && ARRAY(f->o[43])->strides[0] != (int64_t)sizeof(double) * (H_n1)) goto punt;
         if (ARRAY(f->o[43])->dims[1] != H_n1) goto punt;
-        if (H_n1 > 1 && ARRAY(f->o[43])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_33_c, ARRAY(f->o[43])->data, sizeof(double) * (H_n1));
+        if ((1 <= 1 || ARRAY(f->o[43])->strides[0] == (int64_t)sizeof(double) * (H_n1)) && (H_n1 <= 1 || ARRAY(f->o[43])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_33_c, ARRAY(f->o[43])->data, sizeof(double) * (H_n1));
+        else for (int64_t i0 = 0; i0 < 1; i0++) for (int64_t i1 = 0; i1 < H_n1; i1++) memcpy(t_33_c + i0 * (H_n1) + i1 * (1), (const char *)ARRAY(f->o[43])->data + i0 * ARRAY(f->o[43])->strides[0] + i1 * ARRAY(f->o[43])->strides[1], sizeof(double));
     }
     double *const t_34_c = room(f, 34, sizeof(double) * (H_n1 * H_n1));
     if (!t_34_c) goto punt;
@@ -515,10 +505,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[46]) goto fail;
         if (!is_array(st, f->o[46], D, 2)) goto punt;
         if (ARRAY(f->o[46])->dims[0] != H_n1) goto punt;
-        if (H_n1 > 1 && ARRAY(f->o[46])->strides[0] != (int64_t)sizeof(double) * (H_n1)) goto punt;
         if (ARRAY(f->o[46])->dims[1] != H_n1) goto punt;
-        if (H_n1 > 1 && ARRAY(f->o[46])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_34_c, ARRAY(f->o[46])->data, sizeof(double) * (H_n1 * H_n1));
+        if ((H_n1 <= 1 || ARRAY(f->o[46])->strides[0] == (int64_t)sizeof(double) * (H_n1)) && (H_n1 <= 1 || ARRAY(f->o[46])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_34_c, ARRAY(f->o[46])->data, sizeof(double) * (H_n1 * H_n1));
+        else for (int64_t i0 = 0; i0 < H_n1; i0++) for (int64_t i1 = 0; i1 < H_n1; i1++) memcpy(t_34_c + i0 * (H_n1) + i1 * (1), (const char *)ARRAY(f->o[46])->data + i0 * ARRAY(f->o[46])->strides[0] + i1 * ARRAY(f->o[46])->strides[1], sizeof(double));
     }
     double *const d_Q = new_array(st, f, 47, D, 2, (int64_t[]){H_n1, H_n1}, 0);
     if (!d_Q) goto punt;

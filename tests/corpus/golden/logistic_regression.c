@@ -33,8 +33,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[0]) goto fail;
         if (!is_array(st, f->o[0], D, 1)) goto punt;
         if (ARRAY(f->o[0])->dims[0] != X_n0) goto punt;
-        if (X_n0 > 1 && ARRAY(f->o[0])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_c, ARRAY(f->o[0])->data, sizeof(double) * (X_n0));
+        if ((X_n0 <= 1 || ARRAY(f->o[0])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_c, ARRAY(f->o[0])->data, sizeof(double) * (X_n0));
+        else for (int64_t i0 = 0; i0 < X_n0; i0++) memcpy(t_c + i0 * (1), (const char *)ARRAY(f->o[0])->data + i0 * ARRAY(f->o[0])->strides[0], sizeof(double));
     }
     double *const t_14 = room(f, 9, sizeof(double) * (y_n0));
     if (!t_14) goto punt;
@@ -135,8 +135,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[3]) goto fail;
         if (!is_array(st, f->o[3], D, 1)) goto punt;
         if (ARRAY(f->o[3])->dims[0] != X_n1) goto punt;
-        if (X_n1 > 1 && ARRAY(f->o[3])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_16_c, ARRAY(f->o[3])->data, sizeof(double) * (X_n1));
+        if ((X_n1 <= 1 || ARRAY(f->o[3])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_16_c, ARRAY(f->o[3])->data, sizeof(double) * (X_n1));
+        else for (int64_t i0 = 0; i0 < X_n1; i0++) memcpy(t_16_c + i0 * (1), (const char *)ARRAY(f->o[3])->data + i0 * ARRAY(f->o[3])->strides[0], sizeof(double));
     }
     double *const d_w = new_array(st, f, 4, D, 1, (int64_t[]){X_n1}, 0);
     if (!d_w) goto punt;

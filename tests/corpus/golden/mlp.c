@@ -81,10 +81,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[0]) goto fail;
         if (!is_array(st, f->o[0], D, 2)) goto punt;
         if (ARRAY(f->o[0])->dims[0] != x_n0) goto punt;
-        if (x_n0 > 1 && ARRAY(f->o[0])->strides[0] != (int64_t)sizeof(double) * (w1_n1)) goto punt;
         if (ARRAY(f->o[0])->dims[1] != w1_n1) goto punt;
-        if (w1_n1 > 1 && ARRAY(f->o[0])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_c, ARRAY(f->o[0])->data, sizeof(double) * (x_n0 * w1_n1));
+        if ((x_n0 <= 1 || ARRAY(f->o[0])->strides[0] == (int64_t)sizeof(double) * (w1_n1)) && (w1_n1 <= 1 || ARRAY(f->o[0])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_c, ARRAY(f->o[0])->data, sizeof(double) * (x_n0 * w1_n1));
+        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w1_n1; i1++) memcpy(t_c + i0 * (w1_n1) + i1 * (1), (const char *)ARRAY(f->o[0])->data + i0 * ARRAY(f->o[0])->strides[0] + i1 * ARRAY(f->o[0])->strides[1], sizeof(double));
     }
     double *const h1 = room(f, 2, sizeof(double) * (x_n0 * w1_n1));
     if (!h1) goto punt;
@@ -145,10 +144,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[2]) goto fail;
         if (!is_array(st, f->o[2], D, 2)) goto punt;
         if (ARRAY(f->o[2])->dims[0] != x_n0) goto punt;
-        if (x_n0 > 1 && ARRAY(f->o[2])->strides[0] != (int64_t)sizeof(double) * (w2_n1)) goto punt;
         if (ARRAY(f->o[2])->dims[1] != w2_n1) goto punt;
-        if (w2_n1 > 1 && ARRAY(f->o[2])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_3_c, ARRAY(f->o[2])->data, sizeof(double) * (x_n0 * w2_n1));
+        if ((x_n0 <= 1 || ARRAY(f->o[2])->strides[0] == (int64_t)sizeof(double) * (w2_n1)) && (w2_n1 <= 1 || ARRAY(f->o[2])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_3_c, ARRAY(f->o[2])->data, sizeof(double) * (x_n0 * w2_n1));
+        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w2_n1; i1++) memcpy(t_3_c + i0 * (w2_n1) + i1 * (1), (const char *)ARRAY(f->o[2])->data + i0 * ARRAY(f->o[2])->strides[0] + i1 * ARRAY(f->o[2])->strides[1], sizeof(double));
     }
     double *const h2 = room(f, 5, sizeof(double) * (x_n0 * w2_n1));
     if (!h2) goto punt;
@@ -209,10 +207,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[4]) goto fail;
         if (!is_array(st, f->o[4], D, 2)) goto punt;
         if (ARRAY(f->o[4])->dims[0] != x_n0) goto punt;
-        if (x_n0 > 1 && ARRAY(f->o[4])->strides[0] != (int64_t)sizeof(double) * (w3_n1)) goto punt;
         if (ARRAY(f->o[4])->dims[1] != w3_n1) goto punt;
-        if (w3_n1 > 1 && ARRAY(f->o[4])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(t_5_c, ARRAY(f->o[4])->data, sizeof(double) * (x_n0 * w3_n1));
+        if ((x_n0 <= 1 || ARRAY(f->o[4])->strides[0] == (int64_t)sizeof(double) * (w3_n1)) && (w3_n1 <= 1 || ARRAY(f->o[4])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_5_c, ARRAY(f->o[4])->data, sizeof(double) * (x_n0 * w3_n1));
+        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w3_n1; i1++) memcpy(t_5_c + i0 * (w3_n1) + i1 * (1), (const char *)ARRAY(f->o[4])->data + i0 * ARRAY(f->o[4])->strides[0] + i1 * ARRAY(f->o[4])->strides[1], sizeof(double));
     }
     double *const t_12 = room(f, 10, sizeof(double) * (x_n0 * w3_n1));
     if (!t_12) goto punt;
@@ -288,10 +285,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[8]) goto fail;
         if (!is_array(st, f->o[8], D, 2)) goto punt;
         if (ARRAY(f->o[8])->dims[0] != x_n0) goto punt;
-        if (x_n0 > 1 && ARRAY(f->o[8])->strides[0] != (int64_t)sizeof(double) * (w2_n1)) goto punt;
         if (ARRAY(f->o[8])->dims[1] != w2_n1) goto punt;
-        if (w2_n1 > 1 && ARRAY(f->o[8])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(d_h2_c, ARRAY(f->o[8])->data, sizeof(double) * (x_n0 * w2_n1));
+        if ((x_n0 <= 1 || ARRAY(f->o[8])->strides[0] == (int64_t)sizeof(double) * (w2_n1)) && (w2_n1 <= 1 || ARRAY(f->o[8])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_h2_c, ARRAY(f->o[8])->data, sizeof(double) * (x_n0 * w2_n1));
+        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w2_n1; i1++) memcpy(d_h2_c + i0 * (w2_n1) + i1 * (1), (const char *)ARRAY(f->o[8])->data + i0 * ARRAY(f->o[8])->strides[0] + i1 * ARRAY(f->o[8])->strides[1], sizeof(double));
     }
     double *const d_w3_c = new_array(st, f, 9, D, 2, (int64_t[]){w2_n1, w3_n1}, 0);
     if (!d_w3_c) goto punt;
@@ -306,10 +302,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[12]) goto fail;
         if (!is_array(st, f->o[12], D, 2)) goto punt;
         if (ARRAY(f->o[12])->dims[0] != w2_n1) goto punt;
-        if (w2_n1 > 1 && ARRAY(f->o[12])->strides[0] != (int64_t)sizeof(double) * (w3_n1)) goto punt;
         if (ARRAY(f->o[12])->dims[1] != w3_n1) goto punt;
-        if (w3_n1 > 1 && ARRAY(f->o[12])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(d_w3_c, ARRAY(f->o[12])->data, sizeof(double) * (w2_n1 * w3_n1));
+        if ((w2_n1 <= 1 || ARRAY(f->o[12])->strides[0] == (int64_t)sizeof(double) * (w3_n1)) && (w3_n1 <= 1 || ARRAY(f->o[12])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_w3_c, ARRAY(f->o[12])->data, sizeof(double) * (w2_n1 * w3_n1));
+        else for (int64_t i0 = 0; i0 < w2_n1; i0++) for (int64_t i1 = 0; i1 < w3_n1; i1++) memcpy(d_w3_c + i0 * (w3_n1) + i1 * (1), (const char *)ARRAY(f->o[12])->data + i0 * ARRAY(f->o[12])->strides[0] + i1 * ARRAY(f->o[12])->strides[1], sizeof(double));
     }
     double *const t_19 = room(f, 16, sizeof(double) * (x_n0 * w2_n1));
     if (!t_19) goto punt;
@@ -349,10 +344,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[16]) goto fail;
         if (!is_array(st, f->o[16], D, 2)) goto punt;
         if (ARRAY(f->o[16])->dims[0] != x_n0) goto punt;
-        if (x_n0 > 1 && ARRAY(f->o[16])->strides[0] != (int64_t)sizeof(double) * (w1_n1)) goto punt;
         if (ARRAY(f->o[16])->dims[1] != w1_n1) goto punt;
-        if (w1_n1 > 1 && ARRAY(f->o[16])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(d_h1_c, ARRAY(f->o[16])->data, sizeof(double) * (x_n0 * w1_n1));
+        if ((x_n0 <= 1 || ARRAY(f->o[16])->strides[0] == (int64_t)sizeof(double) * (w1_n1)) && (w1_n1 <= 1 || ARRAY(f->o[16])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_h1_c, ARRAY(f->o[16])->data, sizeof(double) * (x_n0 * w1_n1));
+        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w1_n1; i1++) memcpy(d_h1_c + i0 * (w1_n1) + i1 * (1), (const char *)ARRAY(f->o[16])->data + i0 * ARRAY(f->o[16])->strides[0] + i1 * ARRAY(f->o[16])->strides[1], sizeof(double));
     }
     double *const d_w2_c = new_array(st, f, 17, D, 2, (int64_t[]){w1_n1, w2_n1}, 0);
     if (!d_w2_c) goto punt;
@@ -367,10 +361,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[20]) goto fail;
         if (!is_array(st, f->o[20], D, 2)) goto punt;
         if (ARRAY(f->o[20])->dims[0] != w1_n1) goto punt;
-        if (w1_n1 > 1 && ARRAY(f->o[20])->strides[0] != (int64_t)sizeof(double) * (w2_n1)) goto punt;
         if (ARRAY(f->o[20])->dims[1] != w2_n1) goto punt;
-        if (w2_n1 > 1 && ARRAY(f->o[20])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(d_w2_c, ARRAY(f->o[20])->data, sizeof(double) * (w1_n1 * w2_n1));
+        if ((w1_n1 <= 1 || ARRAY(f->o[20])->strides[0] == (int64_t)sizeof(double) * (w2_n1)) && (w2_n1 <= 1 || ARRAY(f->o[20])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_w2_c, ARRAY(f->o[20])->data, sizeof(double) * (w1_n1 * w2_n1));
+        else for (int64_t i0 = 0; i0 < w1_n1; i0++) for (int64_t i1 = 0; i1 < w2_n1; i1++) memcpy(d_w2_c + i0 * (w2_n1) + i1 * (1), (const char *)ARRAY(f->o[20])->data + i0 * ARRAY(f->o[20])->strides[0] + i1 * ARRAY(f->o[20])->strides[1], sizeof(double));
     }
     double *const t_26 = room(f, 22, sizeof(double) * (x_n0 * w1_n1));
     if (!t_26) goto punt;
@@ -410,10 +403,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (!f->o[25]) goto fail;
         if (!is_array(st, f->o[25], D, 2)) goto punt;
         if (ARRAY(f->o[25])->dims[0] != x_n1) goto punt;
-        if (x_n1 > 1 && ARRAY(f->o[25])->strides[0] != (int64_t)sizeof(double) * (w1_n1)) goto punt;
         if (ARRAY(f->o[25])->dims[1] != w1_n1) goto punt;
-        if (w1_n1 > 1 && ARRAY(f->o[25])->strides[1] != (int64_t)sizeof(double) * (1)) goto punt;
-        memcpy(d_w1_c, ARRAY(f->o[25])->data, sizeof(double) * (x_n1 * w1_n1));
+        if ((x_n1 <= 1 || ARRAY(f->o[25])->strides[0] == (int64_t)sizeof(double) * (w1_n1)) && (w1_n1 <= 1 || ARRAY(f->o[25])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_w1_c, ARRAY(f->o[25])->data, sizeof(double) * (x_n1 * w1_n1));
+        else for (int64_t i0 = 0; i0 < x_n1; i0++) for (int64_t i1 = 0; i1 < w1_n1; i1++) memcpy(d_w1_c + i0 * (w1_n1) + i1 * (1), (const char *)ARRAY(f->o[25])->data + i0 * ARRAY(f->o[25])->strides[0] + i1 * ARRAY(f->o[25])->strides[1], sizeof(double));
     }
     hold(f, 26, PyTuple_New(2));
     if (!f->o[26]) goto fail;

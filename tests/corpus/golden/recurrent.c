@@ -74,8 +74,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             if (!f->o[1]) goto fail;
             if (!is_array(st, f->o[1], D, 1)) goto punt;
             if (ARRAY(f->o[1])->dims[0] != W_n1) goto punt;
-            if (W_n1 > 1 && ARRAY(f->o[1])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
-            memcpy(t_4_c, ARRAY(f->o[1])->data, sizeof(double) * (W_n1));
+            if ((W_n1 <= 1 || ARRAY(f->o[1])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_4_c, ARRAY(f->o[1])->data, sizeof(double) * (W_n1));
+            else for (int64_t i0 = 0; i0 < W_n1; i0++) memcpy(t_4_c + i0 * (1), (const char *)ARRAY(f->o[1])->data + i0 * ARRAY(f->o[1])->strides[0], sizeof(double));
         }
         double *const t_5_c = room(f, 4, sizeof(double) * (U_n1));
         if (!t_5_c) goto punt;
@@ -88,8 +88,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             if (!f->o[3]) goto fail;
             if (!is_array(st, f->o[3], D, 1)) goto punt;
             if (ARRAY(f->o[3])->dims[0] != U_n1) goto punt;
-            if (U_n1 > 1 && ARRAY(f->o[3])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
-            memcpy(t_5_c, ARRAY(f->o[3])->data, sizeof(double) * (U_n1));
+            if ((U_n1 <= 1 || ARRAY(f->o[3])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_5_c, ARRAY(f->o[3])->data, sizeof(double) * (U_n1));
+            else for (int64_t i0 = 0; i0 < U_n1; i0++) memcpy(t_5_c + i0 * (1), (const char *)ARRAY(f->o[3])->data + i0 * ARRAY(f->o[3])->strides[0], sizeof(double));
         }
         double *const h_2 = room(f, 7, sizeof(double) * (W_n1));
         if (!h_2) goto punt;
@@ -233,8 +233,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             if (!f->o[5]) goto fail;
             if (!is_array(st, f->o[5], D, 1)) goto punt;
             if (ARRAY(f->o[5])->dims[0] != U_n0) goto punt;
-            if (U_n0 > 1 && ARRAY(f->o[5])->strides[0] != (int64_t)sizeof(double) * (1)) goto punt;
-            memcpy(t_17_c, ARRAY(f->o[5])->data, sizeof(double) * (U_n0));
+            if ((U_n0 <= 1 || ARRAY(f->o[5])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_17_c, ARRAY(f->o[5])->data, sizeof(double) * (U_n0));
+            else for (int64_t i0 = 0; i0 < U_n0; i0++) memcpy(t_17_c + i0 * (1), (const char *)ARRAY(f->o[5])->data + i0 * ARRAY(f->o[5])->strides[0], sizeof(double));
         }
         double *const d_U_3 = room(f, 29, sizeof(double) * (U_n0 * 3));
         if (!d_U_3) goto punt;

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....runtime import rules
 from ....runtime.ir.graph import Call, Value
 from ....runtime.ops import Op
 from ....runtime.registry import require
@@ -53,15 +55,25 @@ def asked(block: Place, call: Call, lines: list[str]) -> str:
 
 
 def copied_out(text: str, to: Arr) -> list[str]:
-    """Lines that copy an array of Python's into one of the kernel's of the same lengths, both in C order."""
+    """Lines that copy an array of Python's, however it lies, into one of the kernel's of the same lengths, in C order."""
     s, t = suffix(to.dtype), CTYPES[to.dtype.name]
     if not text:
         return []
     lines = [f"if (!is_array(st, {text}, {s.upper()}, {len(to.dims)})) goto punt;"]
+    given, inner = f"(const char *)ARRAY({text})->data", to.p
+    together, loops = [], ""
     for k, (d, step) in enumerate(zip(to.dims, to.strides, strict=True)):
         lines.append(f"if (ARRAY({text})->dims[{k}] != {d}) goto punt;")
-        lines.append(f"if ({d} > 1 && ARRAY({text})->strides[{k}] != (int64_t)sizeof({t}) * ({step})) goto punt;")
-    return [*lines, f"memcpy({to.p}, ARRAY({text})->data, sizeof({t}) * ({product(to.dims)}));"]
+        together.append(f"({d} <= 1 || ARRAY({text})->strides[{k}] == (int64_t)sizeof({t}) * ({step}))")
+        loops += f"for (int64_t i{k} = 0; i{k} < {d}; i{k}++) "
+        given += f" + i{k} * ARRAY({text})->strides[{k}]"
+        inner += f" + i{k} * ({step})"
+    whole = f"memcpy({to.p}, ARRAY({text})->data, sizeof({t}) * ({product(to.dims)}));"
+    return [
+        *lines,
+        f"if ({' && '.join(together) or '1'}) {whole}",
+        f"else {loops}memcpy({inner}, {given}, sizeof({t}));",
+    ]
 
 
 class _System:
@@ -109,7 +121,7 @@ class _System:
         self.block.level[out] = g + 1
 
 
-def solve(block: Place, call: Call) -> None:
+def solve(block: Place, call: Call, own_call: str = "lu_{s}({work}, {name}, {n}, {columns}, {{sign}})") -> None:
     b = block.env.get(call.args[1]) if isinstance(call.args[1], Value) else None
     a = block.env.get(call.args[0]) if isinstance(call.args[0], Value) else None
     if not isinstance(b, Arr) or not isinstance(a, Arr) or a.dtype != b.dtype or len(b.dims) > 2 or len(a.dims) != 2:
@@ -123,7 +135,7 @@ def solve(block: Place, call: Call) -> None:
     assert system.out is not None
     columns = system.out.dims[1] if len(system.out.dims) == 2 else "1"
     own = [*block.copied(system.copy, system.a, "="), *block.copied(system.out, b, "=")]
-    system.array(own, f"lu_{system.s}({system.work}, {system.name}, {system.n}, {columns}, {{sign}})")
+    system.array(own, own_call.format(s=system.s, work=system.work, name=system.name, n=system.n, columns=columns))
 
 
 def inverse(block: Place, call: Call) -> None:
@@ -173,10 +185,27 @@ def slogdet(block: Place, call: Call) -> None:
         block.level[v] = g + 1
 
 
-@functools.cache
+def triangular(block: Place, call: Call) -> None:
+    """A system whose matrix is a factor, of which one triangle is read."""
+    trans, lower = call.args[2:]
+    if type(trans) is not int or type(lower) is not bool:
+        raise UnmodelledError
+    solve(block, call, f"triangle_{{s}}({{work}}, {{name}}, {{n}}, {{columns}}, {int(trans > 0)}, {int(lower)})")
+
+
 def systems() -> dict[Op, Callable[[Place, Call], None]]:
     """By op: what writes a call of it."""
+    return _systems(SCIPYS in sys.modules)  # whose op is there when its rules are
+
+
+SCIPYS = f"{rules.__name__}.scipy_linalg"
+
+
+@functools.cache
+def _systems(with_scipy: bool) -> dict[Op, Callable[[Place, Call], None]]:
     found: dict[Any, Callable[[Place, Call], None]] = {
         np.linalg.solve: solve, np.linalg.inv: inverse, np.linalg.cholesky: cholesky, np.linalg.slogdet: slogdet,
     }  # fmt: skip
+    if with_scipy:
+        found[sys.modules[SCIPYS].solve_factor] = triangular
     return {require(fn).base: handler for fn, handler in found.items()}

@@ -347,6 +347,21 @@ LU(float, f)
 
 CHOLESKY = r"""
 #define CHOLESKY(T, s) \
+static int triangle_##s(const T *restrict m, T *restrict b, int64_t n, int64_t columns, int turned, int lower) \
+{ \
+    int64_t down = turned ? 1 : n, across = turned ? n : 1; \
+    for (int64_t k = 0; k < n; k++) { \
+        int64_t i = lower != turned ? k : n - 1 - k, first = lower != turned ? 0 : i + 1, end = lower != turned ? i : n; \
+        T pivot = m[i * n + i]; \
+        if (pivot == 0) return 0; \
+        for (int64_t j = 0; j < columns; j++) { \
+            T x = b[i * columns + j]; \
+            for (int64_t q = first; q < end; q++) x -= m[i * down + q * across] * b[q * columns + j]; \
+            b[i * columns + j] = x / pivot; \
+        } \
+    } \
+    return 1; \
+} \
 static int cholesky_##s(T *restrict m, int64_t n) \
 { \
     for (int64_t i = 0; i < n; i++) for (int64_t j = 0; j <= i; j++) { \

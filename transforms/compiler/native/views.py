@@ -530,9 +530,13 @@ def hows() -> dict[Op, str]:
     return {SUM.base: "sum", MEAN.base: "mean"} | {op.base: how for op, how in extremes.items()}
 
 
-@functools.cache
 def handlers() -> dict[Op, Callable[[Place, Call], None]]:
     """By op: what writes a call of it."""
+    return _handlers() | systems()
+
+
+@functools.cache
+def _handlers() -> dict[Op, Callable[[Place, Call], None]]:
     fills: dict[Any, tuple[float, Callable[[Place, Call], None]]] = {
         np.zeros: (0, full), np.ones: (1, full), np.zeros_like: (0, like), np.ones_like: (1, like),
     }  # fmt: skip
@@ -549,7 +553,7 @@ def handlers() -> dict[Op, Callable[[Place, Call], None]]:
         index_add: written_at, index_set: written_at, add_place: written_at,
     }  # fmt: skip
     found |= {require(fn).base: handler for fn, handler in more.items()}
-    return found | layouts(view, lengths) | systems() | dict.fromkeys(hows(), reduced)
+    return found | layouts(view, lengths) | dict.fromkeys(hows(), reduced)
 
 
 @functools.cache

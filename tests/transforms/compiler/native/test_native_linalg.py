@@ -76,3 +76,29 @@ def test_what_is_singular_or_not_finite_is_numpys() -> None:
                 assert np.array_equal(two.run(matrix), determinant(matrix), equal_nan=True)
     with pytest.raises(np.linalg.LinAlgError, match="square"):
         two.run(np.ones((2, 3)))
+
+
+def test_systems_of_a_factor_are_solved_in_c_and_large_or_singular_ones_by_scipy(rng: np.random.Generator) -> None:
+    pytest.importorskip("scipy.linalg", reason="without SciPy there are no such systems")
+    from gradscribe.runtime.rules.scipy_linalg import solve_factor
+
+    def solved(a: Any, b: Any) -> Any:
+        return (
+            solve_factor(a, b, 0, False),
+            solve_factor(a, b, 0, True),
+            solve_factor(a, b, 1, False),
+            solve_factor(a, b, 1, True),
+        )
+
+    (kernel,) = together([written(solved, np.eye(3), np.ones((3, 2)))])
+    assert not kernel.kernel.called_out
+    for n in (2, 3, 8, 16, 17, 30):
+        a, b = rng.normal(size=(n, n)) / n + 2 * np.eye(n), rng.normal(size=(n, 4))
+        for found, expected in zip(kernel.run(a, b), kernel.numpy(a, b), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    assert kernel.left == [0]
+    singular = np.diag([1.0, 0.0, 2.0])
+    with pytest.raises(np.linalg.LinAlgError):
+        kernel.numpy(singular, np.ones((3, 2)))
+    with pytest.raises(np.linalg.LinAlgError):
+        kernel.run(singular, np.ones((3, 2)))
