@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import gast
 import numpy as np
 
 from ....runtime.ir.graph import Call, Type, Value, values_in
@@ -60,22 +61,29 @@ def range_of(scan: Scan) -> Range | None:
 
 def bounds(emitter: Emitter, scan: Scan, walked: Range, start: Any) -> list[Any] | None:
     """Return the arguments of `range`, where the number of trips follows from a stop; `start` is what it is outside."""
-    stop: Any
     n, step = scan.n, walked.step
     if isinstance(n, Value):
-        stop = n
+        stop: Any = n
         if step != 1:
             stop = _taken(emitter, stop, _FLOOR_DIVIDE, step)
-            stop = _taken(emitter, stop, ADD, step - 1 if step > 0 else step + 1)
-        stop = _taken(emitter, stop, SUBTRACT, start)
+        if isinstance(start, Value):
+            if step != 1:
+                stop = _taken(emitter, stop, ADD, step - 1 if step > 0 else step + 1)
+            stop, beside = _taken(emitter, stop, SUBTRACT, start), 0
+        else:
+            stop, beside = _parted(emitter, stop)
+            beside += start - (step - 1 if step > 0 else step + 1)
         if stop is None or (isinstance(stop, Value) and stop not in emitter.trees):
             return None
+        end = emitter.tree(stop)
+        if beside:
+            sign = gast.Add() if beside > 0 else gast.Sub()
+            end = gast.BinOp(left=end, op=sign, right=constant_tree(abs(beside)))
     elif isinstance(start, Value):
         return None
     else:
-        stop = start + step * n
-    arguments = [emitter.tree(start), emitter.tree(stop)]
-    return [*arguments, constant_tree(step)] if step != 1 else arguments
+        end = emitter.tree(start + step * n)
+    return [emitter.tree(start), end, *([constant_tree(step)] if step != 1 else [])]
 
 
 def _reader(scan: Scan, v: Value, op: Op) -> Call | None:
@@ -93,6 +101,17 @@ def _is_int(type: Type) -> bool:
 def _other(call: Call, v: Value) -> Any:
     """The other one of two arguments."""
     return call.args[1] if call.args[0] is v else call.args[0]
+
+
+def _parted(emitter: Emitter, n: Any) -> tuple[Any, int]:
+    """Return a number as a value that is written already and what is added to it."""
+    maker = emitter.facts.maker.get(n) if isinstance(n, Value) else None
+    if maker is None or maker.op.base not in (ADD, SUBTRACT) or type(maker.args[1]) is not int:
+        return n, 0
+    found, beside = _parted(emitter, maker.args[0])
+    if isinstance(found, Value) and found not in emitter.trees:
+        return n, 0
+    return found, beside + (maker.args[1] if maker.op.base is ADD else -maker.args[1])
 
 
 def _taken(emitter: Emitter, n: Any, op: Op, second: Any) -> Any:
