@@ -537,11 +537,11 @@ INSTANCES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "named tuple": (
         gs.value_and_grad(of_layers),
         (Layers(Weights(np.ones(4), np.ones(5)), np.float64(2.0)), X),
-        "return out, type(p)(first=type(p.first)(w=d_w, b=d_b), scale=d_scale)",
+        "return out, type(p)(first=type(p.first)(w=x.T @ d_b, b=d_b), scale=total_2)",
     ),
     "slots": (gs.grad(lambda f: np.sum(f.w**3)), (Frozen(np.arange(3.0)),), "return type(f)(w=3.0 * w**2)"),
     "in a list": (
-        gs.grad(lambda ps: np.sum(ps[1]["a"].w ** 2)), ([X, {"a": Frozen(np.arange(3.0))}],), 'type(ps[1]["a"])(w=d_w)',
+        gs.grad(lambda ps: np.sum(ps[1]["a"].w ** 2)), ([X, {"a": Frozen(np.arange(3.0))}],), 'type(ps[1]["a"])(w=2.0 * w)',
     ),
     "step": (lambda p, x: {"new": Weights(p.w * 2.0, [p.b])}, (Weights(np.ones(4), 0.5), X), 'return {"new": type(p)(w='),
 }  # fmt: skip
