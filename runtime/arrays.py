@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from _thread import _local  # threading.local: the rest of threading is slow to import
 from collections.abc import Callable
 from typing import Any
@@ -11,10 +12,11 @@ from .unpatched import np
 
 __all__ = [
     "ARRIVALS", "PLACE", "computing_with", "is_array", "is_class_of_cupys", "is_cupys", "is_plain_array", "is_writeable",
-    "library_of_arrays", "one_of", "own_memory", "when_arrived",
+    "library_of_arrays", "number_of", "one_of", "own_memory", "when_arrived",
 ]  # fmt: skip
 
 _ndarray = np.ndarray
+_ONES: Any = weakref.WeakValueDictionary()  # CuPy's arrays have no hash
 
 
 class _Arrivals:
@@ -70,7 +72,16 @@ def is_writeable(array: Any) -> bool:
 
 def one_of(dtype: Any, beside: Any) -> Any:
     """The number one that a backward pass begins with: a scalar of NumPy's, or an array of CuPy's where the result is one."""
-    return sys.modules["cupy"].ones((), dtype) if is_cupys(beside) else dtype.type(1)
+    if not is_cupys(beside):
+        return dtype.type(1)
+    made = sys.modules["cupy"].ones((), dtype)
+    _ONES[id(made)] = made
+    return made
+
+
+def number_of(array: Any) -> Any:
+    """The number that is known to stand in an array without a look at it: what `one_of` gave; None of all others."""
+    return array.dtype.type(1) if _ONES.get(id(array)) is array else None
 
 
 def own_memory(array: Any) -> Any:
