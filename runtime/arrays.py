@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from _thread import _local  # threading.local: the rest of threading is slow to import
 from collections.abc import Callable
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 from .unpatched import np
 
 __all__ = [
-    "ARRIVALS", "PLACE", "computing_with", "is_array", "is_class_of_cupys", "is_cupys", "is_plain_array", "is_writeable",
-    "library_of_arrays", "one_of", "own_memory", "when_arrived",
+    "ARRIVALS", "PLACE", "as_numpys", "computing_with", "is_array", "is_class_of_cupys", "is_cupys", "is_plain_array",
+    "is_writeable",
+    "library_of_arrays", "number_of", "on_host", "on_numpys_host", "one_of", "own_memory", "when_arrived",
 ]  # fmt: skip
 
-_ndarray = np.ndarray
+_ndarray, _array, _asarray = np.ndarray, np.array, np.asarray  # NumPy's own, wherever rules make arrays
+_ONES: Any = weakref.WeakValueDictionary()  # CuPy's arrays have no hash
 
 
 class _Arrivals:
@@ -70,12 +73,39 @@ def is_writeable(array: Any) -> bool:
 
 def one_of(dtype: Any, beside: Any) -> Any:
     """The number one that a backward pass begins with: a scalar of NumPy's, or an array of CuPy's where the result is one."""
-    return sys.modules["cupy"].ones((), dtype) if is_cupys(beside) else dtype.type(1)
+    if not is_cupys(beside):
+        return dtype.type(1)
+    made = sys.modules["cupy"].ones((), dtype)
+    _ONES[id(made)] = made
+    return made
+
+
+def number_of(array: Any) -> Any:
+    """The number that is known to stand in an array without a look at it: what `one_of` gave; None of all others."""
+    return array.dtype.type(1) if _ONES.get(id(array)) is array else None
 
 
 def own_memory(array: Any) -> Any:
     """A copy of an array, by the library whose it is: `np.array`, or the method of CuPy's."""
-    return np.array(array) if isinstance(array, _ndarray) else array.copy()
+    return _array(array) if isinstance(array, _ndarray) else array.copy()
+
+
+def as_numpys(value: Any) -> Any:
+    """`np.asarray` of NumPy's own, which refuses arrays of CuPy's."""
+    return _asarray(value)
+
+
+def on_host(value: Any) -> Any:
+    """The numbers of a value as NumPy's array, for who asks for them: a text, `item`, `tolist`, a pickle."""
+    return value.get() if is_cupys(value) else _asarray(value)
+
+
+def on_numpys_host(who: str, values: Any) -> None:
+    """Raise TypeError where an array of CuPy's stands among these: finite differences and exports take NumPy's."""
+    if any(map(is_cupys, values)):
+        raise TypeError(
+            f"{who} takes arrays of NumPy's, but was given one of CuPy's: pass a copy on the host (x.get())"
+        )
 
 
 def library_of_arrays(value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
+from ...runtime.arrays import is_cupys
 from ...runtime.errors import ShapeError
 from ...runtime.registry import require
 from ...runtime.rules.support import literal
@@ -76,7 +77,9 @@ def taken(table: Any, index: Any) -> Any:
 
 def plain(x: Any) -> Any:
     """The array of whole numbers or truth values that a Tensor holds, under vmap of all examples."""
-    return np.asarray(_whole(x))
+    held = _whole(x)
+    value = held._value if isinstance(held, Operand) else held
+    return value if is_cupys(value) else np.asarray(held)  # one on a device stays there
 
 
 def decided_by(x: Any) -> Any:

@@ -12,12 +12,13 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ..arrays import PLACE, computing_with
 from ..ops import Op
 from ..result_types import BY_VALUE, LENGTHS, RUN, UNKNOWN, How
 from ..unpatched import np
-from .graph import Type, Value, type_of
+from .graph import Type, Value, type_of, values_in
 
-__all__ = ["Inferred", "fits", "infer"]
+__all__ = ["Inferred", "fits", "infer", "kind_here"]
 
 SMALL = 64  # a call on no more elements than these is run at its own lengths
 _KEPT = 3  # lengths up to this one stay as they are: 1 broadcasts, and np.cross asks for 2 or 3
@@ -45,17 +46,33 @@ def infer(op: Op, args: tuple[Any, ...]) -> tuple[Inferred, ...] | None:
     if op.types is UNKNOWN or op.effect:
         return None
     try:
-        return _inferred(op, _key(args))
+        if PLACE.module is None:
+            return _inferred(op, _key(args))
+        with computing_with(None):  # stand-ins are NumPy's
+            found = _inferred(op, _key(args))
     except _UnknownError:
         return None
+    of_arrays = any(v.type.kind == "array" for v in values_in(args))
+    return tuple(map(_on_device, found)) if of_arrays and found is not None else found
+
+
+def _on_device(t: Inferred) -> Inferred:
+    """The type of CuPy's result where that of NumPy's is known: an array without axes in place of a scalar."""
+    return Inferred("array", t.dtype, (), ()) if t.kind == "scalar" else t
+
+
+def kind_here(t: Any) -> Any:
+    """A type; where CuPy computes, a number of NumPy's counts as the array without axes that stands beside it there."""
+    return t._replace(kind="array") if PLACE.module is not None and t.kind == "scalar" else t
 
 
 def fits(type: Type, inferred: Inferred) -> bool:
     """Whether the type of a value is the one that was inferred, as far as that is known."""
     return (
-        (type.kind, type.dtype, len(type.shape)) == (inferred.kind, inferred.dtype, len(inferred.shape))
+        (kind_here(type).kind, type.dtype, len(type.shape))
+        == (kind_here(inferred).kind, inferred.dtype, len(inferred.shape))
         and all(expected in (None, n) for n, expected in zip(type.shape, inferred.shape, strict=True))
-        and inferred.strides in (None, type.strides)
+        and (inferred.strides in (None, type.strides) or PLACE.module is not None)  # CuPy may lay out results otherwise
     )
 
 

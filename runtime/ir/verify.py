@@ -9,7 +9,7 @@ from ..ops import MISSING
 from ..rules.control import GUARD
 from ..unpatched import np
 from .graph import Call, Graph, Type, Value, type_of, values_in
-from .infer import Inferred, fits, infer
+from .infer import Inferred, fits, infer, kind_here
 from .opcodes import SCAN, STACK, Branch, Loop, all_calls, is_effect, is_region, regions_of
 
 __all__ = ["effects_of", "verify"]
@@ -185,10 +185,10 @@ def _are_like(first: Any, *others: Any) -> bool:
 
 def _form(v: Any) -> Any:
     if not isinstance(v, Value):
-        return type_of(v)[:3] if isinstance(v, _NUMBERS) else repr(v)
+        return kind_here(type_of(v))[:3] if isinstance(v, _NUMBERS) else repr(v)
     if v.type.kind == STACK and v.element is not None:
         return STACK, _form(v.element)
-    return v.type[:3]
+    return kind_here(v.type)[:3]
 
 
 def _shown(v: Any) -> str:

@@ -371,6 +371,8 @@ for _name in (
 ):  # fmt: skip
     if hasattr(np.ndarray, _name):
         setattr(ndarray, _name, _numpys_method(_name))
+for _name in ("all", "any", "argmax", "argmin", "cumprod", "cumsum", "max", "mean", "min", "prod", "std", "sum", "var"):
+    setattr(ndarray, _name, _method(_name, _name))  # with the parameters that CuPy has
 for _name in ("astype", "copy", "flatten", "view", "fill", "sort", "partition"):
     setattr(ndarray, _name, _numpys_method(_name))
 ndarray.ptp = _method("ptp", "ptp")  # type: ignore[attr-defined]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -231,3 +233,63 @@ def test_cupy_is_never_imported_here() -> None:
     code += "print([m for m in sys.modules if m.startswith('cupy')])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_who_asks_for_numbers_gets_them_from_the_device() -> None:
+    t = gs.tensor(on_device(X), requires_grad=True)
+    before = Copies.count
+    assert repr(t) == repr(gs.tensor(X, requires_grad=True))
+    assert Copies.count == before + 1
+    plain = t.detach()
+    assert plain.sum().item() == X.sum()
+    assert plain.tolist() == X.tolist()
+    assert float(plain.sum()) == X.sum()
+    assert plain.numpy() is plain._value  # the array that it holds
+    again = pickle.loads(pickle.dumps(plain))
+    assert type(again._value) is type(copy.deepcopy(plain)._value) is fake_cupy.ndarray
+    assert t.device == on_device(X).device
+    with pytest.raises(ValueError, match="nothing is copied between devices unasked"):
+        t.to_device("cpu")
+    with pytest.raises(TypeError, match="Implicit conversion"):
+        np.asarray(plain)
+
+
+def test_optimisers_step_on_the_device() -> None:
+    for make in (gs.optim.SGD, gs.optim.Adam):
+        there, here = gs.tensor(on_device(X), requires_grad=True), gs.tensor(X, requires_grad=True)
+        for t in (there, here):
+            optimiser = make([t], lr=0.1)
+            for _ in range(3):
+                optimiser.zero_grad()
+                (t * t).sum().backward()
+                optimiser.step()
+        assert type(there._value) is fake_cupy.ndarray
+        np.testing.assert_allclose(on_host(there._value), here._value, rtol=1e-12)
+
+
+def test_a_loss_of_classes(cupy: Any) -> None:
+    classes = np.array([0, 2])
+    found = gs.grad(lambda x: gs.functional.cross_entropy(x, cupy.asarray(classes)))(on_device(X))
+    np.testing.assert_allclose(
+        on_host(found), gs.grad(lambda x: gs.functional.cross_entropy(x, classes))(X), rtol=1e-12
+    )
+
+
+def test_backward_with_a_number_for_a_gradient() -> None:
+    out, pullback = gs.vjp(lambda x: np.sum(np.exp(x)), on_device(X))
+    assert type(out) is fake_cupy.ndarray
+    np.testing.assert_array_equal(on_host(pullback(2.0)[0]), 2.0 * np.exp(X))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f, x: gs.export(f, x),
+        lambda f, x: gs.compare(f, x),
+        lambda f, x: gs.check_grads(f, (x,)),
+        lambda f, x: gs.autograd.gradcheck(f, (gs.tensor(x, requires_grad=True),)),
+    ],
+)
+def test_checks_and_exports_are_for_numpys_arrays(call: Any) -> None:
+    with pytest.raises(TypeError, match=r"takes arrays of NumPy's.*x\.get\(\)"):
+        call(lambda x: np.sum(x * x), on_device(X))

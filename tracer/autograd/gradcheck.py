@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ...runtime.arrays import is_array
+from ...runtime.arrays import is_array, on_numpys_host
 from ...runtime.central_differences import central
 from ...runtime.errors import AutogradError
 from ...runtime.hermitian import noting_hermitian, symmetrising
@@ -428,6 +428,7 @@ def _arguments(inputs: tuple[Any, ...]) -> Iterator[_Argument]:
                 UserWarning,
             )
         array = own_array(t)
+        on_numpys_host("gradcheck", [array])
         if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
             raise blame(
                 AutogradError(

@@ -50,6 +50,14 @@ def _gradients(given: Any, count: int) -> tuple[Any, ...]:
     return found
 
 
+def _placed(gradient: Any, output: Any) -> Any:
+    """A gradient as an array: a number, or a list, becomes one where the output lies."""
+    if is_array(gradient):
+        return gradient
+    with computing_with(library_of_arrays(getattr(output, "_value", None))):
+        return np.asarray(gradient)
+
+
 def _filled(output: Any, number: int) -> Any:
     """An array like an output, full of one number."""
     node = edge_of(output)
@@ -88,9 +96,7 @@ def seed_of(output: Any, gradient: Any, k: int = 0) -> Any:
         if shape:
             return _filled(output, 1)
         return one_of(node.dtype, getattr(output, "_value", None))
-    given = (
-        gradient if isinstance(gradient, Operand) else wrap(gradient if is_array(gradient) else np.asarray(gradient))
-    )
+    given = gradient if isinstance(gradient, Operand) else wrap(_placed(gradient, output))
     if isinstance(gradient, (int, float, complex)):  # a number is a literal, an array would need an origin
         given = wrap(given._value[()])
     if LOCAL.levels:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ...runtime.arrays import as_numpys, is_cupys
 from ...runtime.registry import require
 from ...runtime.rules.support import NUMPY
 from ...runtime.unpatched import np
@@ -33,7 +34,8 @@ class Exchange(_Base):
         asking = sys._getframe(1)
         if asking.f_code.co_name == "_matmul_dispatch" and asking.f_globals["__name__"].startswith("scipy.sparse"):
             return _NO_NUMBERS  # it then asks this class
-        array = np.asarray(leave(self, "array"))
+        value = leave(self, "array")
+        array = value if isinstance(value, np.ndarray) else as_numpys(value)
         if dtype is None or array.dtype == dtype:
             return np.array(array) if copy else array
         if copy is False:
@@ -49,15 +51,18 @@ class Exchange(_Base):
         return (1, 0)
 
     @property
-    def device(self) -> str:
-        """Where the elements are: on the CPU."""
-        return "cpu"
+    def device(self) -> Any:
+        """Where the elements are: on the CPU, or the device that CuPy says."""
+        value: Any = self._value  # type: ignore[attr-defined]
+        return value.device if is_cupys(value) else "cpu"
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Any:
         """This tensor, where it is: ValueError unless `device` is "cpu"."""
-        if device != "cpu" or stream is not None:
+        if device != self.device or stream is not None:
             raise ValueError(
-                f"a Tensor lies on the device 'cpu', not on {device!r}{'' if stream is None else ' in a stream'}"
+                f"a Tensor lies on the device {str(self.device)!r}, not on {device!r}"
+                f"{'' if stream is None else ' in a stream'}, and nothing is copied between devices unasked "
+                "(cupy.asarray(x) and x.get() are the ways)"
             )
         return self
 

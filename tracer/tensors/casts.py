@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.arrays import is_array
+from ...runtime.arrays import is_array, on_host
 from ...runtime.registry import require
 from ...runtime.rules.elementwise import astype
 from ...runtime.unpatched import np
@@ -40,9 +40,9 @@ def as_item(t: Any) -> Any:
     """Return `t.item()`: the element as a weak Python number that keeps its gradient."""
     kind = _kind(t._value)
     if kind not in "fc" or _is_cut():
-        return np.asarray(leave(t, "item")).item()
+        return on_host(leave(t, "item")).item()
     if plain_shape(t) and np.size(t._value) != 1 and not LOCAL.levels:
-        return np.asarray(t._value).item()  # raises as NumPy does
+        return on_host(t._value).item()  # raises as NumPy does
     one = t.reshape(()) if plain_shape(t) else t
     return as_float(one) if kind == "f" else as_complex(one)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...runtime.arrays import on_host
 from ...runtime.unpatched import np
 
 __all__ = ["tensor_text"]
@@ -19,7 +20,7 @@ _UNSAID = (np.float64, np.int64, np.bool_, np.complex128)  # the dtypes that Num
 
 def tensor_text(tensor: Any, value: Any) -> str:
     """`tensor([1., 2.], requires_grad=True)`, with the dtype where it is not NumPy's default."""
-    array = np.asarray(value)
+    array = on_host(value)
     endings = []
     if array.size == 0 and array.ndim != 1:
         endings.append(f"size={array.shape}")

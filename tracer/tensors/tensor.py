@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...runtime.arrays import is_array, is_cupys
+from ...runtime.arrays import is_array, is_cupys, on_host
 from ...runtime.errors import AutogradError, DtypeError
 from ...runtime.unpatched import np
 from ..core.cotangents import may_be_grad
@@ -125,12 +125,13 @@ class Tensor(Operators, Exchange):
     @property
     def strides(self) -> tuple[int, ...]:
         """Bytes from one element to the next, per axis."""
-        return np.asarray(self._value).strides
+        return self._value.strides if is_array(self._value) else np.asarray(self._value).strides
 
     @property
     def flags(self) -> Any:
         """NumPy's memory flags."""
-        return np.asarray(leave(self, "flags")).flags
+        held = leave(self, "flags")
+        return held.flags if is_array(held) else np.asarray(held).flags
 
     @property
     def data(self) -> Tensor:
@@ -415,16 +416,17 @@ class Tensor(Operators, Exchange):
         if LOCAL.depth:
             index = args[0] if len(args) == 1 else args
             return as_item(self if not args else self[index] if isinstance(index, tuple) else self.ravel()[index])
-        return np.asarray(leave(self, "tolist" if args else "item")).item(*args)
+        return on_host(leave(self, "tolist" if args else "item")).item(*args)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
-        return np.asarray(leave(self, "tolist")).tolist()
+        return on_host(leave(self, "tolist")).tolist()
 
     def __reduce__(self) -> tuple[Any, ...]:
         if LOCAL.depth:  # it stands for an array or a number, and is stored as such
             return (_itself, (leave(self, "pickle"),))
-        return (_unpickle, (np.asarray(leave(self, "pickle")), self.requires_grad))
+        held = leave(self, "pickle")
+        return (_unpickle, (held if is_array(held) else np.asarray(held), self.requires_grad))
 
     def __copy__(self) -> Any:
         return self.copy()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.arrays import on_numpys_host
 from ...runtime.errors import DtypeError
 from ...tracer.core.site import pruned
 from ..derivatives.forward import jvp
@@ -50,6 +51,7 @@ def check_grads(
     if order < 1:
         raise ValueError(f"order is 1 or more, not {order}")
     chosen = list(dict.fromkeys(_MODES[m] for m in asked))
+    on_numpys_host("gs.check_grads", flatten(tuple(args))[0])
     problem = next(_problems(function, tuple(args), order, chosen, ()), None)
     if problem is not None:
         name = getattr(function, "__name__", type(function).__name__)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.arrays import on_numpys_host
 from ...runtime.errors import CompileError, DtypeError, VerifyError
 from ...tracer.core.site import pruned
 from ..arguments import Arguments
@@ -204,6 +205,8 @@ class _Run:
     def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         from ..compiler.driver.specialise import Inputs
         from ..compiler.schedule.signature import parameter_names  # the compiler stands on gast, which is slow to load
+
+        on_numpys_host("gs.compare", flatten((args, kwargs))[0])
 
         self.notes: list[str] = []
         self.options: dict[str, Any] = {"verify": "first calls", "target": "numpy"}

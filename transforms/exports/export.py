@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.arrays import on_numpys_host
 from ...runtime.errors import CompileError, ShapeError, VerifyError
 from ...tracer.core.site import pruned
 from ..compiler.driver.compiled import Compiled
@@ -127,6 +128,7 @@ class _Export:
     def __init__(self, function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         from ..compiler.schedule.signature import parameter_names
 
+        on_numpys_host("gs.export", flatten((args, kwargs))[0])  # the module imports NumPy alone
         self.function, self.argnums = function, argnums
         self.args, self.kwargs = args, kwargs
         self.names = parameter_names(function, args, kwargs)

@@ -11,9 +11,10 @@ from typing import Any
 
 from ...runtime.arrays import computing_with
 from ...runtime.registry import composition, lookup
+from ...tracer.core.dispatch import has_tensor
 from ...tracer.protocols.interop import answered
 
-__all__ = ["names_of_cupy", "numpys_name", "on_device"]
+__all__ = ["from_host", "names_of_cupy", "numpys_name", "on_device"]
 
 _PAIRS = {
     "cupy": "numpy",
@@ -53,6 +54,16 @@ def names_of_cupy(value: Any) -> str | None:
     if module is None or not isinstance(name, str) or getattr(module, name, None) is not value:
         return None
     return f"cupy.random.{name}"
+
+
+def from_host(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    """A conversion of CuPy's, `cupy.asarray`: ours of what holds Tensors, else CuPy's own, which takes arrays of NumPy's."""
+
+    @functools.wraps(ours)
+    def call(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return (ours if has_tensor(a) else theirs)(a, *args, **kwargs)
+
+    return call
 
 
 def on_device(fn: Callable[..., Any]) -> Callable[..., Any]:

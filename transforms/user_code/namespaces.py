@@ -22,7 +22,7 @@ from ...tracer.core.tensor_base import Operand, wrap
 from ...tracer.modes.listening import drew, new_generator, printed
 from ...tracer.modes.thread_state import LOCAL, capturing, refuse
 from .array_makers import JOINERS, chkfinite, required, vectorize
-from .cupy_names import names_of_cupy, numpys_name, on_device
+from .cupy_names import from_host, names_of_cupy, numpys_name, on_device
 from .library_code import Library, broadcast, ndenumerate, nditer
 from .math_names import ROWS, stand_in
 from .scipy_names import is_known, of_scipy, through_apply
@@ -357,6 +357,9 @@ def replacement(value: Any) -> Any:
     return None
 
 
+_CONVERSIONS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
+
+
 def _of_cupy(value: Any) -> Any:
     """Return the replacement of a function of CuPy's."""
     drawing = names_of_cupy(value)
@@ -366,7 +369,8 @@ def _of_cupy(value: Any) -> Any:
     if fn is None:
         return None
     found = replacement(fn)
-    return on_device(fn if found is None else found)
+    made = on_device(fn if found is None else found)
+    return from_host(value, made) if fn in _CONVERSIONS else made
 
 
 def _isinstance(obj: Any, classes: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....runtime.arrays import is_array
+from ....runtime.arrays import PLACE, is_array, is_plain_array, number_of
 from ....runtime.ir.graph import Call, Graph, Value, again, primal_of, type_of
 from ....runtime.ir.known_ops import REPEAT
 from ....runtime.ops import shape_of
@@ -343,6 +343,8 @@ class Capture:
             return self.counted.operand(x)
         if isinstance(x, Shape):
             return self.counted.written(shape_of, (x.value,), tuple(x))
+        if is_array(x) and (number := number_of(x)) is not None:
+            return number
         if is_array(x):
             self.refuse(f"uses an array of unknown origin ({x.dtype.name}{list(x.shape)}); pass it as an argument")
             return None
@@ -532,7 +534,9 @@ class Capture:
             note_held(value)
             return self.scope.stand_in(value, path)
         kind = type(value)
-        if kind is np.ndarray and value.dtype.kind in "biufc" and value.dtype.isnative:
+        if is_plain_array(value) and value.dtype.kind in "biufc" and value.dtype.isnative:
+            if PLACE.module is None and kind is not np.ndarray:
+                self.refuse(f"reads `{path.words}`, an array of CuPy's; pass it as an argument")
             twin = self.identities.known(value, path)
             if twin is not None:
                 return twin

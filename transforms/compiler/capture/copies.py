@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.arrays import is_plain_array
+from ....runtime.arrays import is_cupys, is_plain_array
 
 __all__ = ["copied", "with_copies"]
 
@@ -25,6 +25,9 @@ def copied(array: Any) -> Any:
 
 def _copies(arrays: list[Any]) -> list[Any]:
     """Copies with the same strides, those of overlapping arrays in one memory: either tells in the bits of a matmul."""
+    if any(map(is_cupys, arrays)):  # without gaps, or they are not compiled
+        others = iter(_copies([a for a in arrays if not is_cupys(a)]))
+        return [a.copy("K") if is_cupys(a) else next(others) for a in arrays]
     bounds = [np.lib.array_utils.byte_bounds(a) for a in arrays]
     ordered = sorted(bounds)
     if all(low[1] <= high[0] for low, high in itertools.pairwise(ordered)) and all(

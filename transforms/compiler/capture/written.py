@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.arrays import is_array, is_plain_array
+from ....runtime.arrays import is_array, is_cupys, is_plain_array
 from ....runtime.errors import GradientLossError
 from ....runtime.ir.graph import Graph, Value
 from ....runtime.ir.known_ops import GETITEM
@@ -164,7 +164,7 @@ def left_otherwise(
 
 def _packed(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arrays in C order: a copy may have other strides, as those along an axis of length 1."""
-    return tuple([np.array(a, order="C") for a in arrays])
+    return tuple([a if is_cupys(a) else np.array(a, order="C") for a in arrays])
 
 
 def wrote_nothing(error: Exception, specialisation: Any) -> bool:

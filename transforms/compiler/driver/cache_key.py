@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ....runtime.arrays import PLACE
 from ....runtime.ir.graph import Call, Graph, Type, Value
 from ....runtime.ir.opcodes import Branch, Loop, all_calls
 from ....runtime.ops import MISSING, Op
@@ -43,7 +44,7 @@ def cache_key(graph: Graph, signature: Signature, name: str, options: str = "") 
     """
     text = GraphText()
     try:
-        lines = [versions(), options, *text.lines(name, graph, signature)]
+        lines = [versions(), str(PLACE.module), options, *text.lines(name, graph, signature)]
         if any(map(_is_of_scipy, all_calls(graph))):
             lines.append(str(getattr(sys.modules.get("scipy"), "__version__", None)))
         lines += text.sources()

@@ -9,14 +9,16 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from sys import gettrace, settrace
+from sys import gettrace, modules, settrace
 from typing import TYPE_CHECKING, Any
 
+from ....runtime.arrays import PLACE, computing_with, library_of_arrays
 from ....runtime.errors import CompileError, EagerWarning, VerifyError
 from ....tracer.core.exits import warn_at_user
 from ....tracer.core.site import definition, prune
 from ....tracer.modes.thread_state import LOCAL
 from ...transform import Transform
+from ...trees import flatten
 from ...user_code.scope import scope
 from ..capture.failure import Failure
 from .arms import Ran, UncheckedArmError
@@ -120,6 +122,9 @@ class Compiled(Transform):
                     last.hits += 1
                     return result
         try:
+            if "cupy" in modules and (library := library_of_arrays(flatten((args, kwargs))[0])) is not None:
+                with computing_with(library):
+                    return self._slow(args, kwargs)
             return self._slow(args, kwargs)
         except Exception as error:
             raise prune(error) from error.__cause__
@@ -212,7 +217,7 @@ class Compiled(Transform):
                 result = self._checked_again(entry, inputs, args, kwargs)
             if result is not NotImplemented:
                 if not specialisation.doubted and self._eager is None and self.verify is not True:
-                    if self._native is not None and entry.members:
+                    if self._native is not None and entry.members and PLACE.module is None:
                         self._native.take_over(entry, inputs)
                     self._remember(entry)
                 return result
@@ -320,8 +325,9 @@ class Compiled(Transform):
             self._hits = self._own_hits()
             self._entries.clear()
         self._add(entry, key)
-        if self._native is not None and entry in self._entries[key]:  # or a tree has it, which is checked first
-            self._native.take_over(entry, made.before)
+        native = self._native if PLACE.module is None else None
+        if native is not None and entry in self._entries[key]:  # or a tree has it, which is checked first
+            native.take_over(entry, made.before)
         return result
 
     def _unroll(self, result: Any) -> Any:
@@ -448,11 +454,16 @@ class Compiled(Transform):
 
     def entry(self, *args: Any, **kwargs: Any) -> Entry:
         """Return the signature and the specialisation that serve a call with these arguments, captured now if need be."""
+        library = library_of_arrays(flatten((args, kwargs))[0])
+        with computing_with(PLACE.module if library is None else library):
+            return self._entry(args, kwargs)
+
+    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EagerWarning)
             inputs = self.inputs(args, kwargs)
             if (arrays := inputs.unmapped()) is not None:
-                return self.entry(*arrays[0], **arrays[1])
+                return self._entry(*arrays)
             if inputs.refused is None:
                 found = self._serving(args, kwargs)
                 if found is not None:

@@ -45,7 +45,7 @@ from .cache_key import cache_key
 from .free_sizes import Families, Outline, outline_of
 from .generated import Specialisation, coarsest, computes_complex, optimise
 from .guards.guards import ANY_INT, GuardPlan
-from .guards.inputs import Inputs, untransformed
+from .guards.inputs import Inputs, bits_of, untransformed
 
 __all__ = ["Entry", "Inputs", "Specialisation", "Unwritten", "captured", "difference", "unwrapped"]
 
@@ -487,7 +487,7 @@ def _outside(record: Record, graph: Graph, extras: list[tuple[str, Path]]) -> di
 
 def bytes_of(values: dict[str, Any]) -> int:
     """A number that tells other arrays apart from these."""
-    return hash(tuple([v.tobytes() for v in values.values() if is_array(v)]))
+    return hash(tuple([bits_of(v) for v in values.values() if is_array(v)]))
 
 
 def emit(graph: Graph, signature: Signature, name: str, captured: Graph, steps: Collection[str] | None = None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+from ....runtime.arrays import PLACE
 from ....runtime.errors import VerifyError
 from ....runtime.ir.graph import Call, Graph
 from ....runtime.ir.known_ops import MEAN
@@ -93,7 +94,7 @@ def optimise(
                     raise VerifyError(f"the pass `{_name(run)}` dropped or moved effects:\n{graph}")
             if seen is not None:
                 seen(_name(run), graph)
-    if only is None or ROW_PRODUCTS in only:
+    if (only is None or ROW_PRODUCTS in only) and PLACE.module is None:  # its products are SciPy's
         graph = _with_products(graph, known)
         if seen is not None:
             seen(ROW_PRODUCTS, graph)

@@ -9,6 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from ....runtime.arrays import PLACE
 from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.known_ops import EXPAND_DIMS, GETITEM
 from ....runtime.ir.opcodes import SCAN, Function, has_effects, is_region
@@ -122,7 +123,16 @@ def printed(tree: Any) -> str:
     if own and len(imports) > own:
         imports.insert(own, "\n")
     imports += imports_of_users(used)
+    imports = imports_on_device(imports) if PLACE.module is not None else imports
     return "".join([*imports, "\n\n" if imports else "", "\n\n".join(map(to_source, trees))])
+
+
+def imports_on_device(imports: list[str]) -> list[str]:
+    """The imports of a text that computes with CuPy: under the names that it has for NumPy and SciPy."""
+    made = [line.replace("import numpy as np", "import cupy as np") for line in imports]
+    if not any("import scipy" in line for line in made):
+        return made
+    return [line.replace("import scipy", "import cupyx.scipy") for line in made] + ["from cupyx import scipy\n"]
 
 
 def emitters_of_functions(tree: Any) -> dict[str, Emitter]:

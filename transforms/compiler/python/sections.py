@@ -8,6 +8,7 @@ from typing import Any
 
 import gast
 
+from ....runtime.arrays import PLACE
 from ....runtime.ir.graph import Call
 from ..frontend.user_names import line_text
 from ..schedule.stores import section_of
@@ -35,6 +36,7 @@ def in_sections(
     printed = _printed(statements, inside) | (known or set())
     said = set() if said is None else said
     quiet: Any = None
+    quietly = quietly or PLACE.module is not None  # CuPy warns of nothing, and has no np.errstate
     for place, (key, members) in enumerate(groups):
         part, site = key[0], key[2]
         first, call = members[0]

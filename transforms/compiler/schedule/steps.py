@@ -6,6 +6,7 @@ import dataclasses
 import operator
 from collections.abc import Callable, Collection, Iterable
 
+from ....runtime.arrays import PLACE
 from ....runtime.ir.graph import Call, Graph, Value
 from .blocks import Block, changed
 from .buffers import is_consumed
@@ -75,7 +76,7 @@ def in_tiles(program: Program) -> Program:
     names = dict(program.names)  # learns those of what a loop over tiles computes anew
 
     def change(block: Block) -> list[Statement]:
-        if not block.steady:
+        if not block.steady or PLACE.module is not None:  # a GPU takes large arrays whole
             return block.body
         graph, found = tiled(block.graph, names)
         return _in_order(block.body, graph.calls, found) if found else block.body

@@ -72,7 +72,7 @@ def signature_key(leaves: list[Any], free: Collection[int] = (), fixed: Collecti
         elif k in fixed and isinstance(v, (float, complex, np.floating, np.complexfloating)):
             key.append((type(v), repr(v)))
         elif is_plain_array(v):
-            key.append((v.dtype, v.shape, v.strides))
+            key.append((v.dtype if type(v) is np.ndarray else (type(v), v.dtype), v.shape, v.strides))
         elif type(v) is float or type(v) is complex:
             key.append(type(v))
         elif isinstance(v, (np.floating, np.complexfloating)):
@@ -219,10 +219,11 @@ class GuardPlan:
 
     def _tree(self, text: str, words: str, value: Any, path: Path | None = None) -> None:
         kind, own = type(value), self._own
-        if kind is np.ndarray:
+        if is_plain_array(value):
             self._arrays.append((text, words, value, path))
             layout = f"{text}.shape == {value.shape!r} and {text}.strides == {value.strides!r}"
-            test = f"{own}type({text}) is {own}ndarray and {text}.dtype == {self._constant(value.dtype)} and {layout}"
+            cls = f"{own}ndarray" if kind is np.ndarray else self._constant(kind)
+            test = f"{own}type({text}) is {cls} and {text}.dtype == {self._constant(value.dtype)} and {layout}"
             held = None if path is None else self._constant(_FACTS(value))
             self._assume("layout" if path is None else "array", words, described(value), text, test, path, held)
             return
@@ -268,7 +269,7 @@ class GuardPlan:
         if not written:
             return
         for k, (text, words, array, path) in enumerate(self._arrays):
-            if id(array) in written:
+            if id(array) in written and type(array) is np.ndarray:
                 flag = f"{text}.flags.writeable"
                 self._assume("layout", words, "may be written", flag, flag, path)
             for other, others_words, another, _ in self._arrays[:k]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .....runtime.arrays import is_array, is_plain_array
+from .....runtime.arrays import is_array, is_cupys, is_plain_array
 from .....tracer.core.foreign import conversion, library_of
 from .....tracer.core.site import definition
 from .....tracer.core.tensor_base import Operand
@@ -25,7 +25,7 @@ from .guards import ANY_INT, Exactly, signature_key
 if TYPE_CHECKING:
     from .static import Static
 
-__all__ = ["RUNTIME", "Inputs", "untransformed"]
+__all__ = ["RUNTIME", "Inputs", "bits_of", "untransformed"]
 
 RUNTIME = (float, complex, np.floating, np.complexfloating)
 
@@ -92,6 +92,8 @@ class Inputs:
 
     @staticmethod
     def _reason(leaf: Any) -> str | None:
+        if is_cupys(leaf) and not (leaf.flags.c_contiguous or leaf.flags.f_contiguous):
+            return "was called with an array of CuPy's that has gaps in memory; pass cupy.ascontiguousarray(x)"
         if is_plain_array(leaf):
             plain = leaf.dtype.kind in "biufc" and leaf.dtype.isnative
             return (
@@ -128,8 +130,13 @@ class Inputs:
     def digest(self) -> int:
         """A number that tells other inputs of the same signature apart from these."""
         return hash(
-            tuple([v.tobytes() if is_plain_array(v) else id(v) if watchable(v) else digest_of(v) for v in self.leaves])
+            tuple([bits_of(v) if is_plain_array(v) else id(v) if watchable(v) else digest_of(v) for v in self.leaves])
         )
+
+
+def bits_of(array: Any) -> Any:
+    """What tells arrays of one layout apart: all bytes; of one on a device the sum, which is one number that is copied."""
+    return repr(array.sum().item()) if is_cupys(array) else array.tobytes()
 
 
 def _as_row(part: Any) -> tuple[Any, ...]:
