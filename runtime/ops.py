@@ -108,7 +108,7 @@ class Op:
     __slots__ = (
         "__weakref__", "_params", "base", "batching", "bind", "bounds", "call_form", "consuming", "derived", "doors", "effect",
         "fn", "forms", "hermitian", "infix", "inline", "kind", "may_raise", "memory", "n_out", "name", "on_arrays", "out_place",
-        "path", "plans", "signature", "stores", "title", "types", "vjps", "with_out",
+        "path", "piece", "plans", "signature", "stores", "title", "types", "vjps", "with_out",
     )  # fmt: skip
 
     def __init__(
@@ -121,6 +121,7 @@ class Op:
         self.base: Op = self if base is None else base.base  # the op that this is a form of, such as its operator
         self.batching: Callable[[Any], Any] | None = None  # the base's: what it is under gs.vmap
         self.bounds: tuple[float, float] | None = None  # the base's: between which all results lie, but for NaN
+        self.piece: Vjp | None = None  # the base's: what stays the same between its jumps
         self.name: str = getattr(fn, "__name__", path.rpartition(".")[2])
         self.path = path
         self.signature = signature

@@ -16,7 +16,7 @@ from .result_types import TypesFact
 from .unpatched import np
 
 __all__ = [
-    "also", "batching", "bounded", "composed", "composition", "compositions", "forms", "infix", "lookup", "lookup_class",
+    "also", "batching", "bounded", "composed", "composition", "compositions", "forms", "infix", "jumps", "lookup", "lookup_class",
     "made_of_ops", "object_class", "on_arrays", "op",
     "ops", "ops_of", "primitive", "registered", "require", "rule", "singular_at", "takes_out", "undifferentiable",
     "when_imported",
@@ -138,6 +138,16 @@ def singular_at(fn: Callable[..., Any], **points: Callable[..., Any]) -> None:
         vjp = found.vjps[name]
         assert vjp is not None
         vjp.singular = Vjp(predicate)
+
+
+def jumps(piece: Callable[..., Any], *functions: Callable[..., Any]) -> None:
+    """State of ops that jump what stays the same from one jump to the next, told by the names it takes like a rule.
+
+    It is looked at where SciPy integrates along a path: a function jumps where this changes. Of an op that has no derivative by
+    nature it is the result, which need not be said.
+    """
+    for fn in functions:
+        require(fn).base.piece = Vjp(piece)
 
 
 def takes_out(names: str, *functions: Callable[..., Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from ..batching import alone
 from ..memory import MAY, NEW
 from ..ops import Kind
-from ..registry import batching, composed, op, primitive, rule, undifferentiable
+from ..registry import batching, composed, jumps, op, primitive, rule, undifferentiable
 from ..result_types import BY_VALUE, RUN
 from ..unpatched import np
 from .support import literal
@@ -85,6 +85,7 @@ def of_bin(g: Any, x: Any, edges: Any) -> Any:
 
 rule(weighted_count, x=None, edges=None, weights=lambda g, x, edges: of_bin(g, x, edges))
 rule(evenly_weighted_count, x=None, edges=None, weights=lambda g, x, edges: of_bin(g, x, edges))
+jumps(lambda x, edges: np.searchsorted(edges, x, "right"), weighted_count, evenly_weighted_count)
 rule(of_bin, g=lambda g, x, edges: weighted_count(x, edges, g), x=None, edges=None)
 
 

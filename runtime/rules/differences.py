@@ -7,7 +7,7 @@ from typing import Any
 from ..batching import BatchedCall, alone, lifted, shifted
 from ..memory import MAY, NEW, Memory
 from ..ops import Kind
-from ..registry import batching, op, primitive, rule, singular_at
+from ..registry import batching, jumps, op, primitive, rule, singular_at
 from ..unpatched import np
 from .indexing import scatter
 from .shaping import along
@@ -134,6 +134,7 @@ rule(
     fp=lambda g, x, xp, fp_shape, fp_dtype, left, right: uninterp(g, x, xp, left, right, fp_shape, fp_dtype),
 )
 singular_at(np.interp, x=lambda x, xp: (x == entry(xp, segment(x, xp))) | (x == entry(xp, segment(x, xp) + 1)))
+jumps(lambda x, xp: np.greater_equal(x, xp[0]) + 1 * np.greater(x, xp[-1]), np.interp)  # to `left` and `right`
 batching(np.interp)(alone)  # each point by itself, where all examples share the table
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..batching import alone
 from ..memory import MAY, NEW, VIEW, Memory, kind_of
 from ..ops import Kind
-from ..registry import batching, bounded, forms, infix, op, primitive, rule, singular_at, undifferentiable
+from ..registry import batching, bounded, forms, infix, jumps, op, primitive, rule, singular_at, undifferentiable
 from ..result_types import LENGTHS, UNKNOWN
 from ..unpatched import np
 from .support import (
@@ -75,15 +75,18 @@ singular_at(np.power, x=lambda x, y: (x == 0) & (y < 1) & (y != 0), y=lambda x, 
 op(np.float_power, "x, y", elementwise)
 rule(np.float_power, x=lambda g, x, y: power_x(g, x, y), y=lambda g, x, y, out: power_y(g, x, y, out))
 singular_at(np.float_power, x=lambda x, y: (x == 0) & (y < 1) & (y != 0), y=lambda x, y: (x == 0) & (y <= 0))
+jumps(lambda x: np.signbit(np.imag(x)) & (np.real(x) < 0), np.power, np.float_power)
 
 op(np.remainder, "x, y", elementwise)
 infix(np.remainder, operator.mod, "%")
 rule(np.remainder, x=lambda g: g, y=lambda g, x, y: -g * (x // y))
 singular_at(np.remainder, x=lambda out: out == 0, y=lambda out: out == 0)
+jumps(lambda x, y: np.floor_divide(x, y), np.remainder)
 
 op(np.fmod, "x, y", elementwise)
 rule(np.fmod, x=lambda g: g, y=lambda g, x, y: -g * np.trunc(x / y))
 singular_at(np.fmod, x=lambda x, out: (out == 0) & (x != 0), y=lambda x, out: (out == 0) & (x != 0))
+jumps(lambda x, y, out: np.rint((x - out) / y), np.fmod)
 
 op(np.negative, "x", linear)
 infix(np.negative, operator.neg, "-")
@@ -116,9 +119,11 @@ op(np.sign, "x", Kind.opaque)  # a complex sign turns with its argument, and is 
 rule(np.sign, x=lambda g, x, out, x_dtype: sign_back(g, x, out, x_dtype))
 singular_at(np.sign, x=lambda x: x == 0)
 bounded(np.sign, -1, 1)
+jumps(lambda out: out, np.sign)
 
 op(np.copysign, "x, y", elementwise)
 rule(np.copysign, x=lambda g, x, y: g * np.sign(x) * np.copysign(1.0, y), y=lambda g: np.zeros_like(g))
+jumps(lambda y: np.signbit(y), np.copysign)
 singular_at(np.copysign, x=lambda x: x == 0, y=lambda y: y == 0)
 
 op(np.square, "x", elementwise)
@@ -129,6 +134,7 @@ op(np.sqrt, "x", elementwise)
 rule(np.sqrt, x=lambda g, out: scaled(0.5, g) / out)
 singular_at(np.sqrt, x=lambda x: x == 0)
 bounded(np.sqrt, 0, np.inf)
+jumps(lambda x: np.signbit(np.imag(x)) & (np.real(x) < 0), np.sqrt)
 
 op(np.cbrt, "x", elementwise)
 rule(np.cbrt, x=lambda g, out: g / (3 * out ** 2))
@@ -155,6 +161,7 @@ rule(np.expm1, x=lambda g, out: g * (out + 1))
 op(np.log, "x", elementwise)
 rule(np.log, x=lambda g, x: g / x)
 singular_at(np.log, x=lambda x: x == 0)
+jumps(lambda x: np.signbit(np.imag(x)) & (np.real(x) < 0), np.log)
 
 op(np.log2, "x", elementwise)
 rule(np.log2, x=lambda g, x: g / (x * LN2))
@@ -214,6 +221,7 @@ rule(
     x=lambda g, x, y: g * (y / not_zero(x ** 2 + y ** 2)),
     y=lambda g, x, y: -g * (x / not_zero(x ** 2 + y ** 2)),
 )
+jumps(lambda x, y: np.where(y < 0, 1 + np.signbit(x), 0), np.arctan2)  # on both sides of the negative half of the axis
 singular_at(np.arctan2, x=lambda x, y: (x == 0) & (y == 0), y=lambda x, y: (x == 0) & (y == 0))
 
 op(np.sinh, "x", elementwise)
@@ -324,6 +332,7 @@ singular_at(
 
 op(np.heaviside, "x, y", elementwise)
 rule(np.heaviside, x=lambda g: np.zeros_like(g), y=lambda g, x: np.where(x == 0, g, 0))
+jumps(lambda x: np.sign(x), np.heaviside)
 singular_at(np.heaviside, x=lambda x: x == 0)
 
 op(
@@ -357,6 +366,7 @@ rule(np.conjugate, x=lambda g: np.conjugate(g))
 op(np.angle, "x, deg=False", elementwise)
 rule(np.angle, x=lambda g, x, x_dtype, deg: angle_back(g / DEGREE if deg else g, x, x_dtype))
 singular_at(np.angle, x=lambda x: x == 0)
+jumps(lambda x: np.where(np.real(x) < 0, 1 + np.signbit(np.imag(x)), 0), np.angle)
 
 
 @primitive("x, dtype", linear, types=LENGTHS)
@@ -366,6 +376,7 @@ def astype(x: Any, dtype: Any) -> Any:
 
 
 rule(astype, x=lambda g: g)  # the engine casts it back
+jumps(lambda out: 0 if np.asarray(out).dtype.kind in "fc" else out, astype)
 batching(astype)(alone)
 
 # Steps: their derivative is zero wherever they have one.
@@ -390,6 +401,7 @@ for _whole in (np.floor, np.ceil):
 for _cut in (np.trunc, np.fix):
     singular_at(_cut, x=lambda x, out: (x == out) & (x != 0))
 singular_at(np.rint, x=lambda x, out: abs(x - out) == 0.5)
+jumps(lambda out: out, np.floor, np.ceil, np.rint, np.trunc, np.round, np.around, np.fix)
 
 # Questions, and arithmetic on integers and truth values: no derivative at all.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..batching import BatchedCall
 from ..ops import Kind, Op
-from ..registry import batching, op, primitive, require, rule, singular_at, undifferentiable
+from ..registry import batching, jumps, op, primitive, require, rule, singular_at, undifferentiable
 from ..unpatched import np
 from . import elementwise as _elementwise  # whose rules these share
 from .elementwise import astype
@@ -59,6 +59,9 @@ for _name, _of_arrays in _TOTAL.items():
     _as(getattr(math, _name), _of_arrays, may_raise=False)
 for _name, _of_arrays in _COMPLEX.items():
     _as(getattr(cmath, _name), _of_arrays)
+
+jumps(lambda y: np.signbit(y), math.copysign)
+jumps(lambda x: np.signbit(x.imag) & (x.real < 0), cmath.log, cmath.log10, cmath.sqrt)
 
 _numbers(math.atan, "x")
 rule(math.atan, x=lambda g, x: g / (1 + x * x))
@@ -173,6 +176,7 @@ rule(
     y=lambda g, x, y: -g * (x / not_zero(np.hypot(x, y)) / not_zero(np.hypot(x, y))),
 )
 singular_at(math.atan2, x=lambda x, y: (x == 0) & (y == 0), y=lambda x, y: (x == 0) & (y == 0))
+jumps(lambda x, y: np.where(y < 0, 1 + np.signbit(x), 0), math.atan2)
 _many(math.atan2, np.arctan2)
 
 _numbers(math.hypot, "*xs", Kind.opaque)
@@ -193,6 +197,7 @@ def batched_hypot(call: BatchedCall) -> Any:
 _numbers(math.fmod, "x, y", may_raise=True)
 rule(math.fmod, x=lambda g: g, y=lambda g, x, y, out: -g * np.rint((x - out) / y))
 singular_at(math.fmod, x=lambda x, out: (out == 0) & (x != 0), y=lambda x, out: (out == 0) & (x != 0))
+jumps(lambda x, y, out: np.rint((x - out) / y), math.fmod)
 _many(math.fmod, np.fmod)
 
 
@@ -206,6 +211,7 @@ _numbers(math.remainder, "x, y", may_raise=True)
 for _remainder in (math.remainder, remainder):
     rule(_remainder, x=lambda g: g, y=lambda g, x, y, out: -g * np.rint((x - out) / y))
     singular_at(_remainder, x=lambda y, out: abs(2 * out) == abs(y), y=lambda y, out: abs(2 * out) == abs(y))
+jumps(lambda x, y, out: np.rint((x - out) / y), math.remainder, remainder)
 _many(math.remainder, remainder)
 
 _numbers(math.ldexp, "x, y", may_raise=True)
@@ -236,6 +242,7 @@ def whole(x: Any) -> Any:
 rule(exponent, x=None)
 rule(fraction, x=lambda g: g)
 rule(whole, x=None)
+jumps(lambda x: np.trunc(x), fraction)
 singular_at(fraction, x=lambda x, out: (out == 0) & (x != 0))
 batching(exponent)(lambda call: call.apply(np.frexp, call["x"])[1])
 batching(fraction)(lambda call: call.apply(np.modf, call["x"])[0])
@@ -326,6 +333,7 @@ singular_at(cmath.acosh, x=lambda x: (x == 1) | (x == -1))
 _numbers(cmath.phase, "x")
 rule(cmath.phase, x=lambda g, x, x_dtype: angle_back(g, x, x_dtype))
 singular_at(cmath.phase, x=lambda x: x == 0)
+jumps(lambda x: 1 + np.signbit(x.imag) if x.real < 0 else 0, cmath.phase)
 _many(cmath.phase, np.angle)
 
 _numbers(cmath.rect, "r, phi", may_raise=True)

@@ -13,7 +13,7 @@ import scipy.special
 from scipy import special
 
 from ..ops import Kind
-from ..registry import composed, op, rule, singular_at
+from ..registry import composed, jumps, op, rule, singular_at
 from ..unpatched import np
 from .special import zeta
 from .special_integrals import DEGREE, both, of_degree
@@ -256,6 +256,7 @@ rule(
 op(special.round, "x", elementwise)
 rule(special.round, x=lambda g: np.zeros_like(g))
 singular_at(special.round, x=lambda x, out: abs(x - out) == 0.5)
+jumps(lambda out: out, special.round)
 
 op(special.zeta, "x, q=None, out=None", elementwise, path="scipy.special.zeta")
 rule(special.zeta, q=lambda g, x, q: -g * (x * zeta(x + 1, q)))

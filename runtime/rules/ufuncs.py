@@ -7,7 +7,7 @@ from typing import Any
 from ..batching import BatchedCall, along_axis, lifted, shifted
 from ..memory import NEW
 from ..ops import Kind
-from ..registry import batching, op, primitive, rule, singular_at, undifferentiable
+from ..registry import batching, jumps, op, primitive, rule, singular_at, undifferentiable
 from ..result_types import LENGTHS
 from ..unpatched import np
 from .contraction import conj, flip
@@ -28,6 +28,7 @@ def part(g: Any, k: int) -> Any:
 
 op(np.divmod, "x, y", elementwise, n_out=2)
 rule(np.divmod, x=lambda g: part(g, 1), y=lambda g, out: -part(g, 1) * out[0])
+jumps(lambda out: out[0], np.divmod)
 singular_at(np.divmod, x=lambda out: out[1] == 0, y=lambda out: out[1] == 0)
 
 op(np.modf, "x", elementwise, n_out=2)
@@ -37,6 +38,7 @@ singular_at(np.modf, x=lambda x, out: (out[0] == 0) & (x != 0))
 op(np.frexp, "x", elementwise, n_out=2)
 rule(np.frexp, x=lambda g, out: np.ldexp(part(g, 0), -out[1]))
 singular_at(np.frexp, x=lambda x, out: (abs(out[0]) == 0.5) | (x == 0))
+jumps(lambda out: out[1], np.modf, np.frexp)
 
 op(np.nextafter, "x, y", elementwise)
 rule(np.nextafter, x=lambda g: g, y=lambda g: np.zeros_like(g))

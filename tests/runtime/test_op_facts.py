@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from scipy import special
 
 import gradscribe as gs
 from gradscribe.runtime import lookup, ops
-from gradscribe.runtime.ops import Op
+from gradscribe.runtime.ops import MISSING, Kind, Op
 from gradscribe.runtime.registry import ops_of, require
+from gradscribe.tracer.core.dispatch import run
+from gradscribe.tracer.core.pieces import pieces
 
 from checks import TABLE, Case, cases, name_of, weights_for
 from samples import Sample
@@ -198,3 +201,65 @@ def test_a_finite_gradient_where_there_is_no_derivative_is_said_to_be_a_conventi
                     wrong_slope(case, [np.full(shape, point) for shape in case.shapes]) if np.isfinite(point) else None
                 )
                 assert wrong is None, f"{wrong}; its rule is wrong there, or `singular_at` says that it is a convention"
+
+
+def _pieces(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """What says in which piece of an op arguments lie: the fact, or for an op without derivatives the result."""
+    gs_arguments = [gs.tensor(x, requires_grad=True) for x in arguments]
+    with pieces() as heard:
+        run(op, op.bind(*gs_arguments))
+    return heard.outcomes
+
+
+def _apart(f: Callable[[float], float], a: float, b: float) -> tuple[float, float]:
+    """The neighbours in the half where a function differs most, by halves."""
+    fa, fb = f(a), f(b)
+    while (m := a + (b - a) / 2) not in (a, b):
+        fm = f(m)
+        a, fa, b, fb = (a, fa, m, fm) if abs(fm - fa) >= abs(fb - fm) else (m, fm, b, fb)
+    return a, b
+
+
+SMOOTH_KINDS = (Kind.elementwise, Kind.opaque)
+OF_NUMBERS = [
+    op
+    for op in ops()
+    if op.kind in SMOOTH_KINDS and not op.effect and any(op.vjps.values()) and op.n_out == 1
+    and not any(p.sequence or p.variadic for p in op.params)
+    and 1 <= sum([p.default is MISSING for p in op.params]) <= 4
+]  # fmt: skip
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("op", OF_NUMBERS, ids=[op.path for op in OF_NUMBERS])
+def test_an_op_that_jumps_says_from_where_to_where(op: Op) -> None:
+    """SciPy's integrators hear of a jump by it (`transforms/derivatives/scipy_jumps.py`)."""
+    count = sum([p.default is MISSING for p in op.params])
+    rng = np.random.default_rng(0)
+    for at in (*rng.uniform(-2, 2, (2, count)), *rng.uniform(0.1, 0.9, (2, count))):
+        for k in range(count):
+            others = at.tolist()
+
+            def f(x: float, others: Any = others, k: int = k) -> float:
+                try:
+                    found = np.asarray(op.fn(*[float(x) if j == k else y for j, y in enumerate(others)]))
+                except (ArithmeticError, ValueError, TypeError, IndexError, np.linalg.LinAlgError, AttributeError):
+                    return math.nan
+                return float(found.ravel()[0]) if found.size == 1 and found.dtype.kind in "fbiu" else math.nan
+
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                xs = np.linspace(-3.31, 3.29, 67)
+                steps = np.nan_to_num(np.abs(np.diff([f(x) for x in xs])), posinf=0.0)
+                for place in np.argsort(-steps)[:3]:
+                    if steps[place] < 1e-3:
+                        continue
+                    a, b = _apart(f, float(xs[place]), float(xs[place + 1]))
+                    size = max(abs(f(a)), abs(f(b)))
+                    if (
+                        op.path.startswith("scipy.special.spherical") and abs(a) < 1e-100
+                    ):  # SciPy's, of no sense at 1e-324
+                        continue
+                    if abs(f(a) - f(b)) > 1e-4 * (1 + size) and size < 1e3:
+                        sides = [_pieces(op, tuple([x if j == k else y for j, y in enumerate(others)])) for x in (a, b)]
+                        assert sides[0] != sides[1], (op.path, op.params[k].name, a, f(a), f(b))

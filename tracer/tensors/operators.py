@@ -166,6 +166,8 @@ class Operators(_Base):
         if type(self._value) is float and not levels_of(
             self
         ):  # Python's, which rounds the decimal number; its slope is zero
+            if LOCAL.watch is not None:
+                apply(require(np.round), (self, digits), {})  # a step at nearly the same places
             return told(self, round(leave(self, "step"), digits))
         return apply(require(np.round), (self, digits), {})
 

@@ -20,9 +20,12 @@ from ...tracer.tensors.batched import Level
 from ..trees import flatten, unflatten
 from ..user_code.scope import as_it_runs, scope
 from .odeint_calls import named, recorded
+from .scipy_jumps import Sample, jump_along, jumps_along, sample_state, starts_at
 from .vjp import forward, vjp
 
 __all__ = ["odeint"]
+
+_PATH = "integrate.odeint"
 
 
 def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
@@ -193,18 +196,27 @@ def _back(
     """The state's cotangent, carried backward in time beside those of the arguments."""
     sizes = [int(np.size(x)) for x in leaves]
     n = y.shape[1]
+    if asked[0] or any(asked[2:]):
+        _refuse_jumps(func, structure, options, asked, y, t, leaves)
 
     def parts(flat: Any) -> list[Any]:
         cuts = np.cumsum([n, n, 1, *sizes]).tolist()
         return [flat[a:b] for a, b in zip([0, *cuts], cuts, strict=False)]
 
-    def along(state: Any, s: Any, *leaves: Any) -> Any:
+    def along(state: Any, s: Any, *leaves: Any, still: bool = False) -> Any:
         """How the state, its cotangent, that of time and those of the arguments move."""
         y, d_y, *_ = parts(state)
         moved = [k for k, x in enumerate(leaves) if _is_real(x)]
-        of = lambda y, s, *xs: _flat(func(y, s, *unflatten(structure, _with(leaves, moved, xs))))
+
+        def of(y: Any, s: Any, *xs: Any) -> Any:
+            return _flat(func(y, s, *unflatten(structure, _with(leaves, moved, xs))))
+
         if move is not None:
             value, slopes = move(y, s, d_y, *leaves)
+        elif still:  # a function that jumps at a time which stays has its jump there
+            xs = [leaves[k] for k in moved]
+            value, pullback = forward(lambda y, *xs: of(y, s, *xs), tuple(range(1 + len(moved))), (y, *xs), {})
+            slopes = (pulled := pullback(-d_y))[0], np.zeros(()), *pulled[1:]
         else:
             value, pullback = forward(of, tuple(range(2 + len(moved))), (y, s, *[leaves[k] for k in moved]), {})
             slopes = pullback(-d_y)
@@ -213,6 +225,7 @@ def _back(
         rest = [_flat(found[k]) if k in found else zeros[k] for k in range(len(leaves))]
         return np.concatenate([value, found[-2], _flat(found[-1]), *rest])
 
+    along.still = functools.partial(along, still=True)  # type: ignore[attr-defined]
     d_t: Any = []
     d_y, d_s = g[-1], np.zeros(1)
     d_args = [np.zeros(size) for size in sizes]
@@ -228,6 +241,44 @@ def _back(
     d_t = np.stack([d_s[0], *reversed(d_t)])
     shaped = [np.reshape(d, np.shape(x)) if _is_real(x) else None for d, x in zip(d_args, leaves, strict=True)]
     return [d if needed else None for d, needed in zip((d_y, d_t, *shaped), asked, strict=True)]
+
+
+def _refuse_jumps(
+    func: Any, structure: Any, options: dict[str, Any], asked: list[bool], y: Any, t: Any, leaves: Any
+) -> None:
+    """Raise where the function jumps at a place that moves: along the path, which another solver gives between the times."""
+    from scipy import integrate
+
+    if any(levels_of(x) for x in (y, t, *leaves)):
+        return
+    y, t, *held = map(_value, (y, t, *leaves))
+    func = getattr(func, "still", func)
+    moving = [k for k, x in enumerate(leaves) if asked[2 + k] and _is_real(x)]
+    xs = [held[k] for k in moving]
+
+    def f(s: Any, y: Any, *xs: Any) -> Any:
+        return _flat(func(y, s, *unflatten(structure, _with(tuple(held), moving, xs))))
+
+    tolerances = {name: 1.49012e-8 if options.get(name) is None else options[name] for name in ("rtol", "atol")}
+    span = float(t[0]), float(t[-1])
+    solve: Any = integrate.solve_ivp
+    path = solve(lambda s, y: _value(f(s, y, *xs)), span, y[0], method="LSODA", dense_output=True, **tolerances)
+
+    def at(s: Any, y: Any) -> Sample:
+        return sample_state(f, s, y, *xs)
+
+    for a, b, low, high in jumps_along(at, path.sol, span[1] < span[0]):
+        if starts_at(a.place, *span) and not asked[0]:
+            here = [
+                sample_state(functools.partial(_at_state, f, y), x.place, *xs).decided for x, y in ((a, low), (b, high))
+            ]
+            if here[0] == here[1]:  # it starts at the jump, which stays where it is
+                continue
+        raise jump_along(_PATH, a.place)
+
+
+def _at_state(f: Callable[..., Any], y: Any, s: Any, *xs: Any) -> Any:
+    return f(s, y, *xs)
 
 
 def _flat(x: Any) -> Any:

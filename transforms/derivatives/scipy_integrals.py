@@ -10,6 +10,7 @@ import numpy as np
 from ...runtime.errors import NoRuleError
 from ...runtime.registry import require
 from ...tracer.core.dispatch import apply, has_tensor
+from ...tracer.core.pieces import pieces
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, wrap
 from ...tracer.modes.thread_state import LOCAL, capturing
@@ -29,6 +30,7 @@ from .scipy_callbacks import (
     without_rule,
 )
 from .scipy_calls import Driver
+from .scipy_jumps import Sample, jump, jumps_between, sample
 
 __all__ = [
     "dblquad", "fixed_quad", "flattened", "is_followed", "nquad", "placed", "quad", "quad_vec", "tplquad", "unflattened",
@@ -70,19 +72,23 @@ def integral(rule: Rule, f: Function, a: Any, b: Any, count: int | None = None) 
     calls; the derivative is a second integral by the same rule.
     """
     path, low, high = rule.path, plain(a, rule.path), plain(b, rule.path)
-    inputs, known = Inputs(), dict[Any, Any]()
+    inputs, known, decided = Inputs(), dict[Any, Any](), dict[Any, Sample]()
 
     def numbers(s: Any) -> Any:
-        found = f(s)
+        with pieces() as heard:
+            found = f(s)
         inputs.note(found)
         value = plain(found, path)
         if len(known) < _REMEMBERED:
             known[s] = value
+            decided[s] = Sample(s, heard.signature, np.asarray(value))
         return value
 
     found = rule.of(numbers, low, high, count)
     limits = [(x, at, sign) for x, at, sign in ((a, low, -1.0), (b, high, 1.0)) if is_followed(x)]
     wanted = tuple(dict.fromkeys([*inputs.edges, *[x._node for x, _, _ in limits]]))
+    if not wanted and LOCAL.grad:
+        _refuse_jumps(path, f, decided)
     if not wanted or not LOCAL.grad:
         return found
     if any(np.asarray(v).dtype.kind == "c" for v in known.values()):
@@ -123,6 +129,7 @@ def integral(rule: Rule, f: Function, a: Any, b: Any, count: int | None = None) 
 
     def pull(node: Attached, gs: tuple[Any, ...]) -> list[Any]:
         (g,) = gs
+        _refuse_jumps(path, f, decided)
         inner = within(g)
         sums = unflattened(g * inner if scalar else inner, wanted)
         for x, at, sign in limits:
@@ -137,6 +144,14 @@ def integral(rule: Rule, f: Function, a: Any, b: Any, count: int | None = None) 
 
     (value,) = attached(path, (found[0],), wanted, pull)
     return value, without_rule(path, "abserr", found[1], wanted), *found[2:]
+
+
+def _refuse_jumps(path: str, f: Function, known: dict[Any, Sample]) -> None:
+    """Raise where an integrand jumps at a place that moves; once, for then nothing is known any more."""
+    places = sorted(known)
+    for a, _ in jumps_between(lambda s: sample(f, s), [known[s] for s in places]):
+        raise jump(path, "integrand", a.place, "Integrate up to that place, and from there on")
+    known.clear()
 
 
 def is_followed(x: Any) -> bool:

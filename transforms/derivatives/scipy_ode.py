@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ from .scipy_callbacks import (
 )
 from .scipy_calls import Driver
 from .scipy_integrals import flattened, is_followed, placed, unflattened
+from .scipy_jumps import Sample, jump_along, jumps_along, sample, sample_state, starts_at
 
 __all__ = ["solve_ivp"]
 
@@ -56,6 +58,7 @@ class Trajectory:
         self.start, self.stop = (plain(t, self.path) for t in (t0, t1))
         self.inputs = Inputs()
         self.first: Any = None
+        self.smooth = False  # whether that is known
         wanted_times = None if times is None else plain(times, self.path)
         self.result = rule.solve(self._numbers, (self.start, self.stop), plain(y0, self.path), wanted_times)
         self.interpolant = self.result.sol
@@ -65,6 +68,8 @@ class Trajectory:
         self.wanted = tuple(dict.fromkeys([*self.edges, *followed])) if LOCAL.grad and found else ()
         if self.wanted:
             self._check()
+        elif LOCAL.grad and found:
+            self._refuse_jumps()
 
     def _numbers(self, s: Any, y: Any) -> Any:
         found = self.f(s, y)
@@ -123,6 +128,7 @@ class Trajectory:
         """The adjoint, carried from the last time back to the first, beside the cotangents of what f reads."""
         if not same(plain(self.f(*self.first[:2]), self.path), self.first[2]):
             raise changed(self.path)
+        self._refuse_jumps()
         traced = LOCAL.grad
         y = placed_at(values, node.own(0)) if traced else values
         y0, t0 = (placed(x, plain(x, self.path)) if traced else plain(x, self.path) for x in (self.y0, self.t0))
@@ -155,6 +161,27 @@ class Trajectory:
             for k, slope in enumerate(slopes):
                 add(at.given[k], slope)
         return [sums.get(node) for node in wanted]
+
+    def _refuse_jumps(self) -> None:
+        """Raise where f jumps at a place that moves with what it decides by: the solution has a kink there, which moves."""
+        if self.smooth:
+            return
+        first_moves = is_followed(self.y0) or is_followed(self.t0)
+        state_moves = first_moves or bool(self.edges)
+
+        def at(s: Any, y: Any) -> Sample:
+            return sample_state(self.f, s, y) if state_moves else sample(functools.partial(self._of, y), s)
+
+        for a, b, low, high in jumps_along(at, self.interpolant, self.stop < self.start):
+            if starts_at(a.place, self.start, self.stop) and not first_moves:
+                here = [sample(functools.partial(self._of, y), x.place).decided for x, y in ((a, low), (b, high))]
+                if here[0] == here[1]:  # it starts at the jump, which stays where it is
+                    continue
+            raise jump_along(self.path, a.place)
+        self.smooth = True
+
+    def _of(self, y: Any, s: Any) -> Any:
+        return self.f(s, y)
 
     def _slope(self, s: Any, y: Any) -> Any:
         """How a state moves: plain, where nothing is written into the graph."""
