@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from ..arrays import PLACE
 from ..batching import of_matrices
 from ..hermitian import takes_hermitian
 from ..memory import NEW
@@ -92,7 +93,7 @@ def cholesky_back(g: Any, low: Any) -> Any:
 
 def solved(factor: Any, y: Any, lower: bool) -> Any:
     """The solution of `adjoint(low) @ x = y`, or of `upper @ x = y`: by SciPy where it is, in a third of the time."""
-    by_scipy = _triangular() if np.ndim(factor) == np.ndim(y) == 2 else None
+    by_scipy = _triangular() if np.ndim(factor) == np.ndim(y) == 2 and PLACE.module is None else None
     if by_scipy is None:
         return np.linalg.solve(adjoint(factor) if lower else factor, y)
     return by_scipy(factor, y, (2 if factor.dtype.kind == "c" else 1) if lower else 0, lower)
