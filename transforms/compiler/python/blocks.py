@@ -13,7 +13,7 @@ from ....runtime.ir.graph import Call
 from ..frontend.user_names import line_text
 from .inlining import name_tree
 from .layout import WIDTH
-from .widths import MENTIONS, width
+from .widths import MENTIONS, is_sum_of_names, width
 
 __all__ = [
     "Block", "Entries", "Fork", "Pairs", "TileLoop", "about", "alike", "assign", "each_statement", "every_tree", "is_start",
@@ -27,7 +27,7 @@ Pairs = list[tuple[str, Any]]  # variables, and expressions that become their va
 _NUMBER = re.compile(r"_\d+$")
 _BACK = 6  # statements that another may come before
 _ALIKE = 32  # columns of a value that shares a statement with others of its form
-_WORDS = (gast.Attribute, gast.Constant, gast.Name, gast.Subscript)
+_NAMED = (gast.Attribute, gast.Name, gast.Subscript)
 _STARTS = frozenset(["eye", "float32", "float64", "full_like", "ones", "ones_like", "zeros", "zeros_like"])
 
 
@@ -266,8 +266,15 @@ def _form(value: Any) -> str | None:
         parts, form = value.args, "np"
     else:
         return None
-    forms = [type(part).__name__ if isinstance(part, _WORDS) else _form(part) for part in parts]
+    forms = [_word(part) or _form(part) for part in parts]
     return None if None in forms else f"{form}{forms}"
+
+
+def _word(part: Any) -> str | None:
+    """The kind of an operand: a number, a variable or a part of one, or one such more or less than another."""
+    if isinstance(part, gast.Constant):
+        return "number"
+    return "name" if isinstance(part, _NAMED) or is_sum_of_names(part) else None
 
 
 def _is_users(pairs: list[tuple[str, Any]], call: Call) -> bool:
