@@ -54,7 +54,7 @@ def function_text(piece: Piece, hints: dict[str, str], constants: set[str], labe
     body = [line for k, line in enumerate(lines[begin:], begin + 1) if k not in unused]
     while body and not body[0].strip():
         del body[0]
-    text = "\n".join(body)
+    text = _declared("\n".join(body), definition, piece.result)
     problem = f'raise ValueError(_OTHER_PATH.format("{label}"))'
     text = _OTHER_PATH.sub(problem, text)
     result = hint(piece.result)
@@ -68,7 +68,7 @@ def function_text(piece: Piece, hints: dict[str, str], constants: set[str], labe
         return f'{head}\n    """{_doc(piece.purpose)}"""\n{value}'
     check = _call("    ", "_check", [piece.expected, *(f"{n}={n}" for n in names)], "", "    ")
     gap = "\n\n" if text.lstrip().startswith("#") else "\n"
-    return polished(f'{head}\n    """{_doc(piece.purpose)}"""\n{check}{_declared(definition, piece.result)}{gap}{text}')
+    return polished(f'{head}\n    """{_doc(piece.purpose)}"""\n{check}{gap}{text}')
 
 
 def helper_texts(text: str) -> list[str]:
@@ -89,14 +89,25 @@ def _doc(text: str) -> str:
     return f"{doc}\n    " if "\n" in doc else doc
 
 
-def _declared(definition: ast.FunctionDef, result: Any) -> str:
-    """The declaration of an array that is the result alone, which a type checker may not see from what computes it."""
+def _declared(text: str, definition: ast.FunctionDef, result: Any) -> str:
+    """The body with a declaration of the result, if that is one array or number, and no argument.
+
+    A type checker may not see it from what computes it.
+    """
     last = definition.body[-1]
-    if not (isinstance(result, np.ndarray) and isinstance(last, ast.Return) and isinstance(last.value, ast.Name)):
-        return ""
-    name = last.value.id
-    given = {a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)}
-    return "" if name in given else f"\n    {name}: np.ndarray"
+    while isinstance(last, ast.With):
+        last = last.body[-1]
+    if not isinstance(last, ast.Return) or last.value is None or not isinstance(result, (np.ndarray, np.generic)):
+        return text
+    read = {n.id for n in ast.walk(definition) if isinstance(n, ast.Name)}
+    if isinstance(last.value, ast.Name):
+        name = last.value.id
+        given = {a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)}
+        return text if name in given else f"    {name}: {hint(result)}\n{text}"
+    name = next(n for n in ("out", "result", "value", "returned") if n not in read)
+    head, _, value = text.rpartition(f"{' ' * last.col_offset}return ")
+    indent = " " * last.col_offset
+    return f"    {name}: {hint(result)}\n{head}{indent}{name} = {value.rstrip()}\n{indent}return {name}"
 
 
 def _call(before: str, name: str, items: list[str], after: str, indent: str) -> str:

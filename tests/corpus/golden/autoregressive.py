@@ -12,10 +12,7 @@ def autoregressive_value_and_grad(phi, sigma, series):
     """
 
     # forward
-    # golden_functions.py:229: predicted = phi[0] * series[1:-1] + phi[1] * series[:-2]
-    series_part = series[1:-1]
-    series_part_2 = series[:-2]
-    predicted = phi[0] * series_part + phi[1] * series_part_2
+    predicted = phi[0] * series[1:-1] + phi[1] * series[:-2]
     residual = series[2:] - predicted
     # golden_functions.py:231: return np.sum(residual**2) / (2 * sigma**2) + ...
     product = 2 * sigma**2
@@ -30,6 +27,6 @@ def autoregressive_value_and_grad(phi, sigma, series):
         d_predicted = -2.0 * (np.float64(1.0) / product) * residual
         # golden_functions.py:229: predicted = phi[0] * series[1:-1] + phi[1] * ...
         d_phi = np.zeros(phi.shape)
-        d_phi[1] += (d_predicted * series_part_2).sum()
-        d_phi[0] += (d_predicted * series_part).sum()
+        d_phi[1] += (d_predicted * series[:-2]).sum()
+        d_phi[0] += (d_predicted * series[1:-1]).sum()
     return out, (d_phi, d_sigma)

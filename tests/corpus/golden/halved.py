@@ -10,8 +10,7 @@ def halved_value_and_grad(x):
     """
 
     # forward
-    total = np.float64(0.0)
-    saved = []
+    total, saved = np.float64(0.0), []
     for i in range(len(x)):
         y = x[i]
         steps = 0

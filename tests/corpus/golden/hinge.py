@@ -19,8 +19,7 @@ def hinge_value_and_grad(w, X, y):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:52: return np.mean(np.maximum(0.0, 1.0 - margin)) + ...
-        mask = one_minus_margin == 0.0
-        d_margin_part = np.where(mask, 1.0 / y.size / 2.0, 1.0 / y.size)
+        d_margin_part = np.where(one_minus_margin == 0.0, 0.5 / y.size, 1.0 / y.size)
         # golden_functions.py:51: margin = y * (X @ w)
         d_w_part = X.T @ (-np.where(one_minus_margin < 0.0, 0.0, d_margin_part) * y)
         return out, half_w + w * 0.5 + d_w_part

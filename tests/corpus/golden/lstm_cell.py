@@ -19,12 +19,9 @@ def lstm_cell_value_and_grad(W, U, b, x, h, c):
     z = W @ x + U @ h + b
     i, f, o, g = np.split(z, 4)
     # golden_functions.py:86: return 1.0 / (1.0 + np.exp(-z))
-    exp_f = np.exp(-f)
-    one_plus_exp_f = 1.0 + exp_f
-    sigmoid_f = 1.0 / one_plus_exp_f
-    exp_i = np.exp(-i)
-    one_plus_exp_i = 1.0 + exp_i
-    sigmoid_i = 1.0 / one_plus_exp_i
+    exp_f, exp_i = np.exp(-f), np.exp(-i)
+    one_plus_exp_f, one_plus_exp_i = 1.0 + exp_f, 1.0 + exp_i
+    sigmoid_f, sigmoid_i = 1.0 / one_plus_exp_f, 1.0 / one_plus_exp_i
     # golden_functions.py:92: c_next = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
     tanh_g = np.tanh(g)
     c_next = sigmoid_f * c + sigmoid_i * tanh_g

@@ -10,8 +10,7 @@ def newton_value_and_grad(a):
     """
 
     # forward
-    x = a
-    xs, a_over_xs = [], []
+    x, xs, a_over_xs = a, [], []
     while np.abs(x * x - a) > 1e-12:
         xs.append(x)
         # golden_functions.py:269: x = 0.5 * (x + a / x)

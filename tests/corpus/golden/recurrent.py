@@ -13,8 +13,7 @@ def recurrent_value_and_grad(params, inputs):
     W, U, b = params["W"], params["U"], params["b"]
 
     # forward
-    h = np.zeros(3)
-    hs = []
+    h, hs = np.zeros(3), []
     for t in range(len(inputs)):
         hs.append(h)
         # golden_functions.py:261: h = np.tanh(inputs[t] @ params["W"] + h @ ...

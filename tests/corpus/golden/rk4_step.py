@@ -18,17 +18,14 @@ def lotka_volterra_vjp(
     """VJP of `lotka_volterra`, added to the cotangents so far."""
     # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
     d_out_0, d_out_1 = d_out[0], d_out[1]
-    minus_d_out_1 = -d_out_1
-    d_gamma, d_out_1_predator = minus_d_out_1 * predator, d_out_1 * predator
-    d_delta = d_out_1_predator * prey
-    minus_d_out_0 = -d_out_0
-    d_beta_part = minus_d_out_0 * predator
-    d_predator_part = minus_d_out_1 * gamma + d_out_1 * product_2
-    d_beta, d_alpha = d_beta_part * prey, d_out_0 * prey
+    d_gamma, d_out_0_predator = -d_out_1 * predator, -d_out_0 * predator
+    d_out_1_predator, d_alpha = d_out_1 * predator, d_out_0 * prey
+    d_delta, d_beta = d_out_1_predator * prey, d_out_0_predator * prey
+    d_prey = d_out_1_predator * delta + d_out_0_predator * beta + d_out_0 * alpha
     # golden_functions.py:111: prey, predator = state
     d_state_2 = np.array(d_state)
-    d_state_2[1] += d_predator_part + minus_d_out_0 * product
-    d_state_2[0] += d_out_1_predator * delta + d_beta_part * beta + d_out_0 * alpha
+    d_state_2[1] += d_out_1 * product_2 - d_out_1 * gamma - d_out_0 * product
+    d_state_2[0] += d_prey
     return d_gamma, d_delta, d_beta, d_alpha, d_state_2
 
 

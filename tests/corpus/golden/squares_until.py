@@ -10,8 +10,7 @@ def squares_until_value_and_grad(x, limit):
     """
 
     # forward
-    s, result, stop = np.float64(0.0), np.float64(0.0), False
-    taken_list = []
+    s, result, stop, taken_list = np.float64(0.0), np.float64(0.0), False, []
     for i in range(len(x)):
         if stop:
             break

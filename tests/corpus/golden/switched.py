@@ -12,8 +12,7 @@ def switched_value_and_grad(x, steps):
     """
 
     # forward
-    h = x
-    saved = []
+    h, saved = x, []
     # golden_functions.py:330: for _ in range(steps):
     for _ in range(12):
         # golden_functions.py:331: if np.sum(h) > 0.0:
@@ -37,12 +36,12 @@ def switched_value_and_grad(x, steps):
     with np.errstate(all="ignore"):
         d_h = 2.0 * h  # golden_functions.py:336: return np.sum(h**2)
         # golden_functions.py:330: for _ in range(steps):
-        for taken, h_before, t, a, t_2 in reversed(saved):
+        for taken, h, t, a, t_2 in reversed(saved):
             # golden_functions.py:331: if np.sum(h) > 0.0:
             if taken:
                 # golden_functions.py:332: a = np.sin(h)
-                d_h = d_h * t * np.cos(h_before) - d_h * a * np.sin(h_before)
+                d_h = d_h * t * np.cos(h) - d_h * a * np.sin(h)
             else:
                 # golden_functions.py:335: h = h * np.exp(-(h**2)) + 0.2
-                d_h = d_h * t_2 - 2.0 * (d_h * h_before * t_2) * h_before
+                d_h = d_h * t_2 - 2.0 * (d_h * h * t_2) * h
     return out, d_h

@@ -1,8 +1,9 @@
 """Residuals of loops: a value is not stacked for the reverse where the reverse can have it in another way.
 
-An invariant is given to both loops; the place of a trip, views, rows `x[t]`, signs, and a sum or product of what the reverse
-has anyway are computed again; of what only the shape is asked another value of that shape will do, and else the shape is stacked;
-and where a carried value is wanted before and after a trip, one is stacked and the other carried backwards. The bits stay.
+An invariant is given to both loops; what the loop has computed alike, and stacks, is taken from there; the place of a trip,
+views, rows `x[t]`, signs, and a sum or product of what the reverse has anyway are computed again; of what only the shape is
+asked another value of that shape will do, and else the shape is stacked; and where a carried value is wanted before and after a
+trip, one is stacked and the other carried backwards. The bits stay.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Value, map_values, values_in
 from ....runtime.ir.known_ops import ADD, MULTIPLY, NEGATIVE, SUBTRACT
-from ....runtime.ir.opcodes import COND, SCAN, is_region, regions_of, stack_value
-from ....runtime.rules.control import SIZES
-from ..analysis.memory import is_view
+from ....runtime.ir.opcodes import COND, SCAN, is_effect, is_region, regions_of, stack_value
+from ....runtime.rules.control import GUARD, SIZES
+from ..analysis.memory import is_view, makes_new_memory
 from .rewrite import is_elementwise, key_of, seen_from_outside
 from .scans import Carry, Item, Scan, Stacked, like
 
@@ -84,6 +85,7 @@ class _Pair:
 
     def relieve(self) -> None:
         """Let the reverse loop do without the stacks that it can do without."""
+        self.take()
         places = {v: k for k, v in enumerate(self.maker)}
         for y in sorted(self.forward.ys, key=lambda y: places.get(y.value, -1)):
             for item in [x for x in self.reverse.xs if y.out not in self.kept and _is(self.outer(y.out), x.given)]:
@@ -102,6 +104,27 @@ class _Pair:
         _relieve(forward, reverse, self, kept)
         self.forward.calls = _made(self.forward.calls, forward)
         self.reverse.calls = [*self.first, *_made(self.reverse.calls, reverse)]
+
+    def take(self) -> None:
+        """Let the reverse take from stacks what it would compute as the loop has done."""
+        forward, reverse = self.forward, self.reverse
+        made = {(call.op, *map(key_of, call.args)): call.outs[0] for call in forward.calls if _is_plain(call)}
+        there = {x.param: y.value for x in reverse.xs for y in forward.ys if _is(self.outer(y.out), x.given)}
+        stacked = set(there.values())
+        there |= {
+            x.param: item.param for x in reverse.inv for item in forward.inv if _is(self.outer(item.given), x.given)
+        }
+        found: dict[Value, Any] = {}
+        for call in reverse.calls:
+            if not _is_plain(call) or call.outs[0] in self.shown or not all(v in there for v in call.reads):
+                continue
+            v = made.get((call.op, *[key_of(map_values(a, there.__getitem__)) for a in call.args]))
+            if v is not None and v in stacked and v.type == call.outs[0].type:
+                there[call.outs[0]] = v
+                found[call.outs[0]] = self.find(v, {}, None)
+        if found:
+            reverse.calls = [call for call in reverse.calls if call.outs[0] not in found]
+            reverse.replace(found)
 
     def may_drop(self, item: Item) -> bool:
         """Whether the reverse loop knows how often it runs without a stack."""
@@ -219,6 +242,17 @@ class _Pair:
         self.forward.ys.append(Stacked(v, out))
         self.reverse.xs.append(Item(self.beside(out), like(v)))
         return self.reverse.xs[-1].param
+
+
+def _is_plain(call: Call) -> bool:
+    """Whether a call computes one array or number anew, and does nothing else."""
+    return (
+        not is_region(call)
+        and not is_effect(call)
+        and call.op is not GUARD
+        and makes_new_memory(call)
+        and len(call.outs) == 1
+    )
 
 
 def _is_measured(graph: Graph, v: Value) -> bool:

@@ -93,7 +93,17 @@ def _lies_as_before(call: Call) -> bool:
 
 
 def _taken_in(call: Call, magnitudes: _Magnitudes, once: Callable[[Any, Op], Call | None]) -> Any:
-    """A power of two times `c * x` or `c / x`, as one product or quotient."""
+    """A power of two times `c * x` or `c / x`, as one product or quotient; and `1.0 / x.size / 2.0` as `0.5 / x.size`."""
+    if call.op.base is DIVIDE and _is_power_of_two(call.args[1]) and call.outs[0].type.dtype in _NORMAL:
+        share = magnitudes.maker.get(call.args[0]) if isinstance(call.args[0], Value) else None
+        of = share.args[1] if share is not None and share.op.base is DIVIDE else None
+        size = magnitudes.maker.get(of) if isinstance(of, Value) else None
+        if share is None or size is None or size.op not in (COUNT, SIZE):
+            return None
+        made = _times(1.0 / call.args[1], share, magnitudes)
+        if made is not None and result(made.op, made.args, call.outs[0].type).type == call.outs[0].type:
+            return [Call(made.op, made.args, call.outs, call.site, call.backward, call.quiet)]
+        return None
     if call.op.base is not MULTIPLY or call.outs[0].type.dtype not in _NORMAL:
         return None
     for k in (0, 1):

@@ -1,6 +1,6 @@
 """Spread late: a scalar's cotangent is broadcast by the operation that uses it, not beforehand.
 
-`op(np.broadcast_to(a, s), y)` is `op(a, y)` where `y` has shape `s` already: elementwise operations broadcast by
+`op(np.broadcast_to(a, s), y)` is `op(a, y)` where that has shape `s` anyway: elementwise operations broadcast by
 themselves, to the same bits; so do `np.where` and writes into places. Where all operands are spread numbers, the number
 is computed first and spread after.
 """
@@ -69,6 +69,8 @@ def spreading(graph: Graph) -> Graph:
         if any(a.type.shape == out.type.shape for a in full) and _dtype(args) == out.type.dtype:
             # the stride of an axis of length 1 says in which order NumPy went through all operands
             return None if 1 in out.type.shape and not all(map(_in_rows, full)) else [call.with_args(args)]
+        if 1 not in out.type.shape and _together(args) == out.type.shape and _dtype(args) == out.type.dtype:
+            return [call.with_args(args)]
         small = spread[hit[0]][0] if len(hit) == 1 else None  # rows, of which a number is a factor
         if (
             full
@@ -96,6 +98,11 @@ def spreading(graph: Graph) -> Graph:
         return [before, after]
 
     return retyped(rewrite(graph, step), graph)
+
+
+def _together(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """The shape that an elementwise operation of these operands gives."""
+    return np.broadcast_shapes(*[a.type.shape if isinstance(a, Value) else np.shape(a) for a in args])
 
 
 def _in_rows(v: Value) -> bool:

@@ -13,7 +13,7 @@ from ....runtime.ir.graph import Call
 from ..frontend.user_names import line_text
 from .inlining import name_tree
 from .layout import WIDTH
-from .widths import MENTIONS, width
+from .widths import MENTIONS, is_sum_of_names, width
 
 __all__ = [
     "Block", "Entries", "Fork", "Pairs", "TileLoop", "about", "alike", "assign", "each_statement", "every_tree", "is_start",
@@ -25,9 +25,10 @@ Entries = list[tuple[Any, Call]]
 Pairs = list[tuple[str, Any]]  # variables, and expressions that become their values
 
 _NUMBER = re.compile(r"_\d+$")
+_BACK = 6  # statements that another may come before
 _ALIKE = 32  # columns of a value that shares a statement with others of its form
-_WORDS = (gast.Attribute, gast.Constant, gast.Name, gast.Subscript)
-_STARTS = frozenset(["float32", "float64", "full_like", "ones", "ones_like", "zeros", "zeros_like"])
+_NAMED = (gast.Attribute, gast.Name, gast.Subscript)
+_STARTS = frozenset(["eye", "float32", "float64", "full_like", "ones", "ones_like", "zeros", "zeros_like"])
 
 
 class Block(NamedTuple):
@@ -157,12 +158,30 @@ def together(entries: Entries, indent: int, results: Collection[str] = ()) -> En
             )
         elif isinstance(statement, Fork):
             statement = statement._replace(entries=together(statement.entries, indent + 4))
-        joined = _joined(made[-1], (statement, call), indent, results) if made else None
-        if joined is None:
-            made.append((statement, call))
+        for k in _before_which(made, (statement, call)):
+            joined = _joined(made[k], (statement, call), indent, results)
+            if joined is not None:
+                made[k] = joined
+                break
         else:
-            made[-1] = joined
+            made.append((statement, call))
     return made
+
+
+def _before_which(made: Entries, entry: tuple[Any, Call]) -> Iterator[int]:
+    """The places of statements that another could be one with: the last, and those of its line that it may come before."""
+    statement, call = entry
+    reads = frozenset[str]().union(*[mentions(value) for _, value in _pairs(statement)])
+    for k in range(len(made) - 1, max(len(made) - 1 - _BACK, -1), -1):
+        yield k
+        between, other = made[k]
+        pairs = _pairs(between)
+        if not pairs or call.site is None or _place(call) != _place(other) or other.quiet != call.quiet:
+            return
+        if any(c.op.may_raise or c.op.effect for c in (call, other)) or not reads.isdisjoint(name for name, _ in pairs):
+            return
+        if any(isinstance(node, gast.keyword) and node.arg == "out" for _, value in pairs for node in gast.walk(value)):
+            return
 
 
 def _joined(
@@ -216,9 +235,9 @@ def is_start(value: Any) -> bool:
 
 
 def _kind(value: Any) -> str | None:
-    """What a short value is: an empty list, a start, or an item of something; None for what is computed."""
+    """What a short value is: what a loop starts from, or an item of something; None for what is computed."""
     if isinstance(value, gast.List):
-        return None if value.elts else "list"
+        return None if value.elts else "start"
     if isinstance(value, gast.Call) and isinstance(value.func, gast.Attribute):
         called = value.func.value
         return "start" if name_of(called) == "np" and value.func.attr in _STARTS else None
@@ -238,15 +257,24 @@ def _belongs(pairs: list[tuple[str, Any]], call: Call, results: Collection[str])
 
 
 def _form(value: Any) -> str | None:
-    """What an operation or a call is but for its operands, which are names and constants; None for anything else."""
+    """What a short computation is but for the names in it, and the functions of NumPy's; None for anything else."""
     if isinstance(value, gast.BinOp):
         parts, form = [value.left, value.right], type(value.op).__name__
+    elif isinstance(value, gast.UnaryOp):
+        parts, form = [value.operand], type(value.op).__name__
     elif isinstance(value, gast.Call) and name_of(getattr(value.func, "value", None)) == "np" and not value.keywords:
         parts, form = value.args, "np"
     else:
         return None
-    kinds = [type(part).__name__ if isinstance(part, _WORDS) else None for part in parts]
-    return None if None in kinds else f"{form}{kinds}"
+    forms = [_word(part) or _form(part) for part in parts]
+    return None if None in forms else f"{form}{forms}"
+
+
+def _word(part: Any) -> str | None:
+    """The kind of an operand: a number, a variable or a part of one, or one such more or less than another."""
+    if isinstance(part, gast.Constant):
+        return "number"
+    return "name" if isinstance(part, _NAMED) or is_sum_of_names(part) else None
 
 
 def _is_users(pairs: list[tuple[str, Any]], call: Call) -> bool:

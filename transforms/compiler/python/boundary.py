@@ -22,7 +22,7 @@ from .widths import width
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["Returns", "arguments_of", "keeps_memory", "result_of", "returns_of", "unpacking_of"]
+__all__ = ["Returns", "arguments_of", "is_large", "keeps_memory", "result_of", "returns_of", "unpacking_of"]
 
 ROW = 64  # columns of a result that has a row of its own
 
@@ -189,7 +189,7 @@ class Returns:
         if out in emitter.naming.wishes and not call.backward:
             return False  # the user has given it a name
         facts = emitter.facts
-        if not facts.buffers.isdisjoint(call.reads) or any(v in facts.written for v in call.reads):
+        if not facts.buffers.keys().isdisjoint(call.reads) or any(v in facts.written for v in call.reads):
             return False  # what it reads may be written over before its turn
         if keeps_memory(emitter, call, len(facts.graph.calls)) or not self._has_room(emitter, out, tree):
             return False
@@ -255,10 +255,11 @@ def keeps_memory(emitter: Emitter, call: Call, until: int) -> bool:
         maker = facts.maker.get(v)
         if v in emitter.folded and maker is not None:
             reads += maker.reads
-        elif maker is not None and facts.last[v] < until and _bytes(v) >= LARGE:
+        elif maker is not None and facts.last[v] < until and is_large(v):
             return True
     return False
 
 
-def _bytes(v: Value) -> int:
-    return math.prod(v.type.shape) * int(v.type.dtype.itemsize)
+def is_large(v: Value) -> bool:
+    """Whether the memory of a value is worth a thought."""
+    return math.prod(v.type.shape) * int(v.type.dtype.itemsize) >= LARGE

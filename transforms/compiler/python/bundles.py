@@ -44,9 +44,12 @@ def named_item(emitter: Emitter, body: Emitter, x: Item) -> str:
     before = emitter.naming.called.get(value)
     if before is not None and alike(before, name):
         name = before if body.naming.names.is_free(before) else plain(before)
-    if name is not None and filled is not None and value in filled.inputs and not body.naming.names.is_free(name):
+    if name is not None and body.region.spare(name, x.param):
+        pass  # its value is dead by then
+    elif name is not None and filled is not None and value in filled.inputs and not body.naming.names.is_free(name):
         name = f"{plain(name)}_before"  # what was carried when a trip began
-    name = body.naming.names.new(name or body.naming.stem)
+    if name is None or not body.region.spare(name, x.param):
+        name = body.naming.names.new(name or body.naming.stem)
     body.trees[x.param] = name_tree(name)
     body.naming.called[x.param] = name
     return name

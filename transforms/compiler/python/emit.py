@@ -10,7 +10,7 @@ import gast
 import numpy as np
 
 from ....runtime.arrays import PLACE
-from ....runtime.ir.graph import Call, Graph, Value
+from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.ir.known_ops import EXPAND_DIMS, GETITEM
 from ....runtime.ir.opcodes import SCAN, Function, has_effects, is_region
 from ....runtime.rules.control import GUARD, SIZES
@@ -45,7 +45,7 @@ from ..schedule.verify import verified
 from ..schedule.weak import SPREADING
 from .blocks import Fork as Path
 from .blocks import about, assign, each_statement, every_tree, mentions, name_of, together
-from .boundary import arguments_of, keeps_memory, result_of, returns_of, unpacking_of
+from .boundary import arguments_of, is_large, keeps_memory, result_of, returns_of, unpacking_of
 from .conditions import condition
 from .conds import write_cond
 from .deletes import deletes, print_deletes
@@ -66,7 +66,7 @@ from .steps import STEPS
 from .stores import write_store
 from .terms import BINARY, is_real, once, term
 from .tile_loops import write_loop
-from .widths import SHORT, is_product_of_counts, is_sum_of_counts, width
+from .widths import SHORT, is_product_of_counts, is_sum_of_counts, is_sum_of_names, width
 from .written import as_written
 
 __all__ = ["Emitter", "emit", "emitters_of_functions", "shaped", "text_of"]
@@ -158,6 +158,13 @@ FACTOR = 24  # columns of a factor made of lengths that is written wherever it i
 WIDE = 32  # columns of a number of trips that is written wherever it is read
 
 _UNITS = (0.0, 1.0, -1.0)  # which nobody computes
+
+
+def _is_gather(index: Any) -> bool:
+    """Whether an index takes a copy, and no number or view."""
+    return not all(
+        e is None or e is ... or isinstance(e, (int, slice)) for e in (index if type(index) is tuple else (index,))
+    )
 
 
 class Emitter:
@@ -407,11 +414,16 @@ class Emitter:
             return False
         if isinstance(tree, gast.Attribute) and tree.attr == "T" and isinstance(tree.value, gast.Name):
             return True  # a view of something that has a name: no need of another
+        if self.is_plain_part(call, out, tree) or self.is_plain_negative(out, tree):
+            return True
         if isinstance(tree, gast.Subscript) and isinstance(tree.value, gast.Name) and is_widened(tree):
             return True
         if self.facts.uses[out] != 1 or self.is_widened_often(out):
             return False
-        if not self.facts.buffers.isdisjoint(call.reads):  # it must be computed before its argument is written over
+        writers = [self.facts.buffers[v] for v in call.reads if v in self.facts.buffers]
+        if writers and is_large(out):  # which is not seen in the peak of memory, where it has no name
+            return False
+        if any(self.outlives(out, writer) for writer in writers):  # it comes before its argument is written over
             return False
         if any(v in self.facts.written and self.outlives(out, self.facts.written[v]) for v in call.reads):
             return False
@@ -444,10 +456,30 @@ class Emitter:
         return width(tree) <= (WIDE if trips else SHORT)
 
     def is_plain_factor(self, v: Value, tree: Any) -> bool:
-        """Whether a value is a number of lengths and constants, `1.0 / x.size`, that costs next to nothing where it is read."""
-        if v not in self.facts.weak or not is_product_of_counts(tree) or width(tree) > FACTOR:
+        """Whether a value is a number that costs next to nothing where it is read: `1.0 / x.size`, or `tau - 1.0` of Python's."""
+        if v.type.kind == "python":
+            if self.facts.uses[v] > 2 or not is_sum_of_names(tree) or width(tree) > SHORT:
+                return False
+        elif v not in self.facts.weak or not is_product_of_counts(tree) or width(tree) > FACTOR:
             return False
         return not any(is_region(user) for user in self.facts.users[v])
+
+    def is_plain_part(self, call: Call, out: Value, tree: Any) -> bool:
+        """Whether a value is part of an argument that the user takes in several places, too: `symbols[0]`, `image[:-1, :-1]`."""
+        if call.op.base is not GETITEM or width(tree) > SHORT or self.facts.uses[out] > 2 or not call.reads:
+            return False
+        if call.reads[0] not in self.facts.graph.inputs or list(values_in(call.args[1])) or _is_gather(call.args[1]):
+            return False
+        if self.returns is None or any(is_region(user) for user in self.facts.users[out]):
+            return False  # in a block the argument may be written over, and where something is stored, too
+        return all(not user.op.inline or times_used(user, out) == 1 for user in self.facts.users[out])
+
+    def is_plain_negative(self, out: Value, tree: Any) -> bool:
+        """Whether a number is the negative of one that has a name."""
+        negative = (
+            isinstance(tree, gast.UnaryOp) and isinstance(tree.op, gast.USub) and isinstance(tree.operand, gast.Name)
+        )
+        return negative and out.type.kind == "scalar" and not any(is_region(user) for user in self.facts.users[out])
 
     def is_widened_often(self, v: Value) -> bool:
         """Whether all that is read of a value is `v[:, None]`, in several places."""

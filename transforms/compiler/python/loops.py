@@ -123,6 +123,7 @@ class _Loop:
                 body.naming.wishes.setdefault(c.after, emitter.naming.wishes[c.out])
         into(body, results)
         body.region.at_end |= {v for _, push in bundles for v in push.value}
+        body.region.spare = self.spare
         known = emitter.lists.lengths
         body.lists.lengths = {p.param: known[p.given] for p in (*scan.inv, *scan.xs) if p.given in known}
         body.lists.lengths |= lengths_of_items(emitter, scan)
@@ -145,6 +146,18 @@ class _Loop:
         if self.range is not None:
             body.folded |= {call.outs[0] for call in self.range.calls[:-1]}
         return dataclasses.replace(self.loop, body=body.nesting.close(body.trees, body.folded), test=self.branch)
+
+    def spare(self, name: str, v: Value) -> bool:
+        """Whether an item may have the variable of a value of its kind that nobody reads from the loop on."""
+        emitter, scan = self.emitter, self.scan
+        if emitter.region.around is not None or emitter.returns is None or name in emitter.signature.parameters:
+            return False
+        held = [u for u, tree in emitter.trees.items() if name_of(tree) == name]
+        if not held or any((*u.type[:2], len(u.type.shape)) != (*v.type[:2], len(v.type.shape)) for u in held):
+            return False
+        given = [*[item.given for item in (*scan.xs, *scan.inv)], scan.n]
+        mine = {name for tree in self.trees.values() for name in mentions(tree)}
+        return name not in mine and emitter.free(name, self.call, {u for u in given if isinstance(u, Value)})
 
     def outside(self, v: Any) -> Any:
         """What a value that all trips read alike is outside of the loop."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import gast
@@ -63,6 +64,9 @@ class Region:
         self.deferred: set[Value] = set()  # what is to be an expression
         self.foreign: set[str] = set()  # the variables that belong to what is around
         self.walked: set[Call] = set()  # rows that the head of a loop takes
+        self.spare: Callable[[str, Value], bool] = lambda name, v: (
+            False
+        )  # whether an item may have a name that is taken
 
 
 def inner(
@@ -140,7 +144,7 @@ def is_read_once(v: Value, user: Call) -> bool:
 def is_deferred(emitter: Emitter, call: Call, tree: Any) -> bool:
     """Whether a result of a region, which is read nowhere else, stays an expression until it goes where it goes."""
     (out,) = call.outs
-    if not emitter.facts.buffers.isdisjoint(call.reads) or call.op.effect:
+    if not emitter.facts.buffers.keys().isdisjoint(call.reads) or call.op.effect:
         return False
     if any(v in emitter.facts.written for v in call.reads):  # what it reads may be written over before its turn
         return False

@@ -9,7 +9,7 @@ import gast
 from .expressions import ATOM, TUPLE, rank_by_name
 from .printer import to_source
 
-__all__ = ["MENTIONS", "SHORT", "forget", "is_product_of_counts", "is_sum_of_counts", "width"]
+__all__ = ["MENTIONS", "SHORT", "forget", "is_product_of_counts", "is_sum_of_counts", "is_sum_of_names", "width"]
 
 _KEY = "gradscribe_width"
 MENTIONS = "gradscribe_mentions"  # where the names in a tree are noted down
@@ -43,6 +43,13 @@ def is_sum_of_counts(tree: Any) -> bool:
     if isinstance(tree, gast.Attribute):
         return tree.attr in ("shape", "size") and isinstance(tree.value, gast.Name)
     return isinstance(tree, (gast.Name, gast.Constant))
+
+
+def is_sum_of_names(tree: Any) -> bool:
+    """Whether an expression adds or subtracts one variable or constant, and another."""
+    words = (gast.Name, gast.Constant)
+    added = isinstance(tree, gast.BinOp) and isinstance(tree.op, (gast.Add, gast.Sub))
+    return added and isinstance(tree.left, words) and isinstance(tree.right, words)
 
 
 def is_product_of_counts(tree: Any) -> bool:

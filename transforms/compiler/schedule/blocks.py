@@ -91,10 +91,10 @@ class Block:
         return {call for s in straight(self.body) if isinstance(s, Tiled) for call in calls_of(s.body)}
 
     @functools.cached_property
-    def buffers(self) -> set[Value]:
-        """The arguments that results are written over by name, with `out=`."""
+    def buffers(self) -> dict[Value, Call]:
+        """The arguments that results are written over by name, with `out=`, and the calls that do so."""
         over = [s for s in straight(self.body) if isinstance(s, Assign) and s.is_over() and s.call.op.consuming is None]
-        return {s.slots[0].of[0] for s in over}
+        return {s.slots[0].of[0]: s.call for s in over}
 
     @functools.cached_property
     def weak(self) -> set[Value]:

@@ -181,14 +181,12 @@ def test_lists_are_walked_forward_and_back() -> None:
         lambda r, i, a, d: ([r(o.add, a, r(o.mul, d, i))], []), [b(np.zeros_like, x)], [ds], names=["s", "d"], place="k"
     )
     printed(checked(b.graph(h, d, s), [V]), """
-        h = x
-        hs, cos_hs = [], []
+        h, hs, cos_hs = x, [], []
         for _ in range(3):
             hs.append(h)
             cos_hs.append(np.cos(h))
             h = np.sin(h)
-        d_h = np.ones_like(x)
-        h_before_d_hs = []
+        d_h, h_before_d_hs = np.ones_like(x), []
         for h_before, g in zip(reversed(hs), reversed(cos_hs)):
             h_before_d_hs.append(h_before * d_h)
             d_h = d_h * g
@@ -222,8 +220,7 @@ def test_nested_loops_and_lists_of_lists() -> None:
     d, _ = b.scan(back, [b(np.ones_like, x)], [lists, steps], n=n, reverse=True, names=["d_v", "v", "steps"])
     printed(checked(b.graph(v, d), [V], [V * 0]), """
         # forward
-        v = x
-        saved = []
+        v, saved = x, []
         for _ in range(4):
             vs = []
             while (v * v).sum() > 1.0:
@@ -251,8 +248,7 @@ def test_parameters_that_are_called_as_builtins() -> None:
         lambda r, i, d, h: ([r(o.mul, d, h)], []), [b(np.ones_like, x)], [hs], n=n, reverse=True, names=["d", "h"]
     )
     printed(checked(b.graph(d), [V, 3], [V, 0]), """
-        h = reversed
-        hs = []
+        h, hs = reversed, []
         for _ in range(zip):
             hs.append(h)
             h = np.sin(h)
@@ -281,8 +277,7 @@ def test_many_lists_for_one_reverse_are_one_list_of_tuples() -> None:
         return b.graph(h, d, *[lists[k] for k in also])
 
     printed(checked(graph(), [V]), """
-        h = x
-        saved = []
+        h, saved = x, []
         for _ in range(3):
             s, c, e, u = np.sin(h), np.cos(h), np.exp(h), np.tanh(h)
             saved.append((h, s, c, e, u))
@@ -293,7 +288,7 @@ def test_many_lists_for_one_reverse_are_one_list_of_tuples() -> None:
         return h, d_h
     """)  # fmt: skip
     assert "h_before, (s, c, e, u) in zip(" in checked(graph(0), [V])  # somebody sees the list of h
-    assert "saved, cs = [], []" in checked(graph(2), [V])  # and that of c
+    assert "h, saved, cs = x, [], []" in checked(graph(2), [V])  # and that of c
 
 
 @pytest.mark.parametrize("seed", range(60))

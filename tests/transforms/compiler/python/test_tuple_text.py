@@ -216,3 +216,57 @@ def test_a_tangent_of_a_gradient_has_no_length_in_it() -> None:
     for n in (5, 6, 9):
         x = np.linspace(0.1, 1.0, n)
         assert difference(compiled(x, x), pushed(x, x)) is None
+
+
+def test_what_a_loop_has_computed_is_taken_from_its_list_and_may_have_the_name_of_what_is_dead() -> None:
+    def kepler(M: Any, e: Any) -> Any:
+        E = M
+        for _ in range(5):
+            E = E - (E - e * np.sin(E) - M) / (1.0 - e * np.cos(E))
+        return np.sum(np.cos(E) * np.sin(E))
+
+    text = checked(gs.value_and_grad(kepler, (0, 1)), np.linspace(0.5, 1.0, 3), np.float64(0.3))
+    loop = re.sub("#.*", "", text[text.rindex("for ") :])
+    assert "np.sin" not in loop, text
+    assert "np.cos" not in loop, text
+    assert re.search(r"for .*\bcos_E, .*\bsin_E in reversed\(", text) or re.search(r"for .*\bsin_E, .*\bcos_E", text), (
+        text
+    )
+
+
+def test_operands_are_not_spread_before_they_are_multiplied() -> None:
+    def pull(x: Any, masses: Any) -> Any:
+        offset = x[None, :, :] - x[:, None, :]
+        squared = np.sum(offset**2, axis=2) + 0.01
+        return np.sum(np.sum(offset * (masses / squared)[:, :, None], axis=1) ** 3)
+
+    eager = gs.value_and_grad(pull, (0, 1))
+    rng = np.random.default_rng(0)
+    text = checked(eager, rng.normal(size=(4, 3)), rng.normal(size=4))
+    assert "broadcast_to" not in text
+    compiled = gs.compile(eager)
+    for n, m in ((4, 3), (2, 3), (3, 3), (1, 3), (3, 1), (1, 1), (5, 2)):
+        args = rng.normal(size=(n, m)), rng.normal(size=n)
+        assert difference(compiled(*args), eager(*args)) is None, (n, m)
+
+
+def test_what_a_loop_has_added_up_is_added_to_and_not_copied() -> None:
+    def f(emit: Any, symbols: Any) -> Any:
+        total = np.sum(emit[:, symbols[0]] ** 2)
+        for symbol in symbols[1:]:
+            total = total + np.sum(np.sin(emit[:, symbol]))
+        return total
+
+    text = checked(gs.grad(f), np.linspace(0.0, 1.0, 12).reshape(3, 4), np.array([1, 3, 0, 1]))
+    assert "np.array(" not in text
+    assert "[:, symbols[0]] += " in text, text
+
+
+def test_parts_that_are_written_over_have_names() -> None:
+    def f(x: Any, s: Any) -> Any:
+        x = x * 2.0
+        first = x[0]
+        x[0] = s
+        return np.sum(x) * first * first
+
+    assert checked(gs.value_and_grad(f, (0, 1)), np.ones(3), np.float64(3.0))
