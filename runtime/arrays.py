@@ -109,15 +109,20 @@ def on_numpys_host(who: str, values: Any) -> None:
 
 
 def library_of_arrays(value: Any) -> Any:
-    """The module whose arrays stand in a value, or in a sequence of values: CuPy where there is one of its; None without it."""
+    """The module whose arrays stand in a value, or in a tree of them: CuPy where there is one of its; None without it."""
+    kind = type(value)
+    if kind is _ndarray or kind is float or kind is int:
+        return None
     if is_cupys(value):
         return sys.modules["cupy"]
-    if type(value) in (list, tuple):
-        for v in value:
-            found = library_of_arrays(v)
-            if found is not None:
-                return found
-    return None
+    parts: Any = ()
+    if isinstance(value, (list, tuple)):
+        parts = value
+    elif kind is dict:
+        parts = value.values()
+    elif hasattr(kind, "__dataclass_fields__"):
+        parts = vars(value).values() if hasattr(value, "__dict__") else ()
+    return next((found for part in parts if (found := library_of_arrays(part)) is not None), None)
 
 
 class _Place(_local):

@@ -337,18 +337,18 @@ class Finisher:
         """Return for each differentiated argument the tree of its gradients, of the cotangents of the leaves' nodes."""
         trees = []
         for structure, group in frame.given:
-            found = [self._gradient(grads.get(node), leaf) for node, leaf in group]
+            one = self._gradient if not ARRIVALS.any else self._gradient_in_place
+            found = [one(grads.get(node), leaf) for node, leaf in group]
             trees.append(found[0] if structure is LEAF else unflatten(structure, found))
         return trees
 
+    def _gradient_in_place(self, g: Any, source: Any) -> Any:
+        """A gradient where its source lies."""
+        with computing_with(library_of_arrays(getattr(source, "_value", source))):
+            return self._gradient(g, source)
+
     def _gradient(self, g: Any, source: Any) -> Any:
         """A gradient in the type of what it belongs to."""
-        if not ARRIVALS.any:
-            return self._typed_gradient(g, source)
-        with computing_with(library_of_arrays(getattr(source, "_value", source))):
-            return self._typed_gradient(g, source)
-
-    def _typed_gradient(self, g: Any, source: Any) -> Any:
         g = self._zeros(source) if g is None else g
         return self._left(np.conj(g) if self.conjugates and g.dtype.kind == "c" else g, source)
 
@@ -371,7 +371,8 @@ class Finisher:
         if levels_of(source):
             return source._of_each(g)
         array = g._value if isinstance(g, Operand) else g
-        of_array, is_one = is_plain_array(value), is_plain_array(array)
+        of_array = type(value) is not float and is_plain_array(value)
+        is_one = type(array) is not np.float64 and is_plain_array(array)
         if of_array and not is_one:
             g = np.asarray(g) if not isinstance(g, Operand) else apply(require(np.asarray), (g,), {})
         elif is_one:

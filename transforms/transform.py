@@ -5,15 +5,14 @@ from __future__ import annotations
 import copy
 import functools
 import reprlib
-import sys
 import types
 from collections.abc import Callable
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.arrays import computing_with, library_of_arrays
 from ..tracer.core.site import prune
 from .pickling import reduced
-from .trees import flatten
 
 if TYPE_CHECKING:
     from ..runtime.ir.draw import ShownGraph
@@ -46,7 +45,7 @@ class Transform:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            if "cupy" in sys.modules and (module := library_of_arrays(flatten((args, kwargs))[0])) is not None:
+            if "cupy" in modules and (module := library_of_arrays((args, kwargs))) is not None:
                 with computing_with(module):  # where rules, and np.zeros in the function, make their arrays
                     return self._run(args, kwargs)
             return self._run(args, kwargs)

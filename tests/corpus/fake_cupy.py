@@ -24,6 +24,11 @@ ON_HOST = {  # what CuPy answers with plain Python objects
     "issubdtype", "array_repr", "array_str", "einsum_path",
 }  # fmt: skip
 TAKE_NUMPYS = {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "from_dlpack", *ON_HOST}
+TAKE_SCALARS = {  # what makes arrays; other functions ask their first argument for what only arrays have
+    "full", "zeros", "ones", "empty", "arange", "linspace", "logspace", "eye", "identity", "tri", "indices", "atleast_1d",
+    "atleast_2d", "atleast_3d", "bartlett", "blackman", "hamming", "hanning", "kaiser", "fftfreq", "rfftfreq", "tril_indices",
+    "triu_indices", "diag_indices", "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", *ON_HOST,
+}  # fmt: skip
 AT = {"add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"}
 
 
@@ -238,7 +243,7 @@ def arrays_in(value: Any) -> list[Any]:
     return [x for v in value for x in arrays_in(v)] if isinstance(value, (tuple, list)) else []
 
 
-def function(name: str, of_numpy: Callable[..., Any], parameters: Any) -> Callable[..., Any]:
+def function(name: str, of_numpy: Callable[..., Any], parameters: Any, scalars: bool = False) -> Callable[..., Any]:
     """CuPy's function of a name: NumPy's on what the arrays hold, with the parameters that CuPy has."""
     known = set(parameters) if isinstance(parameters, list) and "**kwargs" not in parameters else None
     most = len([p for p in parameters if p[0] != "*"]) if known is not None and "*" not in str(parameters) else None
@@ -250,6 +255,8 @@ def function(name: str, of_numpy: Callable[..., Any], parameters: Any) -> Callab
         if most is not None and len(args) > most:
             raise TypeError(f"{name}() takes {most} positional arguments but {len(args)} were given")
         free = name in TAKE_NUMPYS
+        if args and isinstance(args[0], SCALARS) and not (scalars or name in TAKE_SCALARS):
+            raise TypeError(f"{name}(): Argument has incorrect type (expected cupy.ndarray, got {type(args[0])})")
         inputs = arrays_in([*args, *kwargs.values()])
         words = {k: taken(v, free) for k, v in kwargs.items() if k not in ("stream", "blocking")}
         for axis in ("axis", "axes"):
@@ -405,7 +412,7 @@ def module_of(name: str) -> types.ModuleType:
         elif isinstance(here, np.ufunc):
             value = Ufunc(public, here)
         else:
-            value = function(public, here, kind)
+            value = function(public, here, kind, scalars=name == "cupy.random")
         setattr(made, public, value)
     return made
 

@@ -287,9 +287,53 @@ def test_backward_with_a_number_for_a_gradient() -> None:
         lambda f, x: gs.export(f, x),
         lambda f, x: gs.compare(f, x),
         lambda f, x: gs.check_grads(f, (x,)),
+        lambda f, x: gs.why(f, x),
+        lambda f, x: gs.why(f(gs.tensor(x, requires_grad=True))),
         lambda f, x: gs.autograd.gradcheck(f, (gs.tensor(x, requires_grad=True),)),
     ],
 )
 def test_checks_and_exports_are_for_numpys_arrays(call: Any) -> None:
     with pytest.raises(TypeError, match=r"takes arrays of NumPy's.*x\.get\(\)"):
         call(lambda x: np.sum(x * x), on_device(X))
+
+
+LARGE = np.linspace(-1.0, 1.0, 300_000)  # of which forward mode computes block by block, of NumPy's arrays
+
+
+def of_singular_points(x: Any) -> Any:
+    """A gradient in a mode that looks at values."""
+    with gs.singular("nan"):
+        return gs.grad(lambda x: np.sum(np.abs(x) * x))(x)
+
+
+def by_a_rule_of_the_users(x: Any) -> Any:
+    """A function with a derivative of its own."""
+
+    @gs.custom_vjp
+    def exp(x: Any) -> Any:
+        return np.exp(x)
+
+    exp.defvjp(lambda x: (np.exp(x), np.exp(x)), lambda r, g: (g * r,))
+    return gs.grad(lambda x: np.sum(exp(x) ** 2))(x)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: gs.jvp(lambda x: np.sin(x) * np.exp(x) + x, (x,), (x,)),
+        lambda x: gs.hvp(lambda x: np.sum(np.sin(x) * x))(x, x),
+        lambda x: gs.linearize(lambda x: np.tanh(x) * x, x)[1](x),
+        lambda x: gs.grad(lambda x: np.sum(x[:1000][np.arange(1000) % 7] ** 2))(x),
+        lambda x: gs.grad(lambda x: np.sum(np.abs(np.fft.fft(x[:64])) ** 2))(x),
+        lambda x: gs.vmap(gs.grad(lambda r: np.sum(np.linalg.inv(r.reshape(2, 2) + 3 * np.eye(2)))))(x[:12].reshape(3, 4)),
+        of_singular_points, by_a_rule_of_the_users,
+    ],
+)  # fmt: skip
+def test_large_arrays_and_modes(f: Any) -> None:
+    before = Copies.count
+    found, expected = f(on_device(LARGE)), f(LARGE)
+    assert Copies.count == before
+    pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
+    for x, e in pairs:
+        assert type(x) is fake_cupy.ndarray
+        np.testing.assert_allclose(on_host(x), e, rtol=1e-9, atol=1e-9)

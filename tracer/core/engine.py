@@ -303,7 +303,7 @@ def _run(
                 totals[edge] += gx
             else:
                 total = totals[edge] = total + gx if recorder is None else recorder.added(edge, total, gx)
-                if is_plain_array(total):
+                if type(total) is ndarray:  # of CuPy's none is added to in place
                     owned.add(edge)
     if profiler is not None:
         profiler.node_ends(grads)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...runtime.arrays import is_plain_array, is_writeable
+from ...runtime.arrays import is_array, is_plain_array, is_writeable
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.ops import Op
 from ...runtime.registry import require
@@ -227,7 +227,7 @@ def _fitted(target: Any, new: Any, how: str) -> Any:
     value, old = new._value, target._value
     dtype, shape, found = np.result_type(old), plain_shape(target), plain_shape(new)
     if np.result_type(value) != dtype:
-        if isinstance(value, np.ndarray | np.generic) and not np.can_cast(value, dtype, "same_kind"):
+        if (is_array(value) or isinstance(value, np.generic)) and not np.can_cast(value, dtype, "same_kind"):
             raise blame(
                 DtypeError(
                     f"Cannot cast the result of `{how}` from {value.dtype!r} to {dtype!r} with casting rule 'same_kind' "

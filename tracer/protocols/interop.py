@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import NoRuleError
 from ...runtime.registry import composition, lookup, path_of, require
 from ...runtime.unpatched import np
@@ -115,7 +116,7 @@ def _plain(value: Any) -> Any:
 def _as_tensor(result: Any) -> Any:
     if isinstance(result, tuple) and type(result) is tuple:
         return tuple(_as_tensor(r) for r in result)
-    return wrap(result) if isinstance(result, np.ndarray | np.generic) else result
+    return wrap(result) if is_array(result) or isinstance(result, np.generic) else result
 
 
 def _result_type(*args: Any) -> Any:

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...runtime.arrays import is_plain_array
+from ...runtime.arrays import is_array, is_plain_array
 from ...runtime.registry import made_of_ops, require
 from ...runtime.unpatched import np
 from ..core.dispatch import apply, apply1, apply2, has_tensor, stack_nested, through_door
@@ -69,7 +69,7 @@ _PYTHONS = (int, float, complex)  # types of numbers that Python itself computes
 
 def _answers(other: Any) -> bool:
     """Whether the class of an operand says by `__array_ufunc__` what an operation with a Tensor is."""
-    return protocol_of(type(other)) is not None and not isinstance(other, np.ndarray)
+    return protocol_of(type(other)) is not None and not is_array(other)
 
 
 def _asks(fn: Callable[..., Any], otherwise: bool) -> Callable[[Any, Any], Any]:

@@ -83,7 +83,8 @@ def seed(t: Any, node: Any, leaf: Any, create_graph: bool, as_tensors: bool) -> 
     if dtype.kind not in "biufc" or (dtype.kind == "c" and node.dtype.kind != "c"):
         raise DtypeError(f"the tangent of an argument of dtype {node.dtype} is like it, not of dtype {dtype}")
     if not isinstance(t, Operand):
-        t = wrap(np.asarray(t) if isinstance(leaf._value if isinstance(leaf, Operand) else leaf, np.ndarray) else t)
+        held = leaf._value if isinstance(leaf, Operand) else leaf
+        t = wrap(np.asarray(t) if is_array(held) and not is_array(t) else t)
     elif not create_graph:
         t = alias(t)
     if LOCAL.levels:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.arrays import on_numpys_host
 from ...tracer.core.tensor_base import Operand
 from ...tracer.core.watching import Watch, watching
 from ..arguments import Arguments
@@ -37,6 +38,7 @@ class _Asked(GradFunction):
 
 def why_of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Why:
     """Return the report on the gradient of each argument."""
+    on_numpys_host("gs.why", flatten((args, kwargs))[0])
     options: dict[str, Any] = {"has_aux": False, "with_value": False}
     if isinstance(function, Compiled):
         function = function.function

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.arrays import on_numpys_host
 from ...tracer.core.engine import run_backward
 from ...tracer.core.graph import AccumulateGrad, edge_of, reached_from, sequence
 from ...tracer.core.site import Site, is_library, is_ours
@@ -26,6 +27,7 @@ _AGAIN = "Run it again under `with gs.why():`, and ask there: then the line is k
 
 def why_of_tensor(tensor: Any, watch: Watch | None) -> Why:
     """Return the report on the gradient of a Tensor, and on the gradients that it was to give to others."""
+    on_numpys_host("gs.why", [tensor._value])
     names = _names_of(_frame())
     name = names.get(id(tensor), "tensor")
     recorded = watch is not None

@@ -8,7 +8,7 @@ from typing import Any
 from ....runtime.arrays import PLACE
 from ....runtime.errors import VerifyError
 from ....runtime.ir.graph import Call, Graph
-from ....runtime.ir.known_ops import MEAN
+from ....runtime.ir.known_ops import BROADCAST_TO, MEAN
 from ....runtime.ir.opcodes import COND, SCAN, all_calls
 from ....runtime.ir.verify import effects_of, verify
 from ....runtime.ops import Op
@@ -98,6 +98,8 @@ def optimise(
         graph = _with_products(graph, known)
         if seen is not None:
             seen(ROW_PRODUCTS, graph)
+    if PLACE.module is not None:
+        graph = _on_device(graph, known)
     return graph if only is not None and OUTLINING not in only else _outlined(graph, known, seen)
 
 
@@ -111,6 +113,19 @@ def _with_products(graph: Graph, known: dict[int, Graph | Call]) -> Graph:
     within = SCAN in ops or COND in ops
     graph = (everywhere(row_products, None) if within else row_products)(graph)
     verify(graph, ROW_PRODUCTS, known)
+    return graph
+
+
+def _on_device(graph: Graph, known: dict[int, Graph | Call]) -> Graph:
+    """The graph without what CuPy's functions do not take."""
+    ops = {call.op.base for call in all_calls(graph)}
+    if BROADCAST_TO not in ops:
+        return graph
+    from .numbers_on_device import numbers_on_device  # needed where CuPy computes
+
+    within = SCAN in ops or COND in ops
+    graph = (everywhere(numbers_on_device, None) if within else numbers_on_device)(graph)
+    verify(graph, "numbers_on_device", known)
     return graph
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .....runtime.arrays import is_array
 from .....runtime.ir.graph import Call, Value
 from .....runtime.ir.known_ops import COMPARISONS
 from .....runtime.ir.opcodes import AND, NOT, OR, Branch
@@ -227,9 +228,7 @@ def _sample(given: Sequence[Any], taken: int) -> Any:
 
 def _is_truth(value: Any) -> bool:
     found = value._value if isinstance(value, Operand) else value
-    return isinstance(found, (bool, np.bool_)) or (
-        isinstance(found, np.ndarray) and found.dtype == np.bool_ and found.size == 1
-    )
+    return isinstance(found, (bool, np.bool_)) or (is_array(found) and found.dtype == np.bool_ and found.size == 1)
 
 
 def _both_of_numpy(x: Any, other: Any) -> Any:
