@@ -218,7 +218,7 @@ for _place, _names in {
     "optimize scipy_roots": "bisect brenth brentq fixed_point fsolve newton ridder root root_scalar toms748",
     "integrate scipy_integrals": "dblquad fixed_quad nquad quad quad_vec tplquad",
     "integrate scipy_ode": "solve_ivp",
-    "optimize scipy_optima": "curve_fit least_squares lsq_linear minimize minimize_scalar nnls",
+    "optimize scipy_optima": "brent curve_fit fminbound golden least_squares lsq_linear minimize minimize_scalar nnls",
 }.items():
     _module, _, _file = _place.partition(" ")
     for _name in _names.split():

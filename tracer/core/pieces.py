@@ -19,7 +19,7 @@ class Pieces:
     """A watch that hears decisions alone; where two runs of a function decide alike, it is smooth between them."""
 
     def __init__(self, outer: Any) -> None:
-        self.outer = None if isinstance(outer, Pieces) else outer  # gs.why's, which goes on
+        self.outer = outer  # gs.why's, which goes on
         self.outcomes: list[Any] = []
 
     @property
@@ -97,7 +97,15 @@ def _is_followed(x: Any) -> bool:
 
 @contextmanager
 def pieces() -> Iterator[Pieces]:
-    """Hear what a block decides."""
-    heard = Pieces(LOCAL.watch)
-    with during("watch", heard):
+    """Hear what a block decides; within a block that is heard already, the modes need not change."""
+    before = LOCAL.watch
+    heard = Pieces(before.outer if type(before) is Pieces else before)
+    if type(before) is not Pieces:
+        with during("watch", heard):
+            yield heard
+        return
+    LOCAL.watch = heard
+    try:
         yield heard
+    finally:
+        LOCAL.watch = before

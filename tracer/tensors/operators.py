@@ -14,10 +14,11 @@ from ..core.dispatch import apply, apply1, apply2, has_tensor, stack_nested, thr
 from ..core.exits import is_numpys, leave, told
 from ..core.foreign import Foreign, protocol_of
 from ..core.losses import asks_for_a_library, loss
+from ..core.pieces import Pieces
 from ..core.tensor_base import Operand, alias, levels_of
 from ..memory import eager_writes
 from ..memory.survivors import compared
-from ..modes.thread_state import LOCAL
+from ..modes.thread_state import LOCAL, capturing
 
 if TYPE_CHECKING:
     from .method_types import MethodTypes as _Base
@@ -72,6 +73,25 @@ def _answers(other: Any) -> bool:
     return protocol_of(type(other)) is not None and not is_array(other)
 
 
+def _answered(found: Any) -> Any:
+    """The answer of a comparison of Python's numbers as Python's own: a method `__bool__` may return it, and nothing else."""
+    if not LOCAL.depth or not isinstance(found, Operand) or type(found._value) is not bool:
+        return found
+    unseen = LOCAL.watch is None or type(LOCAL.watch) is Pieces  # gs.why wants to know where it is tested
+    return found if capturing() or levels_of(found) or not unseen else found._value
+
+
+def _compares(fn: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """`<` and its like."""
+    compare = _binary(fn)[0]
+
+    def method(self: Any, other: Any) -> Any:
+        found = compare(self, other)
+        return found if found is NotImplemented else _answered(found)
+
+    return method
+
+
 def _asks(fn: Callable[..., Any], otherwise: bool) -> Callable[[Any, Any], Any]:
     """`==` and `!=`: beside what holds no numbers, one answer; inside a transform NumPy's, one for each element."""
     ask = _binary(fn)[0]
@@ -80,7 +100,7 @@ def _asks(fn: Callable[..., Any], otherwise: bool) -> Callable[[Any, Any], Any]:
         found = ask(self, other)
         if found is NotImplemented and LOCAL.depth and not hasattr(type(other), "__array_ufunc__"):
             return apply(require(np.full), (self.shape, otherwise), {}) if self.shape else otherwise
-        return found if found is NotImplemented else compared(found, otherwise, self, other)
+        return found if found is NotImplemented else _answered(compared(found, otherwise, self, other))
 
     return method
 
@@ -131,8 +151,8 @@ class Operators(_Base):
         __xor__, __rxor__ = _binary(operator.xor)
         __lshift__, __rlshift__ = _binary(operator.lshift)
         __rshift__, __rrshift__ = _binary(operator.rshift)
-        __lt__, __gt__ = _binary(operator.lt)[0], _binary(operator.gt)[0]
-        __le__, __ge__ = _binary(operator.le)[0], _binary(operator.ge)[0]
+        __lt__, __gt__ = _compares(operator.lt), _compares(operator.gt)
+        __le__, __ge__ = _compares(operator.le), _compares(operator.ge)
         __eq__, __ne__ = _asks(operator.eq, False), _asks(operator.ne, True)
         __neg__ = _unary(operator.neg)
         __pos__ = _unary(operator.pos)

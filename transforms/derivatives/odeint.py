@@ -197,7 +197,8 @@ def _back(
     sizes = [int(np.size(x)) for x in leaves]
     n = y.shape[1]
     if asked[0] or any(asked[2:]):
-        _refuse_jumps(func, structure, options, asked, y, t, leaves)
+        with under(()):
+            _refuse_jumps(func, structure, options, asked, y, t, leaves)
 
     def parts(flat: Any) -> list[Any]:
         cuts = np.cumsum([n, n, 1, *sizes]).tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,16 +76,19 @@ def integral(rule: Rule, f: Function, a: Any, b: Any, count: int | None = None) 
     inputs, known, decided = Inputs(), dict[Any, Any](), dict[Any, Sample]()
 
     def numbers(s: Any) -> Any:
-        with pieces() as heard:
-            found = f(s)
+        if heard is not None:
+            heard.outcomes = []
+        found = f(s)
         inputs.note(found)
         value = plain(found, path)
         if len(known) < _REMEMBERED:
             known[s] = value
-            decided[s] = Sample(s, heard.signature, np.asarray(value))
+            if heard is not None:
+                decided[s] = Sample(s, heard.signature, np.asarray(value))
         return value
 
-    found = rule.of(numbers, low, high, count)
+    with pieces() if LOCAL.grad else nullcontext() as heard:
+        found = rule.of(numbers, low, high, count)
     limits = [(x, at, sign) for x, at, sign in ((a, low, -1.0), (b, high, 1.0)) if is_followed(x)]
     wanted = tuple(dict.fromkeys([*inputs.edges, *[x._node for x, _, _ in limits]]))
     if not wanted and LOCAL.grad:

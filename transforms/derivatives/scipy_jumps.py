@@ -82,7 +82,8 @@ def jumps_along(
         return at(s, states(s))
 
     ends = states.ts
-    known = [take(s) for s in np.sort([*ends, *(ends[1:] + ends[:-1]) / 2])]
+    with pieces():
+        known = [take(s) for s in np.sort([*ends, *(ends[1:] + ends[:-1]) / 2])]
     for a, b in jumps_between(take, known[::-1] if backward else known):
         low, high = (states(x.place) for x in (a, b))  # which differ by rounding, or between two steps
 

@@ -35,7 +35,17 @@ from .scipy_callbacks import (
 from .scipy_calls import Driver
 from .scipy_integrals import is_followed
 
-__all__ = ["curve_fit", "least_squares", "lsq_linear", "minimize", "minimize_scalar", "nnls"]
+__all__ = [
+    "brent",
+    "curve_fit",
+    "fminbound",
+    "golden",
+    "least_squares",
+    "lsq_linear",
+    "minimize",
+    "minimize_scalar",
+    "nnls",
+]
 
 Objective = Callable[[Any], Any]
 _AT, _NEAR, _STEEP = (
@@ -289,6 +299,23 @@ def _minimize_scalar(driver: Driver, given: dict[str, Any]) -> Solved:
     return _with(driver, result, ("x", "fun"), optimum(path, objective, x, why, around, ((result.fun, objective),)))
 
 
+def _of_one_number(driver: Driver, given: dict[str, Any]) -> Solved:
+    """Minimise by one of the functions before `minimize_scalar`: `brent`, `golden`, `fminbound`."""
+    path, passed = driver.path, dict(given)
+    call = Callback(path, passed.pop("func"), passed.pop("args", ()))
+    bounds = (passed["x1"], passed["x2"]) if "x1" in passed else None
+    _refuse_traced(path, bounds)
+    full = passed.pop("full_output", False)
+    found, value, *rest = driver.real(call.plain, **{k: plain(v, path) for k, v in passed.items()}, full_output=True)
+    objective: Objective = lambda x: _number(call(x))
+    x = np.float64(found)
+    around = None if bounds is None else _ends(objective, x, plain(bounds, path))
+    results = optimum(path, objective, x, None, around, ((value, objective),))
+    if np.isscalar(found) and results[0] is x:
+        results = found, *results[1:]
+    return Solved(results, lambda r: (*r, *rest) if full else r[0])
+
+
 def _ends(objective: Objective, x: Any, bounds: Any) -> Any:
     """The bounds of one number, of which the one that holds the optimum stands where the method has ended: a little inside."""
     if not LOCAL.grad:
@@ -412,6 +439,7 @@ def _nonnegative(driver: Driver, given: dict[str, Any]) -> Solved:
 
 minimize = Driver("optimize.minimize", _minimize)
 minimize_scalar = Driver("optimize.minimize_scalar", _minimize_scalar)
+brent, golden, fminbound = (Driver(f"optimize.{name}", _of_one_number) for name in ("brent", "golden", "fminbound"))
 least_squares = Driver("optimize.least_squares", _least_squares)
 curve_fit = Driver("optimize.curve_fit", _curve_fit)
 lsq_linear = Driver("optimize.lsq_linear", _linear)

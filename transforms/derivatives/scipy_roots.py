@@ -25,12 +25,14 @@ from .scipy_callbacks import (
     solved_matrix,
 )
 from .scipy_calls import Driver
+from .scipy_jumps import sample
 
 __all__ = [
     "Residual", "bisect", "brenth", "brentq", "fixed_point", "fsolve", "newton", "ridder", "root", "root_scalar", "solution_of",
     "toms748",
 ]  # fmt: skip
 
+_ZERO = 1e-4  # a value at a root that is none, beside the largest that SciPy has met
 _DERIVATIVES = ("fprime", "fprime2", "jac")
 
 
@@ -76,6 +78,8 @@ def solution_of(path: str, residual: Residual, x: Any, what: str, why_not: Any =
     if not LOCAL.grad:
         return x
     run = Run(flat, (at,))
+    if not shape:
+        _check_continuous(path, residual, x, run)
     if not run.edges:
         return x
     if why_not is not None:
@@ -103,6 +107,25 @@ def solution_of(path: str, residual: Residual, x: Any, what: str, why_not: Any =
 
     (found,) = attached(path, (at,), run.edges, pull)
     return np.reshape(found, shape) if shape and shape != np.shape(at) else found
+
+
+def _check_continuous(path: str, residual: Residual, x: Any, run: Run) -> None:
+    """Raise where the sign changes by a jump, whose place moves otherwise than a root, or stays."""
+    seen = [(float(s), float(f)) for s, f in residual.seen if np.size(s) == 1 == np.size(f) and not np.iscomplexobj(f)]
+    at, here = float(np.real(x)), float(np.real(run.value))
+    beyond = [(abs(s - at), s, f) for s, f in seen if f * here < 0]
+    scale = max([abs(f) for _, f in seen], default=0.0)
+    if not beyond or abs(here) <= _ZERO * scale:
+        return
+    _, other, there = min(beyond)
+    while (middle := at + (other - at) / 2) not in (at, other):
+        value = float(np.real(plain(_first(residual.callback.plain(middle)), path)))
+        value -= middle if residual.of_step else 0.0
+        at, here, other, there = (middle, value, other, there) if value * here > 0 else (at, here, middle, value)
+    if abs(there - here) > _ZERO * scale and (
+        run.edges or sample(residual, np.float64(at)).decided != sample(residual, np.float64(other)).decided
+    ):
+        raise singular(path, "its sign changes by a jump there, where it has no root")
 
 
 def _check_simple(path: str, residual: Residual, x: Any, run: Run) -> None:

@@ -187,6 +187,17 @@ RAISES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         lambda t: optimize.brentq(lambda s: (s - t) ** 3, -1.0, 5.2, maxiter=1000), SingularPointError, "multiple root",
     ),
     "a flat function": (lambda t: optimize.bisect(lambda s: (s - t) ** 3, 0.0, 2 * t), SingularPointError, "multiple root"),
+    "a jump": (lambda t: optimize.brentq(lambda s: 1.0 if s > t else -1.0, 0.0, 3 * t), SingularPointError, "by a jump"),
+    "a jump between branches": (
+        lambda t: optimize.bisect(lambda s: s + 0.3 if s > t else s - 3 * t, 0.0, 2 * t), SingularPointError, "by a jump",
+    ),
+    "a jump of the sign": (
+        lambda t: optimize.root_scalar(lambda s: np.sign(s - t) * (1 + s * t), bracket=(0.0, 3 * t)).root,
+        SingularPointError, "by a jump",
+    ),
+    "a jump at a place that stays": (
+        lambda t: optimize.brentq(lambda s: s - t - 9 if s < 0.5 else s + t, 0.0, 3.0), SingularPointError, "by a jump",
+    ),
     "a singular Jacobian": (
         lambda t: optimize.root(lambda x: np.array([x[0] - t, 0.0 * x[1]]), [t, 0.0]).x[0], SingularPointError, "singular",
     ),
