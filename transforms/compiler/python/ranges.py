@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import gast
 import numpy as np
 
 from ....runtime.ir.graph import Call, Type, Value, values_in
@@ -69,13 +70,34 @@ def bounds(emitter: Emitter, scan: Scan, walked: Range, start: Any) -> list[Any]
             stop = _taken(emitter, stop, ADD, step - 1 if step > 0 else step + 1)
         stop = _taken(emitter, stop, SUBTRACT, start)
         if stop is None or (isinstance(stop, Value) and stop not in emitter.trees):
-            return None
+            tree = _stop(emitter, n, start, step) if type(start) is int else None
+            if tree is None:
+                return None
+            return [constant_tree(start), tree, *([constant_tree(step)] if step != 1 else [])]
     elif isinstance(start, Value):
         return None
     else:
         stop = start + step * n
     arguments = [emitter.tree(start), emitter.tree(stop)]
     return [*arguments, constant_tree(step)] if step != 1 else arguments
+
+
+def _stop(emitter: Emitter, n: Value, start: int, step: int) -> Any:
+    """Return where a range stops that has so many items, one int added to a size; None where that is not known."""
+    v = n if step == 1 else _taken(emitter, n, _FLOOR_DIVIDE, step)
+    if not isinstance(v, Value):
+        return None
+    more = start - (step - 1 if step > 0 else step + 1)
+    maker = emitter.facts.maker.get(v)
+    if maker is not None and maker.op.base in (ADD, SUBTRACT) and type(maker.args[1]) is int:
+        more += maker.args[1] if maker.op.base is ADD else -maker.args[1]
+        v = maker.args[0]
+    if not isinstance(v, Value) or v not in emitter.trees:
+        return None
+    if more == 0:
+        return emitter.tree(v)
+    sign = gast.Add() if more > 0 else gast.Sub()
+    return gast.BinOp(left=emitter.tree(v), op=sign, right=constant_tree(abs(more)))
 
 
 def _reader(scan: Scan, v: Value, op: Op) -> Call | None:
