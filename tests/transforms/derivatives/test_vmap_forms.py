@@ -381,7 +381,7 @@ def test_it_prints_as_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_source_is_what_a_person_would_write() -> None:
-    assert "out = (np.tanh(x @ w) - y) ** 2" in gs.source(gs.vmap(loss, in_axes=(None, 0, 0)), W, X, Y)
+    assert "return (np.tanh(x @ w) - y) ** 2" in gs.source(gs.vmap(loss, in_axes=(None, 0, 0)), W, X, Y)
     text = gs.source(gs.vmap(gs.grad(loss), in_axes=(None, 0, 0)), W, X, Y)
     assert "np.tanh(x @ w)" in text
     assert "broadcast_to" not in text
