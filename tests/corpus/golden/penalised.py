@@ -49,9 +49,9 @@ def penalised_value_and_grad(w, x, y):
             d_loss_2 = np.float64(1.0) * 2.0 if t_2 else np.float64(1.0)
         # golden_functions.py:362: if size > 1.0:
         if taken_2:
+            d_size = d_loss_2 * 0.1  # golden_functions.py:363: loss = loss + 0.1 * size
             # golden_functions.py:359: size = np.sqrt(np.sum(w**2))
-            t_4 = np.broadcast_to(0.5 * (d_loss_2 * 0.1) / size, w_squared.shape)[0]
-            t_3 = 2.0 * t_4 * w
+            t_3 = 2.0 * np.broadcast_to(0.5 * d_size / size, w_squared.shape)[0] * w
         else:
             t_3 = None
         # golden_functions.py:360: if loss > 1.0:
@@ -63,12 +63,14 @@ def penalised_value_and_grad(w, x, y):
             t_4 = d_w_part + t_3 if taken_2 else d_w_part
         else:
             t_4 = t_3
+        # golden_functions.py:358: loss = np.mean(r**2)
+        d_r = 2.0 * (d_loss_2 / r.size) * r
         # golden_functions.py:357: r = x @ w - y
-        product = x.T @ (2.0 * (d_loss_2 / r.size) * r)
+        x_d_r = x.T @ d_r
         if taken_3 or taken_2:
             # out=: written over an array that nobody reads again
-            np.add(t_4, product, out=product)
-            d_w = product
+            np.add(t_4, x_d_r, out=x_d_r)
+            d_w = x_d_r
         else:
-            d_w = product
+            d_w = x_d_r
     return loss_3, d_w

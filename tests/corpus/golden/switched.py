@@ -39,8 +39,9 @@ def switched_value_and_grad(x, steps):
         for taken, h, t, a, t_2 in reversed(saved):
             # golden_functions.py:331: if np.sum(h) > 0.0:
             if taken:
+                d_a = d_h * t  # golden_functions.py:333: h = a * np.cos(h) - 0.3
                 # golden_functions.py:332: a = np.sin(h)
-                d_h = d_h * t * np.cos(h) - d_h * a * np.sin(h)
+                d_h = d_a * np.cos(h) - d_h * a * np.sin(h)
             else:
                 # golden_functions.py:335: h = h * np.exp(-(h**2)) + 0.2
                 d_h = d_h * t_2 - 2.0 * (d_h * h * t_2) * h

@@ -184,6 +184,7 @@ class Emitter:
         self.naming = Naming(program, signature, graph)
         self.unpacking = unpacking_of(program, self.naming.names, self.trees)
         self.returns = returns_of(program.body, graph)
+        self.branches = any(isinstance(s, (Fork, If)) for s in _everywhere(program.body))
         self.nesting = Nesting({}, {})
         self.region = Region(set(), None)
         self.begin(program.body, graph)
@@ -441,9 +442,12 @@ class Emitter:
         )  # whose reader parts with the widest of what it reads
 
     def has_name(self, out: Value, call: Call) -> bool:
-        """Whether a value has a name that a reader looks for: a cotangent that is read once needs none."""
+        """Whether a value has a name that a reader looks for: a cotangent that is read once needs none.
+
+        Where there are branches it keeps it: an arm may take the variables that it is computed from.
+        """
         name = self.naming.wishes.get(out)
-        return name is not None and not (call.backward and name.startswith("d_"))
+        return name is not None and (self.branches or not (call.backward and name.startswith("d_")))
 
     def is_plain_count(self, v: Value, tree: Any) -> bool:
         """Whether a value is an int that costs next to nothing where it is read: `k + n` in an index, the trips of a loop."""
