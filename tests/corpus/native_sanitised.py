@@ -19,7 +19,7 @@ from native_functions import MATRICES, VECTORS, I, J, M, V
 
 import gradscribe as gs
 from gradscribe.runtime.errors import CompileError
-from gradscribe.transforms.compiler.native import build
+from gradscribe.transforms.compiler.native import build, parts
 from gradscribe.transforms.compiler.native.forms import _UFUNCS
 from gradscribe.transforms.compiler.native.values import RefusedError
 
@@ -115,6 +115,13 @@ def golden() -> Iterator[Job]:
         yield example.differentiated(), example.args, [example.args]
 
 
+def cut() -> Iterator[Job]:
+    """The same, and loops, as functions of a few lines each."""
+    parts.LINES = 5
+    yield from golden()
+    yield from loops()
+
+
 def planted() -> Iterator[Job]:
     """A kernel that reads one element too many, which must be found."""
 
@@ -125,7 +132,7 @@ def planted() -> Iterator[Job]:
     yield lambda x: np.exp(x) * 2.0, (V,), [(exact(V),)]
 
 
-GROUPS = {"forms": forms, "arrays": arrays, "loops": loops, "golden": golden}
+GROUPS = {"forms": forms, "arrays": arrays, "loops": loops, "golden": golden, "cut": cut}
 
 
 def preloaded() -> str | None:

@@ -37,6 +37,7 @@ from .calls import python_call
 from .forms import form_of
 from .linalg import systems
 from .nests import Fold, Item, Nest, written
+from .parts import apart, in_parts
 from .prelude import ENTRY, prelude
 from .stacks import as_list, depth_of, is_storable, item_of, length_of, pushed, room_on, turned
 from .values import (
@@ -60,6 +61,7 @@ from .views import handlers, in_place, indexed
 
 __all__ = ["FLAT", "Kernel", "kernel_of", "standalone_of"]
 
+MOST = 300  # calls of one nest, since the time of compilers grows faster than its length
 FLAT = object()  # what stands before the leaves of a result that C gives in a row
 
 _KEYWORDS = """
@@ -68,7 +70,7 @@ return short signed sizeof static struct switch typedef union unsigned void vola
 a b d e f i n o s p st run entry frame room hold again boxed fresh scalar within cut end why head now self store slot cap
 result all main size by more argv abs exp log sin cos tan pow sqrt floor ceil trunc rint fmod hypot free malloc D F L B STORE
 SLOTS OBJECTS STACKS Stack nothing j k row
-i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
+kept all_kept i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
 """
 
 
@@ -99,7 +101,7 @@ def standalone_of(program: Program, alone: Alone) -> Standalone:
     """Write a Program in C that needs no Python; RefusedError with the reason where it needs one."""
     emitter = _Emitter(program, alone)
     alone.reserve(emitter.taken)
-    lines = emitter.lines()
+    lines = [line for chunk in emitter.chunks() for line in chunk]
     if emitter.called_out:
         names = ", ".join(sorted(emitter.called_out))
         raise RefusedError(f"C has no form of {names}, which the native target calls in Python")
@@ -126,12 +128,14 @@ class _Emitter:
         self.native = 0
         self.slots = self.objects = self.stacks = self.arms = self.paths = 0
         self.taken: set[str] = set(_KEYWORDS.split())
+        self.used: Counter[str] = Counter()  # by stem: how many names there are
+        self.places: dict[int, int] = {}  # by the identity of a constant
         self.named: dict[Value, str] = {}
         self.returned: set[Value] = set()
         self.nested: Any = None
 
-    def lines(self) -> list[str]:
-        """The lines of the function."""
+    def chunks(self) -> list[list[str]]:
+        """The lines of the function, in pieces that stay together."""
         for s in each_statement(self.program.body):
             if isinstance(s, Return):
                 self.returned.update(v for v in values_in(s.outputs) if is_native(v.type) and v.type.shape)
@@ -148,10 +152,10 @@ class _Emitter:
         self.shared = self.aliases.shared
         block = Block(self, {})
         block.statements(self.program.body)
-        return block.lines()
+        return block.chunks()
 
     def kernel(self) -> Kernel:
-        lines = self.lines()
+        functions, lines = in_parts(self.chunks())
         if not self.native:
             raise RefusedError("none of its calls has a C form")
         head = [
@@ -161,7 +165,7 @@ class _Emitter:
             f"#define STACKS {self.stacks}",
         ]
         text = "\n".join([
-            *head, "", "static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)", "{",
+            *head, "", *functions, "static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)", "{",
             *[line if line.startswith("#") else f"    {line}" for line in lines],
             "punt:", "fail:", "    *why = 1;", "    return 0;", "unseen:", "    *why = 2;", "    return 0;", "}", "",
         ])  # fmt: skip
@@ -175,20 +179,20 @@ class _Emitter:
         stem = self.program.names.get(v, "t") if isinstance(v, Value) else v
         stem = re.sub(r"[^0-9A-Za-z_]", "_", stem) + after
         stem = stem if stem[:1].isalpha() or stem.startswith("_") else f"v_{stem}"
-        name, k = stem, 2
+        name = stem
         while name in self.taken or name.endswith(("_r", "_v", "_s", "_b")):
-            name, k = f"{stem}_{k}", k + 1
+            self.used[stem] += 1
+            name = f"{stem}_{self.used[stem] + 1}"
             if stem.endswith(("_r", "_v", "_s", "_b")):
                 stem += "_"
         self.taken.add(name)
         return name
 
     def constant(self, value: Any) -> str:
-        for k, one in enumerate(self.constants):
-            if one is value:
-                return f"st->constants[{k}]"
-        self.constants.append(value)
-        return f"st->constants[{len(self.constants) - 1}]"
+        if id(value) not in self.places:  # which stays the same, since it is kept
+            self.places[id(value)] = len(self.constants)
+            self.constants.append(value)
+        return f"st->constants[{self.places[id(value)]}]"
 
     def slot(self) -> int:
         self.slots += 1
@@ -215,6 +219,8 @@ class Block:
         self.fused: dict[Value, int] = {}  # the nest that makes a value, where others may join it
         self.dim_level: dict[str, int] = {}
         self.same: dict[str, str] = {} if same is None else dict(same)
+        self.marks: dict[int, int] = {}  # of the call that is tried: how many lines there were before
+        self.unions: list[str] = []  # and the lengths that it found to be others
         self.needed: set[Value] = set()
         self.locals: dict[Value, str] = {}
         self.held: dict[Value, str] = {}  # the objects of Python's whose memory arrays lie in
@@ -228,6 +234,7 @@ class Block:
         """The lines before a group."""
         while len(self.before) <= level:
             self.before.append([])
+        self.marks.setdefault(level, len(self.before[level]))
         return self.before[level]
 
     def group(self, *lines: str) -> int:
@@ -235,14 +242,17 @@ class Block:
         self.groups.append(_Group(lines=list(lines)))
         return len(self.groups) - 1
 
-    def lines(self) -> list[str]:
-        made: list[str] = []
+    def chunks(self) -> list[list[str]]:
+        """All lines: those before each group, the group, and what stands behind the last."""
+        made: list[list[str]] = []
         for k, group in enumerate(self.groups):
-            made += self.at(k)
-            if group.nest is not None:
-                made += written(group.nest, self.needed, self.locals)
-            made += group.lines
-        return made + self.at(len(self.groups))
+            nest = [] if group.nest is None else written(group.nest, self.needed, self.locals)
+            made += apart(self.at(k))
+            made.append([*nest, *group.lines])
+        return [*made, *apart(self.at(len(self.groups)))]
+
+    def lines(self) -> list[str]:
+        return [line for chunk in self.chunks() for line in chunk]
 
     # --- values --------------------------------------------------------------------------------------------------------
 
@@ -288,6 +298,7 @@ class Block:
         self.at(level).append(f"if ({a} != {b}) goto punt;")
         keep, gone = (b, a) if b.isdigit() or self.dim_level.get(b, 0) < self.dim_level.get(a, 0) else (a, b)
         self.same[gone] = keep
+        self.unions.append(gone)
         return keep
 
     def broadcast(self, shapes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -379,7 +390,9 @@ class Block:
         handler = handlers().get(call.op.base)
         alone = len(call.outs) == 1 or call.op.base in systems()
         if alone and (call.outs[0] not in self.emitter.shared or self.is_whole(s, handler)):
-            mark = (len(self.before), [len(lines) for lines in self.before], dict(self.same), len(self.groups))
+            groups = len(self.groups)
+            self.marks.clear()
+            self.unions.clear()
             try:
                 if handler is not None and (is_native(call.outs[0].type) or handler.__name__ in ("shape", "items")):
                     handler(self, call)
@@ -388,11 +401,11 @@ class Block:
                 self.emitter.native += 1
                 return
             except UnmodelledError:
-                assert len(self.groups) == mark[3]
-                for lines, n in zip(self.before, mark[1], strict=False):
-                    del lines[n:]
-                del self.before[mark[0] :]
-                self.same = mark[2]
+                assert len(self.groups) == groups
+                for level, n in self.marks.items():
+                    del self.before[level][n:]
+                for dim in self.unions:
+                    del self.same[dim]
         self.call_out(call, s)
 
     def is_whole(self, s: Assign, handler: Any) -> bool:
@@ -498,7 +511,7 @@ class Block:
                 at = max(at, self.level.get(v, 0))
         for k in range(at, len(self.groups)):
             nest = self.groups[k].nest
-            if nest is not None and self.roots(nest.dims) == dims:
+            if nest is not None and len(nest.items) < MOST and self.roots(nest.dims) == dims:
                 nest.dims = dims
                 return k
         self.groups.append(_Group(Nest(dims)))

@@ -38,6 +38,11 @@ HEAD = r"""
 #define NAN __builtin_nanf("")
 """
 
+PARTS = r"""
+#define JOINED(a, b) a##_##b
+#define JOIN(a, b) JOINED(a, b)
+"""
+
 PYTHON = r"""
 /* Python and NumPy: what a kernel needs of their binary interface */
 typedef struct _object PyObject;
@@ -510,5 +515,5 @@ def prelude(vectors: bool) -> str:
     """The head of every kernel; with `vectors` the maths of the C library has forms for vectors (glibc's libmvec)."""
     mark = '__attribute__((simd("notinbranch"))) ' if vectors else ""
     names = [f"extern {mark}double {name}(double); extern {mark}float {name}f(float);" for name in VECTORS]
-    parts = (HEAD, PYTHON, STACKS, NOTHING, FRAME, ROOM, OBJECTS, SUMS, CUT, PRODUCT, LU, CHOLESKY, BLAS)
+    parts = (HEAD, PARTS, PYTHON, STACKS, NOTHING, FRAME, ROOM, OBJECTS, SUMS, CUT, PRODUCT, LU, CHOLESKY, BLAS)
     return "".join(parts) + "\n" + "\n".join(names) + MATHS

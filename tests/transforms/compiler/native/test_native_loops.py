@@ -12,6 +12,7 @@ from native_batches import Native, needs_compiler, together, written
 
 import gradscribe as gs
 from gradscribe.runtime.errors import CompileError
+from gradscribe.transforms.compiler.native import parts
 from gradscribe.transforms.compiler.native.values import RefusedError
 
 from kept_loops import CASES
@@ -87,4 +88,10 @@ def test_loops_of_the_corpus() -> None:
 
 @pytest.mark.slow
 def test_every_loop_of_the_corpus() -> None:
+    check(CASES)
+
+
+@pytest.mark.slow
+def test_every_loop_of_the_corpus_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "LINES", 5)
     check(CASES)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from native_batches import Native, needs_compiler, together, written
 import gradscribe as gs
 from gradscribe.runtime.errors import AutogradError, CompileError
 from gradscribe.runtime.registry import require
+from gradscribe.transforms.compiler.native import parts
 from gradscribe.transforms.compiler.native.forms import _UFUNCS, known_ops
 from gradscribe.transforms.compiler.native.values import RefusedError
 from gradscribe.transforms.difference import difference
@@ -196,6 +199,36 @@ def test_golden_functions() -> None:
 @pytest.mark.slow
 def test_every_golden_function() -> None:
     golden(list(examples()))
+
+
+@needs_compiler
+@pytest.mark.parametrize("chosen", ["some", pytest.param("all", marks=pytest.mark.slow)])
+def test_golden_functions_in_parts(chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "LINES", 5)
+    golden([example for example in examples() if chosen == "all" or example.function.__name__ in NAMED])
+
+
+@needs_compiler
+def test_a_long_function_is_cut_into_parts(tmp_path: Path) -> None:
+    rows = [f"    x = x + 0.00{k % 9 + 1} * np.sin(x) + 0.0{k % 7 + 1} / np.sum(x)" for k in range(200)]
+    path = tmp_path / "long.py"
+    path.write_text(
+        "\n".join(["import numpy as np", "def long(x):", *rows, "    return np.sum(x)", ""]), encoding="utf-8"
+    )
+    spec = importlib.util.spec_from_file_location("long", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made = written(gs.value_and_grad(module.long), np.ones(8))
+    functions = made[1].text.split("\n}\n")
+    assert len(functions) > 8
+    assert max(text.count("\n") for text in functions) < 3 * parts.LINES
+    (kernel,) = together([made])
+    x = np.linspace(0.5, 2.0, 8)
+    for a, b in zip(kernel.run(x), kernel.numpy(x), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+    assert kernel.left[0] == 0
 
 
 def of_samples(rows: Sequence[Sample], rng: np.random.Generator) -> Iterator[tuple[str, Any, list[Any]]]:
