@@ -27,4 +27,5 @@ def batch_of_images_value_and_grad(weights, images, labels):
         d_p_part = np.float32(-1.0) / labels.size
         d_p = d_p_part * labels / p - d_p_part * one_minus_labels / one_minus_p
         # golden_functions.py:245: p = sigmoid(pixels @ weights)
-        return out, pixels.T @ (d_p * p / one_plus_p_exp * p_exp)
+        d_weights = pixels.T @ (d_p * p / one_plus_p_exp * p_exp)
+    return out, d_weights

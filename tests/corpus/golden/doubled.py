@@ -30,4 +30,5 @@ def doubled_value_and_grad(a):
         # golden_functions.py:252: while np.linalg.norm(b) < 1000:
         for _ in range(steps):
             d_b = d_b * 2.0  # golden_functions.py:253: b = b * 2
-        return out, d_b * 2.0  # golden_functions.py:251: b = a * 2
+        d_a = d_b * 2.0  # golden_functions.py:251: b = a * 2
+    return out, d_a

@@ -38,4 +38,5 @@ def gaussian_process_value_and_grad(log_params, x, y):
         d_log_params_part[2] += 2.0 * (d_K * K_identity).sum() * noise
         d_log_params_part[1] -= (d_d_over_length * d_over_length).sum() / length
         d_log_params_part[0] += 2.0 * (d_K * K_exp).sum() * amplitude
-        return out, d_log_params_part * exp_log_params
+        d_log_params = d_log_params_part * exp_log_params
+    return out, d_log_params

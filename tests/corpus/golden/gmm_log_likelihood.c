@@ -3,7 +3,20 @@
 #define OBJECTS 9
 #define STACKS 0
 
-static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
+typedef struct {
+    int64_t means_n0;
+    int64_t log_scales_n1;
+    int64_t x_n0;
+    int64_t x_n1;
+    double *t_3;
+    double *scaled;
+    double t_18;
+    double *t_35;
+    double *t_38;
+} JOIN(run, parts);
+
+static __attribute__((noinline)) int JOIN(run, part_0)(
+    const State *st, Frame *f, PyObject *const *a, int *why, JOIN(run, parts) *kept)
 {
     if (!is_array(st, a[0], D, 1)) goto punt;
     double *const log_weights = (double *)ARRAY(a[0])->data;
@@ -405,6 +418,38 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             t_38[i] = t_38_v;
         }
     }
+    kept->means_n0 = means_n0;
+    kept->log_scales_n1 = log_scales_n1;
+    kept->x_n0 = x_n0;
+    kept->x_n1 = x_n1;
+    kept->t_3 = t_3;
+    kept->scaled = scaled;
+    kept->t_18 = t_18;
+    kept->t_35 = t_35;
+    kept->t_38 = t_38;
+    return 0;
+punt:
+fail:
+    *why = 1;
+    return 1;
+unseen:
+    *why = 2;
+    return 1;
+}
+
+static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
+{
+    JOIN(run, parts) all_kept, *const kept = &all_kept;
+    if (JOIN(run, part_0)(st, f, a, why, kept)) return 0;
+    int64_t const means_n0 = kept->means_n0;
+    int64_t const log_scales_n1 = kept->log_scales_n1;
+    int64_t const x_n0 = kept->x_n0;
+    int64_t const x_n1 = kept->x_n1;
+    double *const t_3 = kept->t_3;
+    double *const scaled = kept->scaled;
+    double const t_18 = kept->t_18;
+    double *const t_35 = kept->t_35;
+    double *const t_38 = kept->t_38;
     double *const t_41 = room(f, 34, sizeof(double) * (means_n0 * x_n1));
     if (!t_41) goto punt;
     for (int64_t i = 0; i < means_n0 * x_n1; i++) t_41[i] = 0;

@@ -22,4 +22,5 @@ def hinge_value_and_grad(w, X, y):
         d_margin_part = np.where(one_minus_margin == 0.0, 0.5 / y.size, 1.0 / y.size)
         # golden_functions.py:51: margin = y * (X @ w)
         d_w_part = X.T @ (-np.where(one_minus_margin < 0.0, 0.0, d_margin_part) * y)
-        return out, half_w + w * 0.5 + d_w_part
+        d_w = half_w + w * 0.5 + d_w_part
+    return out, d_w

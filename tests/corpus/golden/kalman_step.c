@@ -3,7 +3,20 @@
 #define OBJECTS 53
 #define STACKS 0
 
-static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
+typedef struct {
+    double *H;
+    int64_t H_n1;
+    int64_t H_step1;
+    double *t_6;
+    double *t_19;
+    double *gain;
+    double t_17;
+    double *t_27;
+    double *d_gain;
+} JOIN(run, parts);
+
+static __attribute__((noinline)) int JOIN(run, part_0)(
+    const State *st, Frame *f, PyObject *const *a, int *why, JOIN(run, parts) *kept)
 {
     if (!is_array(st, a[0], D, 2)) goto punt;
     double *const F_2 = (double *)ARRAY(a[0])->data;
@@ -405,6 +418,38 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             d_gain[i] = d_gain_v;
         }
     }
+    kept->H = H;
+    kept->H_n1 = H_n1;
+    kept->H_step1 = H_step1;
+    kept->t_6 = t_6;
+    kept->t_19 = t_19;
+    kept->gain = gain;
+    kept->t_17 = t_17;
+    kept->t_27 = t_27;
+    kept->d_gain = d_gain;
+    return 0;
+punt:
+fail:
+    *why = 1;
+    return 1;
+unseen:
+    *why = 2;
+    return 1;
+}
+
+static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
+{
+    JOIN(run, parts) all_kept, *const kept = &all_kept;
+    if (JOIN(run, part_0)(st, f, a, why, kept)) return 0;
+    double *const H = kept->H;
+    int64_t const H_n1 = kept->H_n1;
+    int64_t const H_step1 = kept->H_step1;
+    double *const t_6 = kept->t_6;
+    double *const t_19 = kept->t_19;
+    double *const gain = kept->gain;
+    double const t_17 = kept->t_17;
+    double *const t_27 = kept->t_27;
+    double *const d_gain = kept->d_gain;
     double *const t_29 = (double *)d_gain;  /* golden_functions.py:103 */
     double *const work_6 = room(f, 29, sizeof(double) * 256);
     if (!work_6) goto punt;

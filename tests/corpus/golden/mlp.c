@@ -3,7 +3,12 @@
 #define OBJECTS 35
 #define STACKS 0
 
-static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
+typedef struct {
+    double t_10;
+} JOIN(run, parts);
+
+static __attribute__((noinline)) int JOIN(run, part_0)(
+    const State *st, Frame *f, PyObject *const *a, int *why, JOIN(run, parts) *kept)
 {
     PyObject *const params_w1_o = PyDict_GetItem(a[0], st->constants[0]);
     if (!params_w1_o) goto fail;
@@ -407,6 +412,22 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if ((x_n1 <= 1 || ARRAY(f->o[25])->strides[0] == (int64_t)sizeof(double) * (w1_n1)) && (w1_n1 <= 1 || ARRAY(f->o[25])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_w1_c, ARRAY(f->o[25])->data, sizeof(double) * (x_n1 * w1_n1));
         else for (int64_t i0 = 0; i0 < x_n1; i0++) for (int64_t i1 = 0; i1 < w1_n1; i1++) memcpy(d_w1_c + i0 * (w1_n1) + i1 * (1), (const char *)ARRAY(f->o[25])->data + i0 * ARRAY(f->o[25])->strides[0] + i1 * ARRAY(f->o[25])->strides[1], sizeof(double));
     }
+    kept->t_10 = t_10;
+    return 0;
+punt:
+fail:
+    *why = 1;
+    return 1;
+unseen:
+    *why = 2;
+    return 1;
+}
+
+static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
+{
+    JOIN(run, parts) all_kept, *const kept = &all_kept;
+    if (JOIN(run, part_0)(st, f, a, why, kept)) return 0;
+    double const t_10 = kept->t_10;
     hold(f, 26, PyTuple_New(2));
     if (!f->o[26]) goto fail;
     hold(f, 27, scalar(st, D, t_10, 0));

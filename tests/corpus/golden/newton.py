@@ -27,4 +27,5 @@ def newton_value_and_grad(a):
             d_x_plus_a_over_x = d_x * 0.5
             d_a_part = d_a_part + d_x_plus_a_over_x / x_before
             d_x = d_x_plus_a_over_x - d_x_plus_a_over_x * a_over_x / x_before
-        return x, d_x + d_a_part
+        d_a = d_x + d_a_part
+    return x, d_a

@@ -24,4 +24,5 @@ def pairwise_energy_value_and_grad(points):
         d_offset_part = (0.5 * (-0.5 * ratio / sqrt_squared) / sqrt_squared)[..., None]
         d_offset = 2.0 * d_offset_part * offset
         # golden_functions.py:204: offset = points[:, None, :] - points[None, :, :]
-        return out, d_offset.sum(axis=1) - d_offset.sum(axis=0)
+        d_points = d_offset.sum(axis=1) - d_offset.sum(axis=0)
+    return out, d_points

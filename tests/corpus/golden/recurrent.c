@@ -180,9 +180,9 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double *d_U_2 = room(f, 17, sizeof(double) * (U_n0 * U_n1)), *d_U_2_next = room(f, 18, sizeof(double) * (U_n0 * U_n1));
     if (!d_U_2 || !d_U_2_next) goto punt;
     memcpy(d_U_2, d_U, sizeof(double) * (U_n0 * U_n1));
-    double *d_b__3 = room(f, 19, sizeof(double) * (b_2_n0)), *d_b__3_next = room(f, 20, sizeof(double) * (b_2_n0));
-    if (!d_b__3 || !d_b__3_next) goto punt;
-    memcpy(d_b__3, d_b_2, sizeof(double) * (b_2_n0));
+    double *d_b_3 = room(f, 19, sizeof(double) * (b_2_n0)), *d_b_3_next = room(f, 20, sizeof(double) * (b_2_n0));
+    if (!d_b_3 || !d_b_3_next) goto punt;
+    memcpy(d_b_3, d_b_2, sizeof(double) * (b_2_n0));
     double *h_3 = room(f, 21, sizeof(double) * (3)), *h_3_next = room(f, 22, sizeof(double) * (3));
     if (!h_3 || !h_3_next) goto punt;
     memcpy(h_3, t_2, sizeof(double) * (3));
@@ -206,20 +206,20 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (W_n1 != 3) goto punt;
         double *const t_16 = room(f, 25, sizeof(double) * (3));
         if (!t_16) goto punt;
-        double *const d_b__4 = room(f, 26, sizeof(double) * (3));
-        if (!d_b__4) goto punt;
+        double *const d_b_4 = room(f, 26, sizeof(double) * (3));
+        if (!d_b_4) goto punt;
         {
 #pragma omp simd
             for (int64_t i = 0; i < 3; i++) {
                 const double e0_v = h_3[i];
                 const double e1_v = t_11[i];
-                const double e2_v = d_b__3[i];
+                const double e2_v = d_b_3[i];
                 const double t_14_v = e0_v * e0_v;
                 const double t_15_v = 1.0 - t_14_v;
                 const double t_16_v = e1_v * t_15_v;
                 t_16[i] = t_16_v;
-                const double d_b__4_v = e2_v + t_16_v;
-                d_b__4[i] = d_b__4_v;
+                const double d_b_4_v = e2_v + t_16_v;
+                d_b_4[i] = d_b_4_v;
             }
         }
         double *const t_17_c = room(f, 27, sizeof(double) * (U_n0));
@@ -278,13 +278,13 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         memcpy(t_11_next, t_17_c, sizeof(double) * (3));
         memcpy(d_W_2_next, d_W_3, sizeof(double) * (W_n0 * 3));
         memcpy(d_U_2_next, d_U_3, sizeof(double) * (U_n0 * 3));
-        memcpy(d_b__3_next, d_b__4, sizeof(double) * (3));
+        memcpy(d_b_3_next, d_b_4, sizeof(double) * (3));
         if (U_n0 != 3) goto punt;
         memcpy(h_3_next, t_12, sizeof(double) * (3));
         { double *const p = t_11; t_11 = t_11_next; t_11_next = p; }
         { double *const p = d_W_2; d_W_2 = d_W_2_next; d_W_2_next = p; }
         { double *const p = d_U_2; d_U_2 = d_U_2_next; d_U_2_next = p; }
-        { double *const p = d_b__3; d_b__3 = d_b__3_next; d_b__3_next = p; }
+        { double *const p = d_b_3; d_b_3 = d_b_3_next; d_b_3_next = p; }
         { double *const p = h_3; h_3 = h_3_next; h_3_next = p; }
         if ((++steps_2 & 4095) == 0 && PyErr_CheckSignals()) goto fail;
     }
@@ -316,7 +316,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     {
         double *const given_3 = new_array(st, f, 11, D, 1, (int64_t[]){b_2_n0}, 0);
         if (!given_3) goto punt;
-        memcpy(given_3, d_b__3, sizeof(double) * (b_2_n0));
+        memcpy(given_3, d_b_3, sizeof(double) * (b_2_n0));
     }
     if (!f->o[11]) goto fail;
     PyObject *const part_3 = again(f->o[11]);

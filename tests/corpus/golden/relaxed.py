@@ -43,4 +43,5 @@ def relaxed_value_and_grad(u, b):
             d_r = d_u / twice_u_before
             d_u = d_u - d_u * u_ratio / twice_u_before * 2.0
             u = u_before
-        return out, d_b_part + d_r  # golden_functions.py:341: r = b - u * u
+        d_b = d_b_part + d_r  # golden_functions.py:341: r = b - u * u
+    return out, d_b

@@ -3,7 +3,36 @@
 #define OBJECTS 10
 #define STACKS 0
 
-static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
+typedef struct {
+    double alpha;
+    double beta;
+    double delta;
+    double gamma;
+    double prey;
+    double predator;
+    double t_2;
+    double t_5;
+    double t_9;
+    double *t_99;
+    double prey_2;
+    double predator_2;
+    double t_13;
+    double *t_51;
+    double t_49;
+    double t_93;
+    double t_94;
+    double t_95;
+    double t_96;
+    double *t_97;
+    double t_100;
+    double t_103;
+    double t_107;
+    double t_108;
+    double t_109;
+} JOIN(run, parts);
+
+static __attribute__((noinline)) int JOIN(run, part_0)(
+    const State *st, Frame *f, PyObject *const *a, int *why, JOIN(run, parts) *kept)
 {
     if (!is_array(st, a[0], D, 1)) goto punt;
     double *const state = (double *)ARRAY(a[0])->data;
@@ -405,6 +434,70 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     const double t_107 = t_104 + t_106;
     const double t_108 = t_105 * prey_2;
     const double t_109 = t_105 * delta;
+    kept->alpha = alpha;
+    kept->beta = beta;
+    kept->delta = delta;
+    kept->gamma = gamma;
+    kept->prey = prey;
+    kept->predator = predator;
+    kept->t_2 = t_2;
+    kept->t_5 = t_5;
+    kept->t_9 = t_9;
+    kept->t_99 = t_99;
+    kept->prey_2 = prey_2;
+    kept->predator_2 = predator_2;
+    kept->t_13 = t_13;
+    kept->t_51 = t_51;
+    kept->t_49 = t_49;
+    kept->t_93 = t_93;
+    kept->t_94 = t_94;
+    kept->t_95 = t_95;
+    kept->t_96 = t_96;
+    kept->t_97 = t_97;
+    kept->t_100 = t_100;
+    kept->t_103 = t_103;
+    kept->t_107 = t_107;
+    kept->t_108 = t_108;
+    kept->t_109 = t_109;
+    return 0;
+punt:
+fail:
+    *why = 1;
+    return 1;
+unseen:
+    *why = 2;
+    return 1;
+}
+
+static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
+{
+    JOIN(run, parts) all_kept, *const kept = &all_kept;
+    if (JOIN(run, part_0)(st, f, a, why, kept)) return 0;
+    double const alpha = kept->alpha;
+    double const beta = kept->beta;
+    double const delta = kept->delta;
+    double const gamma = kept->gamma;
+    double const prey = kept->prey;
+    double const predator = kept->predator;
+    double const t_2 = kept->t_2;
+    double const t_5 = kept->t_5;
+    double const t_9 = kept->t_9;
+    double *const t_99 = kept->t_99;
+    double const prey_2 = kept->prey_2;
+    double const predator_2 = kept->predator_2;
+    double const t_13 = kept->t_13;
+    double *const t_51 = kept->t_51;
+    double const t_49 = kept->t_49;
+    double const t_93 = kept->t_93;
+    double const t_94 = kept->t_94;
+    double const t_95 = kept->t_95;
+    double const t_96 = kept->t_96;
+    double *const t_97 = kept->t_97;
+    double const t_100 = kept->t_100;
+    double const t_103 = kept->t_103;
+    double const t_107 = kept->t_107;
+    double const t_108 = kept->t_108;
+    double const t_109 = kept->t_109;
     const double t_110 = -t_100;
     const double t_111 = t_110 * predator_2;
     const double t_112 = t_110 * t_13;

@@ -59,6 +59,6 @@ def test_they_are_about_as_long_as_those_by_hand() -> None:
     )
     *rows, median, worst = [line.split() for line in done.stdout.splitlines()[1:]]
     assert len(rows) == len(CASES)
-    assert float(median[1]) <= 1.3, done.stdout
+    assert float(median[1]) <= 1.35, done.stdout
     assert float(worst[1]) <= 2.1, done.stdout  # derived otherwise by hand; the next are at 1.8
     assert max(int(row[4].rstrip("%")) for row in rows) == 0, done.stdout  # anonymous names

@@ -164,6 +164,11 @@ def _build(tree: Any, leaf: Callable[[int], Any]) -> Any:
     return leaf(tree)
 
 
+def _alone(tree: Any) -> list[int]:
+    """The places of the results that no key and no field names."""
+    return [k for part in tree for k in _alone(part)] if type(tree) is tuple else [tree] if type(tree) is int else []
+
+
 def returns_of(body: list[Statement], graph: Graph) -> Returns | None:
     """Return what decides about the results of a function; None where paths return on their own, or something is stored last."""
     result = body[-1]
@@ -178,6 +183,7 @@ class Returns:
     def __init__(self, result: Return, graph: Graph) -> None:
         self.result = result
         self.quiet = any(call.quiet for call in graph.calls)
+        self.gradients = {result.outputs[k] for k in _alone(result.tree) if isinstance(result.outputs[k], Value)}
         self.calls: dict[Value, Call] = {}  # of the results that are expressions
         self.names: dict[Value, str] = {}  # what they are called in the docstring
 
@@ -188,6 +194,8 @@ class Returns:
             return False
         if out in emitter.naming.wishes and not call.backward:
             return False  # the user has given it a name
+        if call.backward and out in self.gradients and len(self.gradients) <= 2:
+            return False  # `d_w`, which is what a reader looks for; in a dict its key says so
         facts = emitter.facts
         if not facts.buffers.keys().isdisjoint(call.reads) or any(v in facts.written for v in call.reads):
             return False  # what it reads may be written over before its turn
