@@ -213,13 +213,10 @@ def test_the_source_of_a_training_step() -> None:
     out = (np.log(sum_exp) - difference[np.arange(len(y)), y]).sum() / sum_exp.size
 
     with np.errstate(all="ignore"):
-        d_hidden_part = 1.0 / sum_exp.size
-        d_hidden_part_2 = (d_hidden_part / sum_exp)[:, None] * exp
-        d_hidden_part_2[np.arange(len(y)), y] -= d_hidden_part
-        d_hidden = d_hidden_part_2 @ b.T
-        d_b = hidden.T @ d_hidden_part_2
-        d_w = x.T @ np.where(hidden <= 0, 0.0, d_hidden)
-    return out, (d_w, d_b)"""
+        d_hidden_part = (1.0 / sum_exp.size / sum_exp)[:, None] * exp
+        d_hidden_part[np.arange(len(y)), y] -= 1.0 / sum_exp.size
+        d_w = x.T @ np.where(hidden <= 0, 0.0, d_hidden_part @ b.T)
+        return out, (d_w, hidden.T @ d_hidden_part)"""
     )
 
 

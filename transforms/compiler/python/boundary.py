@@ -183,7 +183,10 @@ class Returns:
     def __init__(self, result: Return, graph: Graph) -> None:
         self.result = result
         self.quiet = any(call.quiet for call in graph.calls)
-        self.gradients = {result.outputs[k] for k in _alone(result.tree) if isinstance(result.outputs[k], Value)}
+        of_backward = {v for call in graph.calls if call.backward for v in call.outs}
+        results = [result.outputs[k] for k in _alone(result.tree)]
+        gradients = [v for v in results if v in of_backward or not isinstance(v, Value)]
+        self.sole = gradients[0] if len(gradients) == 1 else None  # the gradient, where it is one, and no key names it
         self.calls: dict[Value, Call] = {}  # of the results that are expressions
         self.names: dict[Value, str] = {}  # what they are called in the docstring
 
@@ -194,8 +197,8 @@ class Returns:
             return False
         if out in emitter.naming.wishes and not call.backward:
             return False  # the user has given it a name
-        if call.backward and out in self.gradients and len(self.gradients) <= 2:
-            return False  # `d_w`, which is what a reader looks for; in a dict its key says so
+        if out is self.sole:
+            return False  # `d_w`, which is what a reader looks for
         facts = emitter.facts
         if not facts.buffers.keys().isdisjoint(call.reads) or any(v in facts.written for v in call.reads):
             return False  # what it reads may be written over before its turn
