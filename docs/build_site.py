@@ -31,8 +31,8 @@ SECTIONS = {  # the page of each: its title, and the pages below it
     ),
     "how-to": (
         "How to",
-        "report pictures why profiler fitting export vmap second-order transforms fixed-point optim functional adding-an-op "
-        "native fastmath arrays cupy workers distributed cache command-line",
+        "arguments report pictures why profiler fitting export vmap second-order transforms fixed-point optim functional "
+        "adding-an-op native fastmath arrays cupy workers distributed cache command-line",
     ),
     "coming-from": ("Coming from", "from-scipy from-autograd from-jax torch older-api peers"),
     "compiler": ("How the compiler works", "how-it-works control-flow explain internals CONTRIBUTING"),
