@@ -54,7 +54,34 @@ def without_rule(t: Any) -> Any:
         return 0.25
 
 
+def refused_form(t: Any) -> Any:
+    from scipy import sparse
+
+    try:
+        return sparse.csr_matrix(t * np.ones((2, 2))).toarray().sum()
+    except Exception:
+        return 0.25 * t
+
+
+def suppressed_form(t: Any) -> Any:
+    from scipy import sparse
+
+    with contextlib.suppress(NotImplementedError):
+        return sparse.csr_matrix(t * np.ones((2, 2))).toarray().sum()
+    return 0.25 * t
+
+
 TRANSFORMS: dict[str, Callable[..., Any]] = {"eager": gs.grad, "compiled": lambda f: gs.compile(gs.grad(f))}
+
+
+@pytest.mark.parametrize("how", TRANSFORMS)
+@pytest.mark.parametrize("swallows", [refused_form, suppressed_form])
+def test_a_handler_does_not_hide_that_a_form_of_a_function_has_no_gradient(swallows: Any, how: str) -> None:
+    pytest.importorskip("scipy.sparse", reason="the function is SciPy's")
+    gradient = TRANSFORMS[how](lambda x: swallows(np.sum(x)) * 2.0)
+    for _ in range(3):
+        with pytest.raises((NotImplementedError, gs.GradientLossError)):
+            gradient(np.ones(2))
 
 
 @pytest.mark.parametrize("how", TRANSFORMS)

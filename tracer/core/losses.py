@@ -65,7 +65,7 @@ def _refuse_to_swallow(error: BaseException | None) -> None:
     era = running()
     if era is None or not isinstance(error, Exception):
         return
-    if type(error) in (AutogradError, GradientLossError, NoRuleError):
+    if type(error) in (AutogradError, GradientLossError, NoRuleError) or _is_refusal(error):
         era.loss = error
         raise error
     if isinstance(error, (TypeError, ValueError, AttributeError)) and LOCAL.grad and "Tensor" in str(error):
@@ -76,6 +76,14 @@ def _refuse_to_swallow(error: BaseException | None) -> None:
         _add_user_line(found)
         era.loss = found
         raise found from error
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether code of ours says that it has no gradient for a form of a function: the plain function would have gone on."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return isinstance(error, NotImplementedError) and trace is not None and is_ours(trace.tb_frame.f_code.co_filename)
 
 
 class Suppressing:
