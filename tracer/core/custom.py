@@ -105,8 +105,10 @@ class CustomNode(Node):
             node = Pick(self, k) if several else self
             node.meta = meta
             if LOCAL.recorder is not None:
-                node.ir = self.ir = ((getattr(output, "_ir", None),), site)
+                node.ir = ((getattr(output, "_ir", None),), site)
             nodes.append(node)
+        if LOCAL.recorder is not None and any(node is not None for node in nodes):
+            self.ir = (tuple([getattr(output, "_ir", None) for output in outputs]), site)
         return nodes
 
     def leads_to(self, edge: Any, other: Any) -> None:
