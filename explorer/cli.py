@@ -210,12 +210,20 @@ def _parser(version: str) -> argparse.ArgumentParser:
     one = command(
         "export", "a function and its gradient as a module that needs NumPy alone",
         'export model.py:loss --args "np.ones(3)" -o loss_grad.py',
+        'export model.py:loss --args "np.ones(3)" -o loss_grad.c --target c',
     )  # fmt: skip
     on_a_function(one)
     one.add_argument("-o", "--output", help="the file to write; the screen, if left away")
     one.add_argument("--argnums", help="what is differentiated: positions or names, with commas")
     for name in ("hessian", "hvp", "jvp"):
         one.add_argument(f"--{name}", action="store_true", help=f"with loss_{name}, too")
+    one.add_argument(
+        "--target",
+        dest="language",
+        choices=("numpy", "c", "jax"),
+        default="numpy",
+        help="what the module is written for (numpy)",
+    )
     one = command(
         "report", "a page to look at: source beside generated source, the graph, the values, whether all agree",
         'report model.py:loss --args "np.ones(3), 2.0"', 'report model.py:loss --args "w0, data" -o loss.html --argnums w',

@@ -87,7 +87,13 @@ def export_command(chosen: argparse.Namespace) -> Answer:
     call = call_of(target, chosen.args)
     more: dict[str, Any] = {name: True for name in ("hessian", "hvp", "jvp") if getattr(chosen, name)}
     text = export(
-        target.function, *call.args, path=chosen.output, argnums=places(chosen.argnums), **more, **call.kwargs
+        target.function,
+        *call.args,
+        path=chosen.output,
+        argnums=places(chosen.argnums),
+        target=chosen.language,
+        **more,
+        **call.kwargs,
     )
     shown = str(text) if chosen.output is None else f"{target.name} and its gradient are written to {chosen.output}"
     return Answer(shown, {"function": target.name, "path": chosen.output, "source": str(text)})

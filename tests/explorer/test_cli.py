@@ -151,6 +151,12 @@ def test_export_writes_a_module(run: Any, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_export_writes_c_and_jax(run: Any, tmp_path: Path) -> None:
+    assert run("export", "MODEL.py:loss", "--args", "w0, data", "-o", "loss_grad.c", "--target", "c").status == 0
+    assert (tmp_path / "loss_grad.h").exists()
+    assert "jax.numpy" in run("export", "MODEL.py:loss", "--args", "w0, data", "--target", "jax").out
+
+
 def test_why_names_the_line_and_is_json_with_nan(run: Any) -> None:
     found = run("why", "MODEL.py:dead", "--args", "w0")
     assert found.status == 1
