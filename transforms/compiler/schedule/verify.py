@@ -76,9 +76,10 @@ class _Check:
             if twice:
                 return f"{type(statement).__name__} names {twice[0]!r}, which is there already"
             there.update(writes_of(statement))
-            self.hold(writes_of(statement))
-            if isinstance(statement, (Assign, Effect)) and statement.nested:
+            if isinstance(statement, (Assign, Effect)) and statement.nested:  # in no variable of its own
                 self.nested |= dict.fromkeys(writes_of(statement), statement)
+            else:
+                self.hold(writes_of(statement))
         return None
 
     def reads(self, statement: Statement, there: set[Value]) -> str | None:
