@@ -261,6 +261,14 @@ class Steps:
                 if root.status != "error":  # it was on the way from the worker
                     check_alive(self.client, self.who)
                     return None
+                if str(error).startswith("AssertionError(<TaskState"):  # Dask 2025.1, of data that has just been lost
+                    self._check_cancelled(shards, chosen)
+                    for k in chosen:
+                        for source in shards.shards[k].sources:
+                            if isinstance(source, Held):
+                                source.check()
+                                source.future = None  # sent again
+                    return None
                 raise _without_dask(error) from error.__cause__
 
     def _check_cancelled(self, shards: Shards, chosen: Sequence[int]) -> None:

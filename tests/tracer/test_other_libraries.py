@@ -119,7 +119,7 @@ def test_compiled_functions_say_which_line_converts_it_and_that_line_compiles(na
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("a sparse matrix", lambda w, a: np.sum(a.maximum(w))), ("a masked array", lambda w, a: np.sum(a * w)),
+        ("a sparse matrix", lambda w, a: np.sum(a.multiply(w))), ("a masked array", lambda w, a: np.sum(a * w)),
         ("a masked array", lambda w, a: np.sum(w * a)), ("a DataFrame", lambda w, a: np.sum(a.T @ w)),
         ("a DataArray", lambda w, a: np.sum(w * a)), ("a DataArray", lambda w, a: np.sum(a * w)),
     ],
