@@ -194,15 +194,22 @@ def test_the_command_prints_the_address_and_ends_by_an_interrupt(tmp_path: Path)
     path = tmp_path / "model.py"
     path.write_text(MODEL)
     command = [sys.executable, "-m", "gradscribe", "explore", str(path)]
+    ignored = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # where the tests run in the background, it is inherited
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path, text=True) as process:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        host, token = re.fullmatch(r"http://(127\.0\.0\.1:\d+)/([\w-]{32})/", address).groups()  # type: ignore[union-attr]
-        line = http.client.HTTPConnection(host, timeout=10)
-        line.request("GET", f"/{token}/")
-        assert line.getresponse().status == 200
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        signal.signal(signal.SIGINT, ignored)
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().strip()
+            host, token = re.fullmatch(r"http://(127\.0\.0\.1:\d+)/([\w-]{32})/", address).groups()  # type: ignore[union-attr]
+            line = http.client.HTTPConnection(host, timeout=10)
+            line.request("GET", f"/{token}/")
+            assert line.getresponse().status == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
 
 
 def test_a_file_that_is_not_there_is_a_wrong_command_line(capsys: pytest.CaptureFixture[str]) -> None:
