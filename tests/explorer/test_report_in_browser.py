@@ -105,7 +105,7 @@ def test_pointing_at_a_line_lights_what_came_of_it_in_both_directions(opened: An
     assert "z = x @ w + b" in lit(shown, "generated", "forward")
     assert any(line.startswith("return ") for line in lit(shown, "generated", "backward"))
     assert shown.locator(".box.lit").count() == 1
-    shown.locator("#generated .row", has_text="return ").last.hover()
+    shown.locator("#generated .row:visible", has_text="return ").last.hover()
     assert lit(shown, "source") == ["z = x @ w + b"]
     assert "np.matmul" in shown.locator("#detail").inner_text()
 
