@@ -68,7 +68,8 @@ def stage(source: Path) -> None:
     """Put together what the site is made of."""
     (source / "api").mkdir(parents=True)
     (source / "notebooks").mkdir()
-    for path in (ROOT / "docs" / "conf.py", *(ROOT / "docs").glob("*.png")):
+    pictures = [path for kind in ("png", "svg") for path in (ROOT / "docs").glob(f"*.{kind}")]
+    for path in (ROOT / "docs" / "conf.py", *pictures):
         shutil.copy(path, source)
     pages = {path: source / path.name for path in sorted((ROOT / "docs").glob("*.md"))}
     pages |= {ROOT / name: source / name for name in ("CONTRIBUTING.md", "CHANGELOG.md")}
