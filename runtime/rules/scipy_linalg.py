@@ -33,7 +33,12 @@ def solve_triangular(x: Any, y: Any, trans: Any, lower: Any, unit: Any) -> Any:
 
 def _back(g: Any, x: Any, trans: Any, lower: Any, unit: Any) -> Any:
     """The right-hand side's cotangent: the solution of the transposed system."""
-    return solve_triangular(np.conj(x) if trans == 2 else x, g, 0 if trans else 1, lower, unit)
+    return solve_triangular(*_transposed(x, g, trans), lower, unit)
+
+
+def _transposed(x: Any, g: Any, trans: Any) -> tuple[Any, Any, int]:
+    """The matrix, the right-hand side and the form of the transposed system."""
+    return np.conj(x) if trans == 2 else x, g, 0 if trans else 1
 
 
 def _triangle(m: Any, lower: Any, unit: Any) -> Any:
@@ -44,6 +49,10 @@ def _triangle(m: Any, lower: Any, unit: Any) -> Any:
 def _back_to_matrix(g: Any, x: Any, out: Any, y_shape: Any, trans: Any, lower: Any, unit: Any) -> Any:
     """The matrix's cotangent, of the triangle that is read."""
     d_y, solved = _column(_back(g, x, trans, lower, unit), y_shape), _column(out, y_shape)
+    return _to_matrix(d_y, solved, trans, lower, unit)
+
+
+def _to_matrix(d_y: Any, solved: Any, trans: Any, lower: Any, unit: Any) -> Any:
     found = _triangle(-(solved @ d_y.T if trans else d_y @ solved.T), lower, unit)
     return np.conj(found) if trans == 2 else found
 
@@ -62,18 +71,12 @@ def solve_factor(x: Any, y: Any, trans: Any, lower: Any) -> Any:
 
 
 def _factor_back(g: Any, x: Any, trans: Any, lower: Any) -> Any:
-    return solve_factor(np.conj(x) if trans == 2 else x, g, 0 if trans else 1, lower)
-
-
-def _factor_back_to_matrix(g: Any, x: Any, out: Any, trans: Any, lower: Any) -> Any:
-    d_y = _factor_back(g, x, trans, lower)
-    found = _triangle(-(out @ d_y.T if trans else d_y @ out.T), lower, False)
-    return np.conj(found) if trans == 2 else found
+    return solve_factor(*_transposed(x, g, trans), lower)
 
 
 rule(
     solve_factor,
-    x=lambda g, x, out, trans, lower: _factor_back_to_matrix(g, x, out, trans, lower),
+    x=lambda g, x, out, trans, lower: _to_matrix(_factor_back(g, x, trans, lower), out, trans, lower, False),
     y=lambda g, x, trans, lower: _factor_back(g, x, trans, lower),
 )
 

@@ -17,7 +17,7 @@ from ..core.context import FunctionCtx
 from ..core.custom import CustomNode
 from ..core.exits import warn_at_user
 from ..core.site import blame
-from ..core.tensor_base import Operand, alias, wrap
+from ..core.tensor_base import Operand, alias, is_tensor_like, wrap
 from ..memory import eager_writes
 from ..memory.view_renewal import node_before
 from ..modes.thread_state import LOCAL, grad_mode
@@ -351,7 +351,7 @@ def _final(behind: FunctionNode, grads: tuple[Any, ...], found: tuple[Any, ...])
         return found
     made = []
     for g in found:
-        if isinstance(g, (Operand, np.generic)) or is_array(g):
+        if is_tensor_like(g):
             node = _Final()
             node.why = behind.once or (
                 "was marked with @once_differentiable: write its backward from operations on Tensors, and take the mark off"

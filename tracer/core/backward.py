@@ -24,7 +24,7 @@ from .engine import apply_node, run_backward
 from .exits import warn_at_user
 from .graph import AccumulateGrad, GradientEdge, edge_of, reached_from
 from .site import blame
-from .tensor_base import Operand, alias, levels_of, plain_shape, wrap
+from .tensor_base import Operand, alias, is_tensor_like, levels_of, plain_shape, wrap
 
 __all__ = ["backward", "call", "grad"]
 
@@ -39,7 +39,7 @@ def _gradients(given: Any, count: int) -> tuple[Any, ...]:
     """One gradient, or None, for each of `count` outputs."""
     found = (None,) * count if given is None else _as_tuple(given)
     for g in found:
-        if not (g is None or (isinstance(g, (Operand, np.generic)) or is_array(g))):
+        if not (g is None or is_tensor_like(g)):
             raise blame(
                 TypeError(
                     f"gradients can be either Tensors or None, but got {type(g).__name__}: make one with gs.tensor({g!r})"

@@ -5,17 +5,15 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Saved
-from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL
 from .custom import CustomNode
 from .exits import warn_at_user
 from .graph import AccumulateGrad, Pick
 from .saved import Packed
 from .site import blame
-from .tensor_base import Operand, alias, cover, is_inference, levels_of, wrap
+from .tensor_base import Operand, alias, cover, is_inference, is_tensor_like, levels_of, wrap
 from .versions import check_entry, successor
 
 __all__ = ["FunctionCtx"]
@@ -89,7 +87,7 @@ class FunctionCtx:
         if not on_tensors:  # called on plain arrays: nothing is differentiated
             return
         for k, tensor in enumerate(given):
-            if tensor is not None and not (isinstance(tensor, (Operand, np.generic)) or is_array(tensor)):
+            if tensor is not None and not is_tensor_like(tensor):
                 raise blame(
                     TypeError(
                         f"save_for_backward can only save variables, but argument {k} is of type {_kind(tensor)}: set "

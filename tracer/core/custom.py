@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...runtime.arrays import is_array, is_plain_array, own_memory
+from ...runtime.arrays import is_plain_array, own_memory
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.ops import Plan
 from ...runtime.registry import require
@@ -18,7 +18,7 @@ from .dispatch import apply
 from .graph import NUMBER, Node, Pick, meta_of, next_sequence
 from .levels import under
 from .site import blame, user_site
-from .tensor_base import Operand, levels_of, made_volatile, plain_shape, wrap
+from .tensor_base import Operand, is_tensor_like, levels_of, made_volatile, plain_shape, wrap
 
 __all__ = ["CustomNode"]
 
@@ -179,7 +179,7 @@ class CustomNode(Node):
         hides = {k: h for (k, _), h in zip(self.places, self.hides, strict=False)}
         shown = list(found)
         for k, g in enumerate(found):
-            if k in hides and (isinstance(g, (Operand, np.generic)) or is_array(g)):
+            if k in hides and is_tensor_like(g):
                 rest = tuple([level for level in self.under if level not in hides[k]])
                 shown[k] = self.under[-1].shown(self.under[-1].summed(g, rest), hides[k])
         return tuple(shown)
@@ -198,7 +198,7 @@ class CustomNode(Node):
         """A cotangent that the user gave for input `k`, as the engine takes it."""
         if found is None:
             return None
-        if not (isinstance(found, (Operand, np.generic)) or is_array(found)):
+        if not is_tensor_like(found):
             raise blame(
                 AutogradError(
                     f"{self.label} gave a {type(found).__name__} as gradient {k}: expected Variable or None "

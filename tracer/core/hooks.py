@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.unpatched import np
 from ..modes.thread_state import refuse
 from .site import blame
-from .tensor_base import Operand, wrap
+from .tensor_base import Operand, is_tensor_like, wrap
 
 __all__ = ["RemovableHandle", "replaced", "run_accumulated", "run_posthooks", "run_prehooks"]
 
@@ -93,7 +92,7 @@ def replaced(hook: Any, grad: Any, new: Any) -> Any:
     """`new` in place of `grad`, if it may stand there."""
     if new is None:
         return grad
-    if not (isinstance(new, (Operand, np.generic)) or is_array(new)):
+    if not is_tensor_like(new):
         raise blame(
             TypeError(
                 f"expected Variable, but hook returned {type(new).__name__!r}: {_name(hook)!r} must give a Tensor, or None to "

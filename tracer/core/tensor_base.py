@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError
+from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL
 from .site import blame, user_asks
 
 __all__ = [
-    "Operand", "alias", "cover", "follow", "install", "install_batched", "is_inference", "is_volatile", "levels_of",
-    "made_in_inference", "made_volatile", "may_be_saved", "plain_shape", "tensor_class", "wrap",
+    "Operand", "alias", "cover", "follow", "install", "install_batched", "is_inference", "is_tensor_like", "is_volatile",
+    "levels_of", "made_in_inference", "made_volatile", "may_be_saved", "plain_shape", "tensor_class", "wrap",
 ]  # fmt: skip
 
 _new = object.__new__
@@ -142,6 +144,11 @@ def cover(tensor: Any, levels: tuple[Any, ...]) -> None:
         tensor._levels = levels
     elif issubclass(type(tensor), batched_class):
         tensor.__class__ = tensor_class
+
+
+def is_tensor_like(value: Any) -> bool:
+    """Whether a value is a Tensor, an array, or a scalar of NumPy's."""
+    return isinstance(value, (Operand, np.generic)) or is_array(value)
 
 
 def wrap(value: Any, node: Any = None) -> Any:

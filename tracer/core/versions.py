@@ -11,14 +11,14 @@ import weakref
 from collections import deque
 from typing import Any
 
-from ...runtime.arrays import is_array, is_plain_array
+from ...runtime.arrays import is_plain_array
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.ops import Saved
 from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL
 from .graph import AccumulateGrad, next_sequence
 from .site import blame, saved_at, user_site
-from .tensor_base import Operand, is_inference
+from .tensor_base import Operand, is_inference, is_tensor_like
 
 __all__ = [
     "COUNTERS", "apart", "bump", "check", "check_entry", "check_written", "follow_data", "note_twice", "own_array", "replace",
@@ -212,7 +212,7 @@ def check_written(node: Any, entries: tuple[Any, ...]) -> None:
     """Raise where one of the values that a node of the user's saved was written after that."""
     if COUNTERS:
         for entry in entries:
-            if isinstance(entry, (Operand, np.generic)) or is_array(entry):
+            if is_tensor_like(entry):
                 check_entry(node, Saved("saved", "value", -1), entry, -1)
 
 

@@ -10,7 +10,7 @@ from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError, ConvergenceError, DtypeError, ShapeError
 from ...runtime.unpatched import np
 from ...tracer.core.site import blame, prune, pruned
-from ...tracer.core.tensor_base import Operand, alias, cover
+from ...tracer.core.tensor_base import Operand, alias, cover, is_tensor_like
 from ...tracer.modes.thread_state import LOCAL, capturing
 from ..compiler.frontend.operators import and_, assert_, while_
 from ..trees import flatten, in_words, unflatten
@@ -215,7 +215,7 @@ def _constants(leaves: Leaves) -> Leaves:
 
 
 def _dtype(x: Any) -> Any:
-    return x.dtype if (isinstance(x, (Operand, np.generic)) or is_array(x)) else np.result_type(x)
+    return x.dtype if is_tensor_like(x) else np.result_type(x)
 
 
 def _is_differentiable(x: Any) -> bool:

@@ -10,7 +10,7 @@ from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.unpatched import np
 from ...tracer.core.forward import run_forward
 from ...tracer.core.site import pruned
-from ...tracer.core.tensor_base import Operand, alias, levels_of, wrap
+from ...tracer.core.tensor_base import Operand, alias, is_tensor_like, levels_of, wrap
 from ...tracer.modes.thread_state import LOCAL, capturing, transforming
 from ...tracer.tensors.casts import as_scalar
 from ..arguments import Arguments, Finisher, check_returned, is_given, owner_of, parted
@@ -74,7 +74,7 @@ def tangent_leaves(tree: Any, structure: Any, place: Any, frame: Arguments) -> l
 
 def seed(t: Any, node: Any, leaf: Any, create_graph: bool, as_tensors: bool) -> Any:
     """A tangent in the shape and dtype of the argument that it belongs to."""
-    dtype = t.dtype if (isinstance(t, (Operand, np.generic)) or is_array(t)) else np.asarray(t).dtype
+    dtype = t.dtype if is_tensor_like(t) else np.asarray(t).dtype
     if np.shape(t) != np.shape(leaf):
         raise ShapeError(
             f"a tangent has the shape of its argument: the argument has {tuple(np.shape(leaf))}, "

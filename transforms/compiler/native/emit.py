@@ -387,8 +387,9 @@ class Block:
     def assign(self, s: Assign) -> None:
         call = s.call
         self.over = s.is_over()
-        handler = handlers().get(call.op.base)
-        alone = len(call.outs) == 1 or call.op.base in systems()
+        system = systems().get(call.op.base)
+        handler = system or handlers().get(call.op.base)
+        alone = len(call.outs) == 1 or system is not None
         if alone and (call.outs[0] not in self.emitter.shared or self.is_whole(s, handler)):
             groups = len(self.groups)
             self.marks.clear()

@@ -530,13 +530,9 @@ def hows() -> dict[Op, str]:
     return {SUM.base: "sum", MEAN.base: "mean"} | {op.base: how for op, how in extremes.items()}
 
 
-def handlers() -> dict[Op, Callable[[Place, Call], None]]:
-    """By op: what writes a call of it."""
-    return _handlers() | systems()
-
-
 @functools.cache
-def _handlers() -> dict[Op, Callable[[Place, Call], None]]:
+def handlers() -> dict[Op, Callable[[Place, Call], None]]:
+    """By op: what writes a call of it; systems of equations apart."""
     fills: dict[Any, tuple[float, Callable[[Place, Call], None]]] = {
         np.zeros: (0, full), np.ones: (1, full), np.zeros_like: (0, like), np.ones_like: (1, like),
     }  # fmt: skip
@@ -564,4 +560,4 @@ def in_place() -> frozenset[Op]:
 
 def native_ops() -> frozenset[Op]:
     """The ops that have a C form, by their base."""
-    return frozenset(known_ops()) | frozenset(handlers())
+    return frozenset(known_ops()) | frozenset(handlers()) | frozenset(systems())
