@@ -220,9 +220,6 @@ def read_back(g: Any, acc: Any, index: Any, x_shape: Any, x_dtype: Any) -> Any:
     """The running sum of the cotangent of `x`, with that of `x[index]` added in."""
     if type(index) is int or (type(index) is slice and not _is_whole(index)):  # as most often, and so first
         if acc is not None:
-            if type(acc) is type(g) is np.ndarray:  # what `index_add` does
-                acc[index] += g
-                return acc
             return index_add(acc, index, g)
         return add_place(g, index, x_shape, x_dtype) if type(index) is int else place(g, index, x_shape, x_dtype)
     if names_once(index):
