@@ -43,7 +43,7 @@ def counted(operations: int) -> dict[Any, int]:
 
 
 def test_a_first_call_calls_no_function_out_of_proportion_to_the_operations() -> None:
-    _, _, few, more, most = map(counted, (6, 12, 45, 90, 135))  # the first two find what is found once
+    _, _, few, more, most = map(counted, (6, 72, 45, 90, 135))  # the first two find what is found once (patterns, too)
     assert sum(most.values()) > 100_000
     bent = {key: (few.get(key, 0), more.get(key, 0), n) for key, n in most.items()}
     assert not {key: counts for key, counts in bent.items() if counts[0] - 2 * counts[1] + counts[2] > 200}
