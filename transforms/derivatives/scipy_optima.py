@@ -48,11 +48,10 @@ __all__ = [
 ]
 
 Objective = Callable[[Any], Any]
-_AT, _NEAR, _STEEP = (
+_AT, _NEAR = (
     1e-6,
     1e-4,
-    1e3,
-)  # to a bound, by size: at it; near it, where the slope is so many times the distance
+)  # beside a variable's size: at a bound, which holds it; near one, where a step shows whether it does
 _TINY, _STEP = 1e-6, 1e-3  # Newton's next step at what is called an optimum, beside its size
 
 
@@ -105,8 +104,8 @@ def optimum(
     if not LOCAL.grad:
         return x, *values
     stationary = Stationary(objective, x)
-    if bounds is not None:
-        stationary.hold(_free(path, stationary, x, *bounds))
+    if bounds is not None and (every := Run(stationary, (x,))).edges:
+        stationary.hold(np.reshape(_free(path, every, x, *bounds), np.shape(x)))
     at, whole = stationary.start(), stationary.whole
     run = Run(stationary, (at,)) if np.size(at) else None
     runs = [Run(lambda x, of=of: of(whole(x)), (at,)) for _, of in others]
@@ -142,21 +141,40 @@ def _sum(a: Any, b: Any) -> Any:
     return b if a is None else a if b is None else a + b
 
 
-def _free(path: str, slope: Stationary, x: Any, low: Any, high: Any) -> Any:
-    """Which variables no bound holds; raises where one stands at a bound that does not hold it, either."""
-    with tracing():
-        g = slope(x)
-        g = g._value if isinstance(g, Operand) else g
+def _free(path: str, run: Run, x: Any, low: Any, high: Any) -> Any:
+    """Which variables no bound holds; raises where one stands at a bound that does not hold it, either.
+
+    Methods end a little inside of a bound that holds a variable, so Newton's next step decides: beyond the bound, it is held.
+    """
+    with grad_mode(False):
+        g, hessian = (np.atleast_1d(plain(v, path)) for v in (run.value, run.jacobian()))
+    x, curve = np.atleast_1d(x), np.diag(np.reshape(hessian, (np.size(x), np.size(x))))
     low, high = (np.broadcast_to(v, np.shape(x)) for v in (low, high))
     size = np.maximum(np.abs(x), 1.0)
-    gaps = [np.abs(x - v) / size for v in (low, high)]
-    at_low, at_high = ((gap <= _AT) | ((gap <= _NEAR) & (np.abs(g) >= _STEEP * gap)) for gap in gaps)
-    at_bound = at_low | at_high
-    held = (at_low & (g > 0)) | (at_high & (g < 0))
-    scale = 1e-6 * max(1.0, float(np.max(np.abs(g), initial=0.0)))
-    if np.any(at_bound & (np.abs(g) <= scale)):
+    below = np.where(g == 0, x - low < high - x, g > 0)  # the bound that a variable moves to
+    gap = np.where(below, x - low, high - x)
+    reach = 2 * _STEP * (1.0 + np.max(np.abs(x), initial=0.0))  # of a step that `_check` accepts
+    seen = np.minimum(x - low, high - x) <= reach
+    held = (gap <= _AT * size) | ((gap <= _NEAR * size) & (curve <= 0) & (np.abs(g) > 10 * np.abs(curve) * gap))
+    if not np.any(seen | held):
+        return np.full(np.shape(x), True)
+    own = np.where(curve > 0, np.abs(g) / np.where(curve > 0, curve, 1.0), np.where(g == 0, 0.0, np.inf))
+    if np.any(held & (own <= gap + _AT * size)):
         raise singular(path, "it lies at a bound that does not hold it: the slope is zero there, too")
-    return ~(at_bound & held)
+    hessian = np.reshape(hessian, (np.size(x), np.size(x)))
+    while np.any(seen & ~held):
+        free = np.flatnonzero(~held)
+        step = np.zeros(np.shape(x))
+        step[free] = -solved_matrix(path, hessian[np.ix_(free, free)], g[free], "the Hessian")
+        near = np.maximum(_AT * size, np.minimum(step**2 / size, 0.1 * np.abs(step)))  # as far as a step can be trusted
+        inside = np.minimum(x + step - low, high - x - step)
+        if np.any(seen & ~held & (np.abs(inside) <= near)):
+            raise singular(path, "it lies at a bound that does not hold it: the slope is zero there, too")
+        beyond = seen & ~held & (inside < 0)
+        if not np.any(beyond):
+            break
+        held = held | beyond
+    return ~held
 
 
 def _check(path: str, x: Any, run: Run, why_not: Any) -> None:
@@ -295,7 +313,7 @@ def _minimize_scalar(driver: Driver, given: dict[str, Any]) -> Solved:
     objective: Objective = lambda x: _number(call(x))
     why = None if result.success else result.message
     x = np.float64(result.x)
-    around = None if bounds is None else _ends(objective, x, plain(bounds, path))
+    around = None if bounds is None else plain(bounds, path)
     return _with(driver, result, ("x", "fun"), optimum(path, objective, x, why, around, ((result.fun, objective),)))
 
 
@@ -309,24 +327,11 @@ def _of_one_number(driver: Driver, given: dict[str, Any]) -> Solved:
     found, value, *rest = driver.real(call.plain, **{k: plain(v, path) for k, v in passed.items()}, full_output=True)
     objective: Objective = lambda x: _number(call(x))
     x = np.float64(found)
-    around = None if bounds is None else _ends(objective, x, plain(bounds, path))
+    around = None if bounds is None else plain(bounds, path)
     results = optimum(path, objective, x, None, around, ((value, objective),))
     if np.isscalar(found) and results[0] is x:
         results = found, *results[1:]
     return Solved(results, lambda r: (*r, *rest) if full else r[0])
-
-
-def _ends(objective: Objective, x: Any, bounds: Any) -> Any:
-    """The bounds of one number, of which the one that holds the optimum stands where the method has ended: a little inside."""
-    if not LOCAL.grad:
-        return None
-    low, high = bounds
-    with tracing():
-        slope = Stationary(objective, x)(x)
-    slope, near = float(plain(slope, "")), 1e-4 * (high - low)
-    if abs(slope) > 1e-3 and ((x - low < near and slope > 0) or (high - x < near and slope < 0)):
-        return x, x
-    return None
 
 
 _LOSSES: dict[str, Callable[[Any], Any]] = {

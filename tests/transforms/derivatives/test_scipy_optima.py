@@ -190,6 +190,64 @@ def test_what_depends_on_nothing_is_plain() -> None:
 
 
 square = lambda t: lambda z: np.sum((z - t) ** 2)
+LINE = np.linspace(0.0, 1.0, 5)
+BOUNDED: dict[str, Callable[[Any], Any]] = {  # whose optimum is t, between 0 and 1
+    "minimize_scalar": lambda t: optimize.minimize_scalar(lambda s: (s - t) ** 2, bounds=(0.0, 1.0), method="bounded").x,
+    "small numbers": lambda t: optimize.minimize_scalar(lambda s: 1e-6 * (s - t) ** 2, bounds=(0.0, 1.0)).x,
+    "large numbers": lambda t: optimize.minimize_scalar(lambda s: 1e6 * (s - t) ** 2, bounds=(0.0, 1.0)).x,
+    "fminbound": lambda t: optimize.fminbound(lambda s: (s - t) ** 2, 0.0, 1.0),
+    **{
+        method: lambda t, m=method: optimize.minimize(square(t), [0.4], bounds=[(0.0, 1.0)], method=m, tol=1e-9).x[0]
+        for method in ("L-BFGS-B", "TNC", "SLSQP", "trust-constr", "Nelder-Mead", "Powell", "COBYLA")
+    },
+    **{
+        f"least_squares, {method}": lambda t, m=method: optimize.least_squares(
+            lambda z: z - t, [0.4], bounds=(0.0, 1.0), method=m
+        ).x[0]
+        for method in ("trf", "dogbox")
+    },
+    **{
+        f"lsq_linear, {method}": lambda t, m=method: optimize.lsq_linear(
+            np.eye(1), np.stack([t]), bounds=(0.0, 1.0), method=m
+        ).x[0]
+        for method in ("trf", "bvls")
+    },
+    "curve_fit": lambda t: optimize.curve_fit(
+        lambda x, a: a * x, LINE, t * LINE, p0=[0.4], bounds=(0.0, 1.0)
+    )[0][0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_at_a_bound_the_derivative_is_that_of_the_side_or_raises(name: str) -> None:
+    """Methods end a little inside of a bound that holds the variable, and beside an optimum which is there."""
+    f = BOUNDED[name]
+    for run in (gs.grad(f), gs.compile(gs.grad(f))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for t, expected in ((-0.5, 0.0), (-2e-5, 0.0), (0.5, 1.0), (1.00002, 0.0), (1.0004, 0.0), (1.5, 0.0)):
+                assert run(t) == pytest.approx(expected, abs=1e-9)
+            for t in (0.0, 1.0, 1.0 - 1e-7, 1.0 + 1e-7):
+                with pytest.raises(SingularPointError, match="a bound that does not hold it"):
+                    run(t)
+
+
+def test_bounds_that_hold_one_of_two() -> None:
+    """The other variable moves as if the first one was a constant, though the method ends a little inside."""
+    h = np.array([[2.0, 1.9], [1.9, 2.0]])
+    f = lambda t: optimize.least_squares(
+        lambda z: h @ z - np.stack([t, 1.0]), [0.1, 0.1], bounds=([0.0, -9.0], [0.3, 9.0])
+    ).x[1]
+    held = lambda t: 1.9 * t / (1.9**2 + 4.0)  # of the normal equations' second row
+    np.testing.assert_allclose(gs.grad(f)(1.5), gs.grad(held)(1.5), rtol=1e-9)
+
+
+def test_nothing_differentiated_at_a_bound_is_plain() -> None:
+    """An optimum exactly at a bound is no error, where it depends on nothing."""
+    f = lambda t: t * optimize.minimize_scalar(lambda s: (s - 1.0) ** 2, bounds=(0.0, 1.0)).x
+    assert gs.grad(f)(2.0) == f(1.0)
+
+
 RAISES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "constraints": (
         lambda t: optimize.minimize(square(t), [0.1], constraints={"type": "ineq", "fun": lambda z: 0.5 - z[0]}).x[0],
