@@ -5,6 +5,7 @@
 
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
+    int64_t work = 0;
     if (!is_array(st, a[0], D, 2)) goto punt;
     double *const q = (double *)ARRAY(a[0])->data;
     const int64_t q_n0 = ARRAY(a[0])->dims[0];
@@ -31,8 +32,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double *const t_26 = (double *)q;
     double *const t_2_c = room(f, 0, sizeof(double) * (q_n0 * k_2_n0));
     if (!t_2_c) goto punt;
+    WORK(q_n0 * q_n1 * k_2_n0 / 4);
     if ((q_n0) * (q_n1) * (k_2_n0) <= 2048) product_d(t_2_c, q_n0, q_n1, k_2_n0, q, q_step0, q_step1, t, k_2_step1, k_2_step0);
     else if (!blas_d(st, t_2_c, q_n0, q_n1, k_2_n0, q, q_step0, q_step1, t, k_2_step1, k_2_step0)) {
+        back(f);
         hold(f, 0, boxed(st, D, (void *)t, 2, (int64_t[]){k_2_n1, k_2_n0}, (int64_t[]){k_2_step1, k_2_step0}));
         if (!f->o[0]) goto fail;
         PyObject *argv[] = {a[0], f->o[0]};
@@ -50,6 +53,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     if (!t_4) goto punt;
     for (int64_t i = 0; i < q_n0; i++) t_4[i] = -INFINITY;
     if (k_2_n0 == 0) goto punt;
+    WORK(q_n0 * k_2_n0 * 2);
     {
         for (int64_t i0 = 0; i0 < q_n0; i0++) {
             const double *e0_r = t_2_c + i0 * k_2_n0;
@@ -73,6 +77,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     int64_t *const t_22 = room(f, 21, sizeof(int64_t) * (q_n0));
     if (!t_22) goto punt;
     for (int64_t i = 0; i < q_n0; i++) t_22[i] = 0;
+    WORK(q_n0 * k_2_n0 * 5);
     {
         for (int64_t i0 = 0; i0 < q_n0; i0++) {
             const double *e0_r = scores + i0 * k_2_n0;
@@ -108,6 +113,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const weights = room(f, 6, sizeof(double) * (q_n0 * k_2_n0));
     if (!weights) goto punt;
+    WORK(q_n0 * k_2_n0);
     {
         for (int64_t i0 = 0; i0 < q_n0; i0++) {
             const double *e0_r = e_2 + i0 * k_2_n0;
@@ -125,8 +131,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double *const t_12 = (double *)weights;
     double *const t_7_c = room(f, 7, sizeof(double) * (q_n0 * v_n1));
     if (!t_7_c) goto punt;
+    WORK(q_n0 * k_2_n0 * v_n1 / 4);
     if ((q_n0) * (k_2_n0) * (v_n1) <= 2048) product_d(t_7_c, q_n0, k_2_n0, v_n1, weights, k_2_n0, 1, v, v_step0, v_step1);  /* golden_functions.py:82 */
     else if (!blas_d(st, t_7_c, q_n0, k_2_n0, v_n1, weights, k_2_n0, 1, v, v_step0, v_step1)) {
+        back(f);
         hold(f, 2, boxed(st, D, (void *)weights, 2, (int64_t[]){q_n0, k_2_n0}, (int64_t[]){k_2_n0, 1}));
         if (!f->o[2]) goto fail;
         PyObject *argv[] = {f->o[2], a[2]};
@@ -141,6 +149,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double *const t_10 = room(f, 9, sizeof(double) * (q_n0 * v_n1));
     if (!t_10) goto punt;
     sums_d t_9_s; t_9_s.n = 0;
+    WORK(q_n0 * v_n1 * 3);
     {
         for (int64_t b = 0; b < q_n0 * v_n1; b += 512) {
             const int64_t end = b + 512 < q_n0 * v_n1 ? b + 512 : q_n0 * v_n1;
@@ -159,8 +168,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     const double t_9 = total_d(&t_9_s);
     double *const d_weights_c = room(f, 10, sizeof(double) * (q_n0 * k_2_n0));
     if (!d_weights_c) goto punt;
+    WORK(q_n0 * v_n1 * k_2_n0 / 4);
     if ((q_n0) * (v_n1) * (k_2_n0) <= 2048) product_d(d_weights_c, q_n0, v_n1, k_2_n0, t_10, v_n1, 1, t_11, v_step1, v_step0);
     else if (!blas_d(st, d_weights_c, q_n0, v_n1, k_2_n0, t_10, v_n1, 1, t_11, v_step1, v_step0)) {
+        back(f);
         hold(f, 4, boxed(st, D, (void *)t_10, 2, (int64_t[]){q_n0, v_n1}, (int64_t[]){v_n1, 1}));
         if (!f->o[4]) goto fail;
         hold(f, 5, boxed(st, D, (void *)t_11, 2, (int64_t[]){v_n1, k_2_n0}, (int64_t[]){v_step1, v_step0}));
@@ -174,10 +185,13 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if ((q_n0 <= 1 || ARRAY(f->o[6])->strides[0] == (int64_t)sizeof(double) * (k_2_n0)) && (k_2_n0 <= 1 || ARRAY(f->o[6])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_weights_c, ARRAY(f->o[6])->data, sizeof(double) * (q_n0 * k_2_n0));
         else for (int64_t i0 = 0; i0 < q_n0; i0++) for (int64_t i1 = 0; i1 < k_2_n0; i1++) memcpy(d_weights_c + i0 * (k_2_n0) + i1 * (1), (const char *)ARRAY(f->o[6])->data + i0 * ARRAY(f->o[6])->strides[0] + i1 * ARRAY(f->o[6])->strides[1], sizeof(double));
     }
+    back(f);
     double *const d_v_2_c = new_array(st, f, 7, D, 2, (int64_t[]){k_2_n0, v_n1}, 0);
     if (!d_v_2_c) goto punt;
+    WORK(k_2_n0 * q_n0 * v_n1 / 4);
     if ((k_2_n0) * (q_n0) * (v_n1) <= 2048) product_d(d_v_2_c, k_2_n0, q_n0, v_n1, t_12, 1, k_2_n0, t_10, v_n1, 1);
     else if (!blas_d(st, d_v_2_c, k_2_n0, q_n0, v_n1, t_12, 1, k_2_n0, t_10, v_n1, 1)) {
+        back(f);
         hold(f, 8, boxed(st, D, (void *)t_12, 2, (int64_t[]){k_2_n0, q_n0}, (int64_t[]){1, k_2_n0}));
         if (!f->o[8]) goto fail;
         hold(f, 9, boxed(st, D, (void *)t_10, 2, (int64_t[]){q_n0, v_n1}, (int64_t[]){v_n1, 1}));
@@ -196,6 +210,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double *const t_15 = room(f, 13, sizeof(double) * (q_n0));
     if (!t_15) goto punt;
     for (int64_t i = 0; i < q_n0; i++) t_15[i] = 0;
+    WORK(q_n0 * k_2_n0 * 3);
     {
         for (int64_t i0 = 0; i0 < q_n0; i0++) {
             const double *e0_r = d_weights_c + i0 * k_2_n0;
@@ -224,6 +239,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const t_17 = room(f, 15, sizeof(double) * (q_n0));
     if (!t_17) goto punt;
+    WORK(q_n0 * 2);
     {
 #pragma omp simd
         for (int64_t i = 0; i < q_n0; i++) {
@@ -239,6 +255,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double *const t_19 = room(f, 18, sizeof(double) * (q_n0));
     if (!t_19) goto punt;
     for (int64_t i = 0; i < q_n0; i++) t_19[i] = 0;
+    WORK(q_n0 * k_2_n0 * 3);
     {
         for (int64_t i0 = 0; i0 < q_n0; i0++) {
             const double *e0_r = t_13 + i0 * k_2_n0;
@@ -267,6 +284,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const t_23 = room(f, 22, sizeof(double) * (q_n0));
     if (!t_23) goto punt;
+    WORK(q_n0 * 2);
     {
 #pragma omp simd
         for (int64_t i = 0; i < q_n0; i++) {
@@ -279,6 +297,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const t_25 = room(f, 25, sizeof(double) * (q_n0 * k_2_n0));
     if (!t_25) goto punt;
+    WORK(q_n0 * k_2_n0 * 3);
     {
         for (int64_t i0 = 0; i0 < q_n0; i0++) {
             const uint8_t *e0_r = t_21 + i0 * k_2_n0;
@@ -297,10 +316,13 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             }
         }
     }
+    back(f);
     double *const d_q_c = new_array(st, f, 11, D, 2, (int64_t[]){q_n0, q_n1}, 0);
     if (!d_q_c) goto punt;
+    WORK(q_n0 * k_2_n0 * k_2_n1 / 4);
     if ((q_n0) * (k_2_n0) * (k_2_n1) <= 2048) product_d(d_q_c, q_n0, k_2_n0, k_2_n1, t_25, k_2_n0, 1, k_2, k_2_step0, k_2_step1);
     else if (!blas_d(st, d_q_c, q_n0, k_2_n0, k_2_n1, t_25, k_2_n0, 1, k_2, k_2_step0, k_2_step1)) {
+        back(f);
         hold(f, 12, boxed(st, D, (void *)t_25, 2, (int64_t[]){q_n0, k_2_n0}, (int64_t[]){k_2_n0, 1}));
         if (!f->o[12]) goto fail;
         PyObject *argv[] = {f->o[12], a[1]};
@@ -314,8 +336,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const t_27_c = room(f, 26, sizeof(double) * (q_n1 * k_2_n0));
     if (!t_27_c) goto punt;
+    WORK(q_n1 * q_n0 * k_2_n0 / 4);
     if ((q_n1) * (q_n0) * (k_2_n0) <= 2048) product_d(t_27_c, q_n1, q_n0, k_2_n0, t_26, q_step1, q_step0, t_25, k_2_n0, 1);
     else if (!blas_d(st, t_27_c, q_n1, q_n0, k_2_n0, t_26, q_step1, q_step0, t_25, k_2_n0, 1)) {
+        back(f);
         hold(f, 14, boxed(st, D, (void *)t_26, 2, (int64_t[]){q_n1, q_n0}, (int64_t[]){q_step1, q_step0}));
         if (!f->o[14]) goto fail;
         hold(f, 15, boxed(st, D, (void *)t_25, 2, (int64_t[]){q_n0, k_2_n0}, (int64_t[]){k_2_n0, 1}));
@@ -330,6 +354,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         else for (int64_t i0 = 0; i0 < q_n1; i0++) for (int64_t i1 = 0; i1 < k_2_n0; i1++) memcpy(t_27_c + i0 * (k_2_n0) + i1 * (1), (const char *)ARRAY(f->o[16])->data + i0 * ARRAY(f->o[16])->strides[0] + i1 * ARRAY(f->o[16])->strides[1], sizeof(double));
     }
     double *const d_k = (double *)t_27_c;
+    back(f);
     hold(f, 17, PyTuple_New(2));
     if (!f->o[17]) goto fail;
     hold(f, 18, scalar(st, D, t_9, 0));
@@ -362,5 +387,8 @@ fail:
     return 0;
 unseen:
     *why = 2;
+    return 0;
+stop:
+    *why = 0;
     return 0;
 }

@@ -11,13 +11,14 @@ typedef struct {
     double *t_3;
     double *scaled;
     double t_18;
-    double *t_35;
-    double *t_38;
+    double *t_37;
+    double *t_34;
 } JOIN(run, parts);
 
 static __attribute__((noinline)) int JOIN(run, part_0)(
     const State *st, Frame *f, PyObject *const *a, int *why, JOIN(run, parts) *kept)
 {
+    int64_t work = 0;
     if (!is_array(st, a[0], D, 1)) goto punt;
     double *const log_weights = (double *)ARRAY(a[0])->data;
     const int64_t log_weights_n0 = ARRAY(a[0])->dims[0];
@@ -47,6 +48,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     if (means_n0 != log_weights_n0) goto punt;
     double *const t_2 = room(f, 0, sizeof(double) * (x_n0 * means_n0 * x_n1));
     if (!t_2) goto punt;
+    WORK(x_n0 * means_n0 * x_n1);
     if (x_step1 == 1 && means_step1 == 1) {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             for (int64_t i1 = 0; i1 < means_n0; i1++) {
@@ -83,6 +85,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const t_7 = room(f, 6, sizeof(double) * (means_n0));
     if (!t_7) goto punt;
     for (int64_t i = 0; i < means_n0; i++) t_7[i] = 0;
+    WORK(means_n0 * x_n1 * 2);
     if (log_scales_step1 == 1) {
         for (int64_t i0 = 0; i0 < means_n0; i0++) {
             const double *e0_r = log_scales + i0 * log_scales_step0;
@@ -129,6 +132,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const t_5 = room(f, 4, sizeof(double) * (x_n0 * means_n0));
     if (!t_5) goto punt;
     for (int64_t i = 0; i < x_n0 * means_n0; i++) t_5[i] = 0;
+    WORK(x_n0 * means_n0 * x_n1 * 3);
     {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             for (int64_t i1 = 0; i1 < means_n0; i1++) {
@@ -157,6 +161,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const t_8 = room(f, 8, sizeof(double) * (x_n0 * means_n0));
     if (!t_8) goto punt;
+    WORK(x_n0 * means_n0 * 3);
     if (log_weights_step0 == 1) {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             const double *e0_r = t_5 + i0 * means_n0;
@@ -195,6 +200,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const t_9 = room(f, 9, sizeof(double) * (means_n0));
     if (!t_9) goto punt;
     sums_d t_10_s; t_10_s.n = 0;
+    WORK(means_n0 * 2);
     if (log_weights_step0 == 1) {
         for (int64_t b = 0; b < means_n0; b += 512) {
             const int64_t end = b + 512 < means_n0 ? b + 512 : means_n0;
@@ -232,6 +238,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     if (!top) goto punt;
     for (int64_t i = 0; i < x_n0; i++) top[i] = -INFINITY;
     if (means_n0 == 0) goto punt;
+    WORK(x_n0 * means_n0 * 2);
     {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             const double *e0_r = t_8 + i0 * means_n0;
@@ -257,6 +264,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     int64_t *const t_25 = room(f, 22, sizeof(int64_t) * (x_n0));
     if (!t_25) goto punt;
     for (int64_t i = 0; i < x_n0; i++) t_25[i] = 0;
+    WORK(x_n0 * means_n0 * 5);
     {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             const double *e0_r = joint + i0 * means_n0;
@@ -295,6 +303,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const t_19 = room(f, 17, sizeof(double) * (x_n0));
     if (!t_19) goto punt;
     sums_d t_18_s; t_18_s.n = 0;
+    WORK(x_n0 * 4);
     {
         for (int64_t b = 0; b < x_n0; b += 512) {
             const int64_t end = b + 512 < x_n0 ? b + 512 : x_n0;
@@ -319,6 +328,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const t_22 = room(f, 19, sizeof(double) * (x_n0));
     if (!t_22) goto punt;
     for (int64_t i = 0; i < x_n0; i++) t_22[i] = 0;
+    WORK(x_n0 * means_n0 * 2);
     {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             const double *e0_r = t_20 + i0 * 1;
@@ -344,6 +354,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const t_26 = room(f, 23, sizeof(double) * (x_n0));
     if (!t_26) goto punt;
+    WORK(x_n0 * 2);
     {
 #pragma omp simd
         for (int64_t i = 0; i < x_n0; i++) {
@@ -361,6 +372,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const t_33 = room(f, 27, sizeof(double) * (means_n0));
     if (!t_33) goto punt;
     for (int64_t i = 0; i < means_n0; i++) t_33[i] = 0;
+    WORK(x_n0 * means_n0 * 5);
     {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             const uint8_t *e0_r = t_24 + i0 * means_n0;
@@ -391,10 +403,12 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     const double t_30 = -t_29;
     const double t_31 = t_30 / t_10;
     double *const t_37 = (double *)t_36;
+    back(f);
     double *const d_log_weights = new_array(st, f, 0, D, 1, (int64_t[]){means_n0}, 0);
     if (!d_log_weights) goto punt;
     double *const t_34 = room(f, 28, sizeof(double) * (means_n0));
     if (!t_34) goto punt;
+    WORK(means_n0 * 3);
     {
 #pragma omp simd
         for (int64_t i = 0; i < means_n0; i++) {
@@ -407,17 +421,6 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
             t_34[i] = t_34_v;
         }
     }
-    double *const t_35 = (double *)t_34;
-    double *const t_38 = room(f, 30, sizeof(double) * (x_n0 * means_n0));
-    if (!t_38) goto punt;
-    {
-#pragma omp simd
-        for (int64_t i = 0; i < x_n0 * means_n0; i++) {
-            const double e0_v = t_37[i];
-            const double t_38_v = 2.0 * e0_v;
-            t_38[i] = t_38_v;
-        }
-    }
     kept->means_n0 = means_n0;
     kept->log_scales_n1 = log_scales_n1;
     kept->x_n0 = x_n0;
@@ -425,8 +428,8 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     kept->t_3 = t_3;
     kept->scaled = scaled;
     kept->t_18 = t_18;
-    kept->t_35 = t_35;
-    kept->t_38 = t_38;
+    kept->t_37 = t_37;
+    kept->t_34 = t_34;
     return 0;
 punt:
 fail:
@@ -435,10 +438,14 @@ fail:
 unseen:
     *why = 2;
     return 1;
+stop:
+    *why = 0;
+    return 1;
 }
 
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
+    int64_t work = 0;
     JOIN(run, parts) all_kept, *const kept = &all_kept;
     if (JOIN(run, part_0)(st, f, a, why, kept)) return 0;
     int64_t const means_n0 = kept->means_n0;
@@ -448,14 +455,27 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double *const t_3 = kept->t_3;
     double *const scaled = kept->scaled;
     double const t_18 = kept->t_18;
-    double *const t_35 = kept->t_35;
-    double *const t_38 = kept->t_38;
+    double *const t_37 = kept->t_37;
+    double *const t_34 = kept->t_34;
+    double *const t_35 = (double *)t_34;
+    double *const t_38 = room(f, 30, sizeof(double) * (x_n0 * means_n0));
+    if (!t_38) goto punt;
+    WORK(x_n0 * means_n0);
+    {
+#pragma omp simd
+        for (int64_t i = 0; i < x_n0 * means_n0; i++) {
+            const double e0_v = t_37[i];
+            const double t_38_v = 2.0 * e0_v;
+            t_38[i] = t_38_v;
+        }
+    }
     double *const t_41 = room(f, 34, sizeof(double) * (means_n0 * x_n1));
     if (!t_41) goto punt;
     for (int64_t i = 0; i < means_n0 * x_n1; i++) t_41[i] = 0;
     double *const t_45 = room(f, 38, sizeof(double) * (means_n0 * x_n1));
     if (!t_45) goto punt;
     for (int64_t i = 0; i < means_n0 * x_n1; i++) t_45[i] = 0;
+    WORK(x_n0 * means_n0 * x_n1 * 5);
     {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             for (int64_t i1 = 0; i1 < means_n0; i1++) {
@@ -478,10 +498,12 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             }
         }
     }
+    back(f);
     double *const d_log_scales = new_array(st, f, 1, D, 2, (int64_t[]){means_n0, x_n1}, 0);
     if (!d_log_scales) goto punt;
     double *const d_means = new_array(st, f, 2, D, 2, (int64_t[]){means_n0, x_n1}, 0);
     if (!d_means) goto punt;
+    WORK(means_n0 * x_n1 * 5);
     {
         for (int64_t i0 = 0; i0 < means_n0; i0++) {
             const double *e0_r = t_41 + i0 * x_n1;
@@ -506,6 +528,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             }
         }
     }
+    back(f);
     hold(f, 3, PyTuple_New(2));
     if (!f->o[3]) goto fail;
     hold(f, 4, scalar(st, D, t_18, 0));
@@ -532,5 +555,8 @@ fail:
     return 0;
 unseen:
     *why = 2;
+    return 0;
+stop:
+    *why = 0;
     return 0;
 }

@@ -5,6 +5,7 @@
 
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
+    int64_t work = 0;
     if (!is_array(st, a[0], D, 1)) goto punt;
     double *const x = (double *)ARRAY(a[0])->data;
     const int64_t x_n0 = ARRAY(a[0])->dims[0];
@@ -35,7 +36,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             const double y_2 = t_6 / 2.0;  /* golden_functions.py:279 */
             const double t_6_next = y_2;
             t_6 = t_6_next;
-            if ((++t_4 & 4095) == 0 && PyErr_CheckSignals()) goto fail;
+            t_4++;
+            WORK(12);
         }
         const double t_8 = t_6 * t_6;  /* golden_functions.py:280 */
         const double total = t_3 + t_8;
@@ -51,10 +53,13 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         }
         const double t_3_next = total;
         t_3 = t_3_next;
-        if ((++steps & 4095) == 0 && PyErr_CheckSignals()) goto fail;
+        steps++;
+        WORK(37);
     }
+    back(f);
     double *const d_x = new_array(st, f, 0, D, 1, (int64_t[]){x_n0}, 0);
     if (!d_x) goto punt;
+    WORK(x_n0);
     {
 #pragma omp simd
         for (int64_t i = 0; i < x_n0; i++) {
@@ -80,7 +85,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             const double t_14 = t_13 / 2.0;  /* golden_functions.py:279 */
             const double t_13_next = t_14;
             t_13 = t_13_next;
-            if ((++t_11 & 4095) == 0 && PyErr_CheckSignals()) goto fail;
+            t_11++;
+            WORK(6);
         }
         {  /* golden_functions.py:277 */
             const int64_t place_2 = t_9 < 0 ? t_9 + x_n0 : t_9;
@@ -88,8 +94,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             double *const at = d_x_2 + place_2 * (1);
             at[0] += t_13;
         }
-        if ((++steps_2 & 4095) == 0 && PyErr_CheckSignals()) goto fail;
+        steps_2++;
+        WORK(24);
     }
+    back(f);
     hold(f, 1, PyTuple_New(2));
     if (!f->o[1]) goto fail;
     hold(f, 2, scalar(st, D, t_3, 0));
@@ -107,5 +115,8 @@ fail:
     return 0;
 unseen:
     *why = 2;
+    return 0;
+stop:
+    *why = 0;
     return 0;
 }

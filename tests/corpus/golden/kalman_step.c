@@ -8,16 +8,19 @@ typedef struct {
     int64_t H_n1;
     int64_t H_step1;
     double *t_6;
+    double *innovation;
     double *t_19;
     double *gain;
+    double *t_28;
     double t_17;
-    double *t_27;
-    double *d_gain;
+    double *t_23;
+    double *t_25;
 } JOIN(run, parts);
 
 static __attribute__((noinline)) int JOIN(run, part_0)(
     const State *st, Frame *f, PyObject *const *a, int *why, JOIN(run, parts) *kept)
 {
+    int64_t work = 0;
     if (!is_array(st, a[0], D, 2)) goto punt;
     double *const F_2 = (double *)ARRAY(a[0])->data;
     const int64_t F_2_n0 = ARRAY(a[0])->dims[0];
@@ -62,9 +65,11 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const t_6 = (double *)H;
     double *const mean_2_c = room(f, 0, sizeof(double) * (F_2_n0));
     if (!mean_2_c) goto punt;
+    WORK(F_2_n0 * F_2_n1 / 4);
     if ((F_2_n0) * (F_2_n1) * (1) <= 16384) product_d(mean_2_c, F_2_n0, F_2_n1, 1, F_2, F_2_step0, F_2_step1, mean, mean_step0, 0);  /* golden_functions.py:99 */
     else if (!blas_d(st, mean_2_c, F_2_n0, F_2_n1, 1, F_2, F_2_step0, F_2_step1, mean, mean_step0, 0)) {
         PyObject *argv[] = {a[0], a[4]};
+        back(f);
         hold(f, 0, PyObject_Vectorcall(st->calls[0], argv, 2, 0));
         if (!f->o[0]) goto fail;
         if (!is_array(st, f->o[0], D, 1)) goto punt;
@@ -74,9 +79,11 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const t_c = room(f, 1, sizeof(double) * (F_2_n0 * cov_n1));
     if (!t_c) goto punt;
+    WORK(F_2_n0 * F_2_n1 * cov_n1 / 4);
     if ((F_2_n0) * (F_2_n1) * (cov_n1) <= 2048) product_d(t_c, F_2_n0, F_2_n1, cov_n1, F_2, F_2_step0, F_2_step1, cov, cov_step0, cov_step1);  /* golden_functions.py:100 */
     else if (!blas_d(st, t_c, F_2_n0, F_2_n1, cov_n1, F_2, F_2_step0, F_2_step1, cov, cov_step0, cov_step1)) {
         PyObject *argv[] = {a[0], a[5]};
+        back(f);
         hold(f, 1, PyObject_Vectorcall(st->calls[1], argv, 2, 0));
         if (!f->o[1]) goto fail;
         if (!is_array(st, f->o[1], D, 2)) goto punt;
@@ -87,8 +94,10 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const t_3_c = room(f, 2, sizeof(double) * (F_2_n0 * F_2_n0));
     if (!t_3_c) goto punt;
+    WORK(F_2_n0 * cov_n1 * F_2_n0 / 4);
     if ((F_2_n0) * (cov_n1) * (F_2_n0) <= 2048) product_d(t_3_c, F_2_n0, cov_n1, F_2_n0, t_c, cov_n1, 1, t_2, F_2_step1, F_2_step0);
     else if (!blas_d(st, t_3_c, F_2_n0, cov_n1, F_2_n0, t_c, cov_n1, 1, t_2, F_2_step1, F_2_step0)) {
+        back(f);
         hold(f, 2, boxed(st, D, (void *)t_c, 2, (int64_t[]){F_2_n0, cov_n1}, (int64_t[]){cov_n1, 1}));
         if (!f->o[2]) goto fail;
         hold(f, 3, boxed(st, D, (void *)t_2, 2, (int64_t[]){F_2_n1, F_2_n0}, (int64_t[]){F_2_step1, F_2_step0}));
@@ -104,6 +113,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const cov_2 = room(f, 3, sizeof(double) * (F_2_n0 * F_2_n0));
     if (!cov_2) goto punt;
+    WORK(F_2_n0 * F_2_n0);
     if (Q_step0 == F_2_n0 && Q_step1 == 1) {
 #pragma omp simd
         for (int64_t i = 0; i < F_2_n0 * F_2_n0; i++) {
@@ -128,8 +138,10 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const t_4_c = room(f, 4, sizeof(double) * (1));
     if (!t_4_c) goto punt;
+    WORK(H_n1 / 4);
     if ((1) * (H_n1) * (1) <= 16384) product_d(t_4_c, 1, H_n1, 1, H, 0, H_step1, mean_2_c, 1, 0);  /* golden_functions.py:101 */
     else if (!blas_d(st, t_4_c, 1, H_n1, 1, H, 0, H_step1, mean_2_c, 1, 0)) {
+        back(f);
         hold(f, 5, boxed(st, D, (void *)mean_2_c, 1, (int64_t[]){F_2_n0}, (int64_t[]){1}));
         if (!f->o[5]) goto fail;
         PyObject *argv[] = {a[1], f->o[5]};
@@ -157,8 +169,10 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const t_5_c = room(f, 6, sizeof(double) * (H_n1));
     if (!t_5_c) goto punt;
+    WORK(H_n1 * F_2_n0 / 4);
     if ((1) * (H_n1) * (F_2_n0) <= 2048) product_d(t_5_c, 1, H_n1, F_2_n0, H, 0, H_step1, cov_2, F_2_n0, 1);  /* golden_functions.py:102 */
     else if (!blas_d(st, t_5_c, 1, H_n1, F_2_n0, H, 0, H_step1, cov_2, F_2_n0, 1)) {
+        back(f);
         hold(f, 7, boxed(st, D, (void *)cov_2, 2, (int64_t[]){F_2_n0, F_2_n0}, (int64_t[]){F_2_n0, 1}));
         if (!f->o[7]) goto fail;
         PyObject *argv[] = {a[1], f->o[7]};
@@ -172,8 +186,10 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const t_7_c = room(f, 7, sizeof(double) * (1));
     if (!t_7_c) goto punt;
+    WORK(H_n1 / 4);
     if ((1) * (H_n1) * (1) <= 2048) product_d(t_7_c, 1, H_n1, 1, t_5_c, H_n1, 1, t_6, H_step1, 0);
     else if (!blas_d(st, t_7_c, 1, H_n1, 1, t_5_c, H_n1, 1, t_6, H_step1, 0)) {
+        back(f);
         hold(f, 9, boxed(st, D, (void *)t_5_c, 2, (int64_t[]){1, H_n1}, (int64_t[]){H_n1, 1}));
         if (!f->o[9]) goto fail;
         hold(f, 10, boxed(st, D, (void *)t_6, 2, (int64_t[]){H_n1, 1}, (int64_t[]){H_step1, 0}));
@@ -199,17 +215,18 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
         }
     }
     double *const t_19 = (double *)S;
-    double *const work = room(f, 9, sizeof(double) * 256);
-    if (!work) goto punt;
+    double *const work_2 = room(f, 9, sizeof(double) * 256);
+    if (!work_2) goto punt;
     double *const t_8 = room(f, 10, sizeof(double) * (H_n1));
     if (!t_8) goto punt;
     int done = 0, done_sign = 1; (void)done_sign;
     if (1 <= 16) {  /* golden_functions.py:103 */
-        memcpy(work, S, sizeof(double) * (1));
+        memcpy(work_2, S, sizeof(double) * (1));
         memcpy(t_8, t_5_c, sizeof(double) * (H_n1));
-        done = lu_d(work, t_8, 1, H_n1, &done_sign);
+        done = lu_d(work_2, t_8, 1, H_n1, &done_sign);
     }
     if (!done) {
+        back(f);
         hold(f, 12, boxed(st, D, (void *)S, 2, (int64_t[]){1, 1}, (int64_t[]){1, 1}));
         if (!f->o[12]) goto fail;
         hold(f, 13, boxed(st, D, (void *)t_5_c, 2, (int64_t[]){1, H_n1}, (int64_t[]){H_n1, 1}));
@@ -226,8 +243,10 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const gain = (double *)t_8;
     double *const t_9_c = room(f, 11, sizeof(double) * (H_n1));
     if (!t_9_c) goto punt;
+    WORK(H_n1 / 4);
     if ((H_n1) * (1) * (1) <= 16384) product_d(t_9_c, H_n1, 1, 1, gain, 1, H_n1, innovation, 1, 0);  /* golden_functions.py:104 */
     else if (!blas_d(st, t_9_c, H_n1, 1, 1, gain, 1, H_n1, innovation, 1, 0)) {
+        back(f);
         hold(f, 15, boxed(st, D, (void *)gain, 2, (int64_t[]){H_n1, 1}, (int64_t[]){1, H_n1}));
         if (!f->o[15]) goto fail;
         hold(f, 16, boxed(st, D, (void *)innovation, 1, (int64_t[]){1}, (int64_t[]){1}));
@@ -243,6 +262,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const d_mean = room(f, 18, sizeof(double) * (H_n1));
     if (!d_mean) goto punt;
     sums_d t_15_s; t_15_s.n = 0;
+    WORK(H_n1 * 4);
     {
         for (int64_t b = 0; b < H_n1; b += 512) {
             const int64_t end = b + 512 < H_n1 ? b + 512 : H_n1;
@@ -263,15 +283,16 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     const double t_15 = total_d(&t_15_s);
     const double t_16 = 0.001 * t_15;
     double *const t_28 = (double *)d_mean;  /* golden_functions.py:104 */
-    double *const work_2 = room(f, 13, sizeof(double) * 256);
-    if (!work_2) goto punt;
+    double *const work_3 = room(f, 13, sizeof(double) * 256);
+    if (!work_3) goto punt;
     double t_10 = 0, logdet = 0;
     int done_2 = 0, done_2_sign = 1; (void)done_2_sign;
     if (1 <= 16) {  /* golden_functions.py:105 */
-        memcpy(work_2, S, sizeof(double) * (1));
-        done_2 = lu_d(work_2, 0, 1, 0, &done_2_sign);
+        memcpy(work_3, S, sizeof(double) * (1));
+        done_2 = lu_d(work_3, 0, 1, 0, &done_2_sign);
     }
     if (!done_2) {
+        back(f);
         hold(f, 18, boxed(st, D, (void *)S, 2, (int64_t[]){1, 1}, (int64_t[]){1, 1}));
         if (!f->o[18]) goto fail;
         PyObject *argv[] = {f->o[18]};
@@ -289,21 +310,22 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     if (done_2) {
         t_10 = done_2_sign;
         for (int64_t i = 0; i < 1; i++) {
-            t_10 *= work_2[i * 1 + i] < 0 ? -1 : 1;
-            logdet += log(fabs(work_2[i * 1 + i]));
+            t_10 *= work_3[i * 1 + i] < 0 ? -1 : 1;
+            logdet += log(fabs(work_3[i * 1 + i]));
         }
     }
-    double *const work_3 = room(f, 14, sizeof(double) * 256);
-    if (!work_3) goto punt;
+    double *const work_4 = room(f, 14, sizeof(double) * 256);
+    if (!work_4) goto punt;
     double *const t_11 = room(f, 15, sizeof(double) * (1));
     if (!t_11) goto punt;
     int done_3 = 0, done_3_sign = 1; (void)done_3_sign;
     if (1 <= 16) {  /* golden_functions.py:106 */
-        memcpy(work_3, S, sizeof(double) * (1));
+        memcpy(work_4, S, sizeof(double) * (1));
         memcpy(t_11, innovation, sizeof(double) * (1));
-        done_3 = lu_d(work_3, t_11, 1, 1, &done_3_sign);
+        done_3 = lu_d(work_4, t_11, 1, 1, &done_3_sign);
     }
     if (!done_3) {
+        back(f);
         hold(f, 22, boxed(st, D, (void *)S, 2, (int64_t[]){1, 1}, (int64_t[]){1, 1}));
         if (!f->o[22]) goto fail;
         hold(f, 23, boxed(st, D, (void *)innovation, 1, (int64_t[]){1}, (int64_t[]){1}));
@@ -318,8 +340,10 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const fit_c = room(f, 16, sizeof(double));
     if (!fit_c) goto punt;
+    WORK(1 / 4);
     if ((1) * (1) * (1) <= 16384) product_d(fit_c, 1, 1, 1, innovation, 0, 1, t_11, 1, 0);
     else if (!blas_d(st, fit_c, 1, 1, 1, innovation, 0, 1, t_11, 1, 0)) {
+        back(f);
         hold(f, 25, boxed(st, D, (void *)innovation, 1, (int64_t[]){1}, (int64_t[]){1}));
         if (!f->o[25]) goto fail;
         hold(f, 26, boxed(st, D, (void *)t_11, 1, (int64_t[]){1}, (int64_t[]){1}));
@@ -334,19 +358,20 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     const double t_12 = fit + logdet;  /* golden_functions.py:107 */
     const double t_13 = 0.5 * t_12;
     const double t_17 = t_13 + t_16;
-    double *const work_4 = room(f, 20, sizeof(double) * 256);
-    if (!work_4) goto punt;
+    double *const work_5 = room(f, 20, sizeof(double) * 256);
+    if (!work_5) goto punt;
     double *const t_20 = room(f, 21, sizeof(double) * (1));
     if (!t_20) goto punt;
     int done_4 = 0, done_4_sign = 1; (void)done_4_sign;
     if (1 <= 16) {
         for (int64_t i0 = 0; i0 < 1; i0++)
             for (int64_t i1 = 0; i1 < 1; i1++)
-                work_4[i0 * (1) + i1 * (1)] = t_19[i0 * (1) + i1 * (1)];
+                work_5[i0 * (1) + i1 * (1)] = t_19[i0 * (1) + i1 * (1)];
         memcpy(t_20, t_18, sizeof(double) * (1));
-        done_4 = lu_d(work_4, t_20, 1, 1, &done_4_sign);
+        done_4 = lu_d(work_5, t_20, 1, 1, &done_4_sign);
     }
     if (!done_4) {
+        back(f);
         hold(f, 28, boxed(st, D, (void *)t_19, 2, (int64_t[]){1, 1}, (int64_t[]){1, 1}));
         if (!f->o[28]) goto fail;
         hold(f, 29, boxed(st, D, (void *)t_18, 1, (int64_t[]){1}, (int64_t[]){1}));
@@ -372,17 +397,18 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
             t_23[i] = t_23_v;
         }
     }
-    double *const work_5 = room(f, 24, sizeof(double) * 256);
-    if (!work_5) goto punt;
+    double *const work_6 = room(f, 24, sizeof(double) * 256);
+    if (!work_6) goto punt;
     double *const t_24 = room(f, 25, sizeof(double) * (1));
     if (!t_24) goto punt;
     int done_5 = 0, done_5_sign = 1; (void)done_5_sign;
     if (1 <= 16) {  /* golden_functions.py:105 */
-        memcpy(work_5, S, sizeof(double) * (1));
+        memcpy(work_6, S, sizeof(double) * (1));
         for (int64_t i = 0; i < 1; i++) for (int64_t j = 0; j < 1; j++) t_24[i * 1 + j] = i == j;
-        done_5 = lu_d(work_5, t_24, 1, 1, &done_5_sign);
+        done_5 = lu_d(work_6, t_24, 1, 1, &done_5_sign);
     }
     if (!done_5) {
+        back(f);
         hold(f, 31, boxed(st, D, (void *)S, 2, (int64_t[]){1, 1}, (int64_t[]){1, 1}));
         if (!f->o[31]) goto fail;
         PyObject *argv[] = {f->o[31]};
@@ -395,6 +421,46 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
         else for (int64_t i0 = 0; i0 < 1; i0++) for (int64_t i1 = 0; i1 < 1; i1++) memcpy(t_24 + i0 * (1) + i1 * (1), (const char *)ARRAY(f->o[32])->data + i0 * ARRAY(f->o[32])->strides[0] + i1 * ARRAY(f->o[32])->strides[1], sizeof(double));
     }
     double *const t_25 = (double *)t_24;
+    kept->H = H;
+    kept->H_n1 = H_n1;
+    kept->H_step1 = H_step1;
+    kept->t_6 = t_6;
+    kept->innovation = innovation;
+    kept->t_19 = t_19;
+    kept->gain = gain;
+    kept->t_28 = t_28;
+    kept->t_17 = t_17;
+    kept->t_23 = t_23;
+    kept->t_25 = t_25;
+    return 0;
+punt:
+fail:
+    *why = 1;
+    return 1;
+unseen:
+    *why = 2;
+    return 1;
+stop:
+    *why = 0;
+    return 1;
+}
+
+static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
+{
+    int64_t work = 0;
+    JOIN(run, parts) all_kept, *const kept = &all_kept;
+    if (JOIN(run, part_0)(st, f, a, why, kept)) return 0;
+    double *const H = kept->H;
+    int64_t const H_n1 = kept->H_n1;
+    int64_t const H_step1 = kept->H_step1;
+    double *const t_6 = kept->t_6;
+    double *const innovation = kept->innovation;
+    double *const t_19 = kept->t_19;
+    double *const gain = kept->gain;
+    double *const t_28 = kept->t_28;
+    double const t_17 = kept->t_17;
+    double *const t_23 = kept->t_23;
+    double *const t_25 = kept->t_25;
     double *const t_27 = room(f, 27, sizeof(double) * (1));
     if (!t_27) goto punt;
     {
@@ -409,6 +475,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const d_gain = room(f, 28, sizeof(double) * (H_n1));
     if (!d_gain) goto punt;
+    WORK(H_n1);
     {
         const double e1_v = *innovation;
 #pragma omp simd
@@ -418,54 +485,23 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
             d_gain[i] = d_gain_v;
         }
     }
-    kept->H = H;
-    kept->H_n1 = H_n1;
-    kept->H_step1 = H_step1;
-    kept->t_6 = t_6;
-    kept->t_19 = t_19;
-    kept->gain = gain;
-    kept->t_17 = t_17;
-    kept->t_27 = t_27;
-    kept->d_gain = d_gain;
-    return 0;
-punt:
-fail:
-    *why = 1;
-    return 1;
-unseen:
-    *why = 2;
-    return 1;
-}
-
-static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
-{
-    JOIN(run, parts) all_kept, *const kept = &all_kept;
-    if (JOIN(run, part_0)(st, f, a, why, kept)) return 0;
-    double *const H = kept->H;
-    int64_t const H_n1 = kept->H_n1;
-    int64_t const H_step1 = kept->H_step1;
-    double *const t_6 = kept->t_6;
-    double *const t_19 = kept->t_19;
-    double *const gain = kept->gain;
-    double const t_17 = kept->t_17;
-    double *const t_27 = kept->t_27;
-    double *const d_gain = kept->d_gain;
     double *const t_29 = (double *)d_gain;  /* golden_functions.py:103 */
-    double *const work_6 = room(f, 29, sizeof(double) * 256);
-    if (!work_6) goto punt;
+    double *const work_7 = room(f, 29, sizeof(double) * 256);
+    if (!work_7) goto punt;
     double *const t_30 = room(f, 30, sizeof(double) * (H_n1));
     if (!t_30) goto punt;
     int done_6 = 0, done_6_sign = 1; (void)done_6_sign;
     if (1 <= 16) {
         for (int64_t i0 = 0; i0 < 1; i0++)
             for (int64_t i1 = 0; i1 < 1; i1++)
-                work_6[i0 * (1) + i1 * (1)] = t_19[i0 * (1) + i1 * (1)];
+                work_7[i0 * (1) + i1 * (1)] = t_19[i0 * (1) + i1 * (1)];
         for (int64_t i0 = 0; i0 < 1; i0++)
             for (int64_t i1 = 0; i1 < H_n1; i1++)
                 t_30[i0 * (H_n1) + i1 * (1)] = t_29[i0 * (1) + i1 * (1)];
-        done_6 = lu_d(work_6, t_30, 1, H_n1, &done_6_sign);
+        done_6 = lu_d(work_7, t_30, 1, H_n1, &done_6_sign);
     }
     if (!done_6) {
+        back(f);
         hold(f, 33, boxed(st, D, (void *)t_19, 2, (int64_t[]){1, 1}, (int64_t[]){1, 1}));
         if (!f->o[33]) goto fail;
         hold(f, 34, boxed(st, D, (void *)t_29, 2, (int64_t[]){1, H_n1}, (int64_t[]){1, 1}));
@@ -481,8 +517,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const t_31_c = room(f, 31, sizeof(double) * (1));
     if (!t_31_c) goto punt;
+    WORK(H_n1 / 4);
     if ((1) * (H_n1) * (1) <= 2048) product_d(t_31_c, 1, H_n1, 1, t_30, H_n1, 1, gain, 1, H_n1);
     else if (!blas_d(st, t_31_c, 1, H_n1, 1, t_30, H_n1, 1, gain, 1, H_n1)) {
+        back(f);
         hold(f, 36, boxed(st, D, (void *)t_30, 2, (int64_t[]){1, H_n1}, (int64_t[]){H_n1, 1}));
         if (!f->o[36]) goto fail;
         hold(f, 37, boxed(st, D, (void *)gain, 2, (int64_t[]){H_n1, 1}, (int64_t[]){1, H_n1}));
@@ -496,6 +534,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if ((1 <= 1 || ARRAY(f->o[38])->strides[0] == (int64_t)sizeof(double) * (1)) && (1 <= 1 || ARRAY(f->o[38])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_31_c, ARRAY(f->o[38])->data, sizeof(double) * (1));
         else for (int64_t i0 = 0; i0 < 1; i0++) for (int64_t i1 = 0; i1 < 1; i1++) memcpy(t_31_c + i0 * (1) + i1 * (1), (const char *)ARRAY(f->o[38])->data + i0 * ARRAY(f->o[38])->strides[0] + i1 * ARRAY(f->o[38])->strides[1], sizeof(double));
     }
+    back(f);
     double *const d_R = new_array(st, f, 39, D, 2, (int64_t[]){1, 1}, 0);
     if (!d_R) goto punt;
     {
@@ -509,8 +548,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const t_32_c = room(f, 32, sizeof(double) * (H_n1 * H_n1));
     if (!t_32_c) goto punt;
+    WORK(H_n1 * H_n1 / 4);
     if ((H_n1) * (1) * (H_n1) <= 2048) product_d(t_32_c, H_n1, 1, H_n1, t_6, H_step1, 0, t_30, H_n1, 1);
     else if (!blas_d(st, t_32_c, H_n1, 1, H_n1, t_6, H_step1, 0, t_30, H_n1, 1)) {
+        back(f);
         hold(f, 40, boxed(st, D, (void *)t_6, 2, (int64_t[]){H_n1, 1}, (int64_t[]){H_step1, 0}));
         if (!f->o[40]) goto fail;
         hold(f, 41, boxed(st, D, (void *)t_30, 2, (int64_t[]){1, H_n1}, (int64_t[]){H_n1, 1}));
@@ -526,9 +567,11 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const t_33_c = room(f, 33, sizeof(double) * (H_n1));
     if (!t_33_c) goto punt;
+    WORK(H_n1 / 4);
     if ((1) * (1) * (H_n1) <= 2048) product_d(t_33_c, 1, 1, H_n1, d_R, 1, 1, H, 0, H_step1);  /* golden_functions.py:102 */
     else if (!blas_d(st, t_33_c, 1, 1, H_n1, d_R, 1, 1, H, 0, H_step1)) {
         PyObject *argv[] = {f->o[39], a[1]};
+        back(f);
         hold(f, 43, PyObject_Vectorcall(st->calls[16], argv, 2, 0));
         if (!f->o[43]) goto fail;
         if (!is_array(st, f->o[43], D, 2)) goto punt;
@@ -539,8 +582,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const t_34_c = room(f, 34, sizeof(double) * (H_n1 * H_n1));
     if (!t_34_c) goto punt;
+    WORK(H_n1 * H_n1 / 4);
     if ((H_n1) * (1) * (H_n1) <= 2048) product_d(t_34_c, H_n1, 1, H_n1, t_6, H_step1, 0, t_33_c, H_n1, 1);
     else if (!blas_d(st, t_34_c, H_n1, 1, H_n1, t_6, H_step1, 0, t_33_c, H_n1, 1)) {
+        back(f);
         hold(f, 44, boxed(st, D, (void *)t_6, 2, (int64_t[]){H_n1, 1}, (int64_t[]){H_step1, 0}));
         if (!f->o[44]) goto fail;
         hold(f, 45, boxed(st, D, (void *)t_33_c, 2, (int64_t[]){1, H_n1}, (int64_t[]){H_n1, 1}));
@@ -554,8 +599,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if ((H_n1 <= 1 || ARRAY(f->o[46])->strides[0] == (int64_t)sizeof(double) * (H_n1)) && (H_n1 <= 1 || ARRAY(f->o[46])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_34_c, ARRAY(f->o[46])->data, sizeof(double) * (H_n1 * H_n1));
         else for (int64_t i0 = 0; i0 < H_n1; i0++) for (int64_t i1 = 0; i1 < H_n1; i1++) memcpy(t_34_c + i0 * (H_n1) + i1 * (1), (const char *)ARRAY(f->o[46])->data + i0 * ARRAY(f->o[46])->strides[0] + i1 * ARRAY(f->o[46])->strides[1], sizeof(double));
     }
+    back(f);
     double *const d_Q = new_array(st, f, 47, D, 2, (int64_t[]){H_n1, H_n1}, 0);
     if (!d_Q) goto punt;
+    WORK(H_n1 * H_n1);
     {
 #pragma omp simd
         for (int64_t i = 0; i < H_n1 * H_n1; i++) {
@@ -565,6 +612,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             d_Q[i] = d_Q_v;
         }
     }
+    back(f);
     hold(f, 48, PyTuple_New(2));
     if (!f->o[48]) goto fail;
     hold(f, 49, scalar(st, D, t_17, 0));
@@ -588,5 +636,8 @@ fail:
     return 0;
 unseen:
     *why = 2;
+    return 0;
+stop:
+    *why = 0;
     return 0;
 }

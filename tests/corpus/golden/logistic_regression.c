@@ -5,6 +5,7 @@
 
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
+    int64_t work = 0;
     if (!is_array(st, a[0], D, 1)) goto punt;
     double *const w = (double *)ARRAY(a[0])->data;
     const int64_t w_n0 = ARRAY(a[0])->dims[0];
@@ -26,9 +27,11 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double *const t_15 = (double *)X;
     double *const t_c = room(f, 0, sizeof(double) * (X_n0));
     if (!t_c) goto punt;
+    WORK(X_n0 * X_n1 / 4);
     if ((X_n0) * (X_n1) * (1) <= 16384) product_d(t_c, X_n0, X_n1, 1, X, X_step0, X_step1, w, w_step0, 0);  /* golden_functions.py:32 */
     else if (!blas_d(st, t_c, X_n0, X_n1, 1, X, X_step0, X_step1, w, w_step0, 0)) {
         PyObject *argv[] = {a[1], a[0]};
+        back(f);
         hold(f, 0, PyObject_Vectorcall(st->calls[0], argv, 2, 0));
         if (!f->o[0]) goto fail;
         if (!is_array(st, f->o[0], D, 1)) goto punt;
@@ -39,6 +42,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double *const t_14 = room(f, 9, sizeof(double) * (y_n0));
     if (!t_14) goto punt;
     sums_d t_7_s; t_7_s.n = 0;
+    WORK(y_n0 * 8);
     if (y_step0 == 1) {
         for (int64_t b = 0; b < y_n0; b += 512) {
             const int64_t end = b + 512 < y_n0 ? b + 512 : y_n0;
@@ -88,6 +92,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double *const t_13 = room(f, 8, sizeof(double) * (X_n1));
     if (!t_13) goto punt;
     sums_d t_3_s; t_3_s.n = 0;
+    WORK(X_n1 * 3);
     if (w_step0 == 1) {
         for (int64_t b = 0; b < X_n1; b += 512) {
             const int64_t end = b + 512 < X_n1 ? b + 512 : X_n1;
@@ -124,8 +129,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     const double t_9 = t_8 + penalty;
     double *const t_16_c = room(f, 10, sizeof(double) * (X_n1));
     if (!t_16_c) goto punt;
+    WORK(X_n1 * y_n0 / 4);
     if ((X_n1) * (y_n0) * (1) <= 16384) product_d(t_16_c, X_n1, y_n0, 1, t_15, X_step1, X_step0, t_14, 1, 0);
     else if (!blas_d(st, t_16_c, X_n1, y_n0, 1, t_15, X_step1, X_step0, t_14, 1, 0)) {
+        back(f);
         hold(f, 1, boxed(st, D, (void *)t_15, 2, (int64_t[]){X_n1, y_n0}, (int64_t[]){X_step1, X_step0}));
         if (!f->o[1]) goto fail;
         hold(f, 2, boxed(st, D, (void *)t_14, 1, (int64_t[]){y_n0}, (int64_t[]){1}));
@@ -138,8 +145,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if ((X_n1 <= 1 || ARRAY(f->o[3])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_16_c, ARRAY(f->o[3])->data, sizeof(double) * (X_n1));
         else for (int64_t i0 = 0; i0 < X_n1; i0++) memcpy(t_16_c + i0 * (1), (const char *)ARRAY(f->o[3])->data + i0 * ARRAY(f->o[3])->strides[0], sizeof(double));
     }
+    back(f);
     double *const d_w = new_array(st, f, 4, D, 1, (int64_t[]){X_n1}, 0);
     if (!d_w) goto punt;
+    WORK(X_n1);
     {
 #pragma omp simd
         for (int64_t i = 0; i < X_n1; i++) {
@@ -149,6 +158,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             d_w[i] = d_w_v;
         }
     }
+    back(f);
     hold(f, 5, PyTuple_New(2));
     if (!f->o[5]) goto fail;
     hold(f, 6, scalar(st, D, t_9, 0));
@@ -166,5 +176,8 @@ fail:
     return 0;
 unseen:
     *why = 2;
+    return 0;
+stop:
+    *why = 0;
     return 0;
 }

@@ -1,16 +1,25 @@
 #define ARGUMENTS 3
 #define SLOTS 23
-#define OBJECTS 35
+#define OBJECTS 41
 #define STACKS 0
 
 typedef struct {
+    int64_t w1_n1;
+    int64_t x_n0;
+    int64_t x_step0;
+    int64_t x_n1;
+    int64_t x_step1;
+    double *t_27;
     double t_10;
+    double *t_26;
 } JOIN(run, parts);
 
 static __attribute__((noinline)) int JOIN(run, part_0)(
     const State *st, Frame *f, PyObject *const *a, int *why, JOIN(run, parts) *kept)
 {
-    PyObject *const params_w1_o = PyDict_GetItem(a[0], st->constants[0]);
+    int64_t work = 0;
+    hold(f, 0, again(PyDict_GetItem(a[0], st->constants[0])));
+    PyObject *const params_w1_o = f->o[0];
     if (!params_w1_o) goto fail;
     if (!is_array(st, params_w1_o, D, 2)) goto punt;
     double *const w1 = (double *)ARRAY(params_w1_o)->data;
@@ -18,13 +27,15 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     const int64_t w1_step0 = ARRAY(params_w1_o)->strides[0] / (int64_t)sizeof(double);
     const int64_t w1_n1 = ARRAY(params_w1_o)->dims[1];
     const int64_t w1_step1 = ARRAY(params_w1_o)->strides[1] / (int64_t)sizeof(double);
-    PyObject *const params_b1_o = PyDict_GetItem(a[0], st->constants[1]);
+    hold(f, 1, again(PyDict_GetItem(a[0], st->constants[1])));
+    PyObject *const params_b1_o = f->o[1];
     if (!params_b1_o) goto fail;
     if (!is_array(st, params_b1_o, D, 1)) goto punt;
     double *const b1 = (double *)ARRAY(params_b1_o)->data;
     const int64_t b1_n0 = ARRAY(params_b1_o)->dims[0];
     const int64_t b1_step0 = ARRAY(params_b1_o)->strides[0] / (int64_t)sizeof(double);
-    PyObject *const params_w2_o = PyDict_GetItem(a[0], st->constants[2]);
+    hold(f, 2, again(PyDict_GetItem(a[0], st->constants[2])));
+    PyObject *const params_w2_o = f->o[2];
     if (!params_w2_o) goto fail;
     if (!is_array(st, params_w2_o, D, 2)) goto punt;
     double *const w2 = (double *)ARRAY(params_w2_o)->data;
@@ -32,13 +43,15 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     const int64_t w2_step0 = ARRAY(params_w2_o)->strides[0] / (int64_t)sizeof(double);
     const int64_t w2_n1 = ARRAY(params_w2_o)->dims[1];
     const int64_t w2_step1 = ARRAY(params_w2_o)->strides[1] / (int64_t)sizeof(double);
-    PyObject *const params_b2_o = PyDict_GetItem(a[0], st->constants[3]);
+    hold(f, 3, again(PyDict_GetItem(a[0], st->constants[3])));
+    PyObject *const params_b2_o = f->o[3];
     if (!params_b2_o) goto fail;
     if (!is_array(st, params_b2_o, D, 1)) goto punt;
     double *const b2 = (double *)ARRAY(params_b2_o)->data;
     const int64_t b2_n0 = ARRAY(params_b2_o)->dims[0];
     const int64_t b2_step0 = ARRAY(params_b2_o)->strides[0] / (int64_t)sizeof(double);
-    PyObject *const params_w3_o = PyDict_GetItem(a[0], st->constants[4]);
+    hold(f, 4, again(PyDict_GetItem(a[0], st->constants[4])));
+    PyObject *const params_w3_o = f->o[4];
     if (!params_w3_o) goto fail;
     if (!is_array(st, params_w3_o, D, 2)) goto punt;
     double *const w3 = (double *)ARRAY(params_w3_o)->data;
@@ -46,7 +59,8 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     const int64_t w3_step0 = ARRAY(params_w3_o)->strides[0] / (int64_t)sizeof(double);
     const int64_t w3_n1 = ARRAY(params_w3_o)->dims[1];
     const int64_t w3_step1 = ARRAY(params_w3_o)->strides[1] / (int64_t)sizeof(double);
-    PyObject *const params_b3_o = PyDict_GetItem(a[0], st->constants[5]);
+    hold(f, 5, again(PyDict_GetItem(a[0], st->constants[5])));
+    PyObject *const params_b3_o = f->o[5];
     if (!params_b3_o) goto fail;
     if (!is_array(st, params_b3_o, D, 1)) goto punt;
     double *const b3 = (double *)ARRAY(params_b3_o)->data;
@@ -79,16 +93,18 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const t_27 = (double *)x;
     double *const t_c = room(f, 0, sizeof(double) * (x_n0 * w1_n1));
     if (!t_c) goto punt;
+    WORK(x_n0 * x_n1 * w1_n1 / 4);
     if ((x_n0) * (x_n1) * (w1_n1) <= 2048) product_d(t_c, x_n0, x_n1, w1_n1, x, x_step0, x_step1, w1, w1_step0, w1_step1);  /* golden_functions.py:61 */
     else if (!blas_d(st, t_c, x_n0, x_n1, w1_n1, x, x_step0, x_step1, w1, w1_step0, w1_step1)) {
         PyObject *argv[] = {a[1], params_w1_o};
-        hold(f, 0, PyObject_Vectorcall(st->calls[0], argv, 2, 0));
-        if (!f->o[0]) goto fail;
-        if (!is_array(st, f->o[0], D, 2)) goto punt;
-        if (ARRAY(f->o[0])->dims[0] != x_n0) goto punt;
-        if (ARRAY(f->o[0])->dims[1] != w1_n1) goto punt;
-        if ((x_n0 <= 1 || ARRAY(f->o[0])->strides[0] == (int64_t)sizeof(double) * (w1_n1)) && (w1_n1 <= 1 || ARRAY(f->o[0])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_c, ARRAY(f->o[0])->data, sizeof(double) * (x_n0 * w1_n1));
-        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w1_n1; i1++) memcpy(t_c + i0 * (w1_n1) + i1 * (1), (const char *)ARRAY(f->o[0])->data + i0 * ARRAY(f->o[0])->strides[0] + i1 * ARRAY(f->o[0])->strides[1], sizeof(double));
+        back(f);
+        hold(f, 6, PyObject_Vectorcall(st->calls[0], argv, 2, 0));
+        if (!f->o[6]) goto fail;
+        if (!is_array(st, f->o[6], D, 2)) goto punt;
+        if (ARRAY(f->o[6])->dims[0] != x_n0) goto punt;
+        if (ARRAY(f->o[6])->dims[1] != w1_n1) goto punt;
+        if ((x_n0 <= 1 || ARRAY(f->o[6])->strides[0] == (int64_t)sizeof(double) * (w1_n1)) && (w1_n1 <= 1 || ARRAY(f->o[6])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_c, ARRAY(f->o[6])->data, sizeof(double) * (x_n0 * w1_n1));
+        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w1_n1; i1++) memcpy(t_c + i0 * (w1_n1) + i1 * (1), (const char *)ARRAY(f->o[6])->data + i0 * ARRAY(f->o[6])->strides[0] + i1 * ARRAY(f->o[6])->strides[1], sizeof(double));
     }
     double *const h1 = room(f, 2, sizeof(double) * (x_n0 * w1_n1));
     if (!h1) goto punt;
@@ -96,6 +112,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     if (!t_22) goto punt;
     uint8_t *const t_23 = room(f, 19, sizeof(uint8_t) * (x_n0 * w1_n1));
     if (!t_23) goto punt;
+    WORK(x_n0 * w1_n1 * 4);
     if (b1_step0 == 1) {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             const double *e0_r = t_c + i0 * w1_n1;
@@ -140,18 +157,20 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const t_21 = (double *)h1;
     double *const t_3_c = room(f, 3, sizeof(double) * (x_n0 * w2_n1));
     if (!t_3_c) goto punt;
+    WORK(x_n0 * w1_n1 * w2_n1 / 4);
     if ((x_n0) * (w1_n1) * (w2_n1) <= 2048) product_d(t_3_c, x_n0, w1_n1, w2_n1, h1, w1_n1, 1, w2, w2_step0, w2_step1);  /* golden_functions.py:62 */
     else if (!blas_d(st, t_3_c, x_n0, w1_n1, w2_n1, h1, w1_n1, 1, w2, w2_step0, w2_step1)) {
-        hold(f, 1, boxed(st, D, (void *)h1, 2, (int64_t[]){x_n0, w1_n1}, (int64_t[]){w1_n1, 1}));
-        if (!f->o[1]) goto fail;
-        PyObject *argv[] = {f->o[1], params_w2_o};
-        hold(f, 2, PyObject_Vectorcall(st->calls[1], argv, 2, 0));
-        if (!f->o[2]) goto fail;
-        if (!is_array(st, f->o[2], D, 2)) goto punt;
-        if (ARRAY(f->o[2])->dims[0] != x_n0) goto punt;
-        if (ARRAY(f->o[2])->dims[1] != w2_n1) goto punt;
-        if ((x_n0 <= 1 || ARRAY(f->o[2])->strides[0] == (int64_t)sizeof(double) * (w2_n1)) && (w2_n1 <= 1 || ARRAY(f->o[2])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_3_c, ARRAY(f->o[2])->data, sizeof(double) * (x_n0 * w2_n1));
-        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w2_n1; i1++) memcpy(t_3_c + i0 * (w2_n1) + i1 * (1), (const char *)ARRAY(f->o[2])->data + i0 * ARRAY(f->o[2])->strides[0] + i1 * ARRAY(f->o[2])->strides[1], sizeof(double));
+        back(f);
+        hold(f, 7, boxed(st, D, (void *)h1, 2, (int64_t[]){x_n0, w1_n1}, (int64_t[]){w1_n1, 1}));
+        if (!f->o[7]) goto fail;
+        PyObject *argv[] = {f->o[7], params_w2_o};
+        hold(f, 8, PyObject_Vectorcall(st->calls[1], argv, 2, 0));
+        if (!f->o[8]) goto fail;
+        if (!is_array(st, f->o[8], D, 2)) goto punt;
+        if (ARRAY(f->o[8])->dims[0] != x_n0) goto punt;
+        if (ARRAY(f->o[8])->dims[1] != w2_n1) goto punt;
+        if ((x_n0 <= 1 || ARRAY(f->o[8])->strides[0] == (int64_t)sizeof(double) * (w2_n1)) && (w2_n1 <= 1 || ARRAY(f->o[8])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_3_c, ARRAY(f->o[8])->data, sizeof(double) * (x_n0 * w2_n1));
+        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w2_n1; i1++) memcpy(t_3_c + i0 * (w2_n1) + i1 * (1), (const char *)ARRAY(f->o[8])->data + i0 * ARRAY(f->o[8])->strides[0] + i1 * ARRAY(f->o[8])->strides[1], sizeof(double));
     }
     double *const h2 = room(f, 5, sizeof(double) * (x_n0 * w2_n1));
     if (!h2) goto punt;
@@ -159,6 +178,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     if (!t_15) goto punt;
     uint8_t *const t_16 = room(f, 13, sizeof(uint8_t) * (x_n0 * w2_n1));
     if (!t_16) goto punt;
+    WORK(x_n0 * w2_n1 * 4);
     if (b2_step0 == 1) {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             const double *e0_r = t_3_c + i0 * w2_n1;
@@ -203,25 +223,29 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const t_14 = (double *)h2;
     double *const t_5_c = room(f, 6, sizeof(double) * (x_n0 * w3_n1));
     if (!t_5_c) goto punt;
+    WORK(x_n0 * w2_n1 * w3_n1 / 4);
     if ((x_n0) * (w2_n1) * (w3_n1) <= 2048) product_d(t_5_c, x_n0, w2_n1, w3_n1, h2, w2_n1, 1, w3, w3_step0, w3_step1);  /* golden_functions.py:63 */
     else if (!blas_d(st, t_5_c, x_n0, w2_n1, w3_n1, h2, w2_n1, 1, w3, w3_step0, w3_step1)) {
-        hold(f, 3, boxed(st, D, (void *)h2, 2, (int64_t[]){x_n0, w2_n1}, (int64_t[]){w2_n1, 1}));
-        if (!f->o[3]) goto fail;
-        PyObject *argv[] = {f->o[3], params_w3_o};
-        hold(f, 4, PyObject_Vectorcall(st->calls[2], argv, 2, 0));
-        if (!f->o[4]) goto fail;
-        if (!is_array(st, f->o[4], D, 2)) goto punt;
-        if (ARRAY(f->o[4])->dims[0] != x_n0) goto punt;
-        if (ARRAY(f->o[4])->dims[1] != w3_n1) goto punt;
-        if ((x_n0 <= 1 || ARRAY(f->o[4])->strides[0] == (int64_t)sizeof(double) * (w3_n1)) && (w3_n1 <= 1 || ARRAY(f->o[4])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_5_c, ARRAY(f->o[4])->data, sizeof(double) * (x_n0 * w3_n1));
-        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w3_n1; i1++) memcpy(t_5_c + i0 * (w3_n1) + i1 * (1), (const char *)ARRAY(f->o[4])->data + i0 * ARRAY(f->o[4])->strides[0] + i1 * ARRAY(f->o[4])->strides[1], sizeof(double));
+        back(f);
+        hold(f, 9, boxed(st, D, (void *)h2, 2, (int64_t[]){x_n0, w2_n1}, (int64_t[]){w2_n1, 1}));
+        if (!f->o[9]) goto fail;
+        PyObject *argv[] = {f->o[9], params_w3_o};
+        hold(f, 10, PyObject_Vectorcall(st->calls[2], argv, 2, 0));
+        if (!f->o[10]) goto fail;
+        if (!is_array(st, f->o[10], D, 2)) goto punt;
+        if (ARRAY(f->o[10])->dims[0] != x_n0) goto punt;
+        if (ARRAY(f->o[10])->dims[1] != w3_n1) goto punt;
+        if ((x_n0 <= 1 || ARRAY(f->o[10])->strides[0] == (int64_t)sizeof(double) * (w3_n1)) && (w3_n1 <= 1 || ARRAY(f->o[10])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_5_c, ARRAY(f->o[10])->data, sizeof(double) * (x_n0 * w3_n1));
+        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w3_n1; i1++) memcpy(t_5_c + i0 * (w3_n1) + i1 * (1), (const char *)ARRAY(f->o[10])->data + i0 * ARRAY(f->o[10])->strides[0] + i1 * ARRAY(f->o[10])->strides[1], sizeof(double));
     }
     double *const t_12 = room(f, 10, sizeof(double) * (x_n0 * w3_n1));
     if (!t_12) goto punt;
     sums_d t_9_s; t_9_s.n = 0;
-    double *const d_b3 = new_array(st, f, 5, D, 1, (int64_t[]){w3_n1}, 0);
+    back(f);
+    double *const d_b3 = new_array(st, f, 11, D, 1, (int64_t[]){w3_n1}, 0);
     if (!d_b3) goto punt;
     for (int64_t i = 0; i < w3_n1; i++) d_b3[i] = 0;
+    WORK(x_n0 * w3_n1 * 6);
     if (b3_step0 == 1 && y_step1 == 1) {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             const double *e0_r = t_5_c + i0 * w3_n1;
@@ -279,43 +303,50 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     const double t_10 = t_9 / (double)t_8;
     double *const d_h2_c = room(f, 11, sizeof(double) * (x_n0 * w2_n1));
     if (!d_h2_c) goto punt;
+    WORK(x_n0 * w3_n1 * w2_n1 / 4);
     if ((x_n0) * (w3_n1) * (w2_n1) <= 2048) product_d(d_h2_c, x_n0, w3_n1, w2_n1, t_12, w3_n1, 1, t_13, w3_step1, w3_step0);
     else if (!blas_d(st, d_h2_c, x_n0, w3_n1, w2_n1, t_12, w3_n1, 1, t_13, w3_step1, w3_step0)) {
-        hold(f, 6, boxed(st, D, (void *)t_12, 2, (int64_t[]){x_n0, w3_n1}, (int64_t[]){w3_n1, 1}));
-        if (!f->o[6]) goto fail;
-        hold(f, 7, boxed(st, D, (void *)t_13, 2, (int64_t[]){w3_n1, w2_n1}, (int64_t[]){w3_step1, w3_step0}));
-        if (!f->o[7]) goto fail;
-        PyObject *argv[] = {f->o[6], f->o[7]};
-        hold(f, 8, PyObject_Vectorcall(st->calls[3], argv, 2, 0));
-        if (!f->o[8]) goto fail;
-        if (!is_array(st, f->o[8], D, 2)) goto punt;
-        if (ARRAY(f->o[8])->dims[0] != x_n0) goto punt;
-        if (ARRAY(f->o[8])->dims[1] != w2_n1) goto punt;
-        if ((x_n0 <= 1 || ARRAY(f->o[8])->strides[0] == (int64_t)sizeof(double) * (w2_n1)) && (w2_n1 <= 1 || ARRAY(f->o[8])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_h2_c, ARRAY(f->o[8])->data, sizeof(double) * (x_n0 * w2_n1));
-        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w2_n1; i1++) memcpy(d_h2_c + i0 * (w2_n1) + i1 * (1), (const char *)ARRAY(f->o[8])->data + i0 * ARRAY(f->o[8])->strides[0] + i1 * ARRAY(f->o[8])->strides[1], sizeof(double));
+        back(f);
+        hold(f, 12, boxed(st, D, (void *)t_12, 2, (int64_t[]){x_n0, w3_n1}, (int64_t[]){w3_n1, 1}));
+        if (!f->o[12]) goto fail;
+        hold(f, 13, boxed(st, D, (void *)t_13, 2, (int64_t[]){w3_n1, w2_n1}, (int64_t[]){w3_step1, w3_step0}));
+        if (!f->o[13]) goto fail;
+        PyObject *argv[] = {f->o[12], f->o[13]};
+        hold(f, 14, PyObject_Vectorcall(st->calls[3], argv, 2, 0));
+        if (!f->o[14]) goto fail;
+        if (!is_array(st, f->o[14], D, 2)) goto punt;
+        if (ARRAY(f->o[14])->dims[0] != x_n0) goto punt;
+        if (ARRAY(f->o[14])->dims[1] != w2_n1) goto punt;
+        if ((x_n0 <= 1 || ARRAY(f->o[14])->strides[0] == (int64_t)sizeof(double) * (w2_n1)) && (w2_n1 <= 1 || ARRAY(f->o[14])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_h2_c, ARRAY(f->o[14])->data, sizeof(double) * (x_n0 * w2_n1));
+        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w2_n1; i1++) memcpy(d_h2_c + i0 * (w2_n1) + i1 * (1), (const char *)ARRAY(f->o[14])->data + i0 * ARRAY(f->o[14])->strides[0] + i1 * ARRAY(f->o[14])->strides[1], sizeof(double));
     }
-    double *const d_w3_c = new_array(st, f, 9, D, 2, (int64_t[]){w2_n1, w3_n1}, 0);
+    back(f);
+    double *const d_w3_c = new_array(st, f, 15, D, 2, (int64_t[]){w2_n1, w3_n1}, 0);
     if (!d_w3_c) goto punt;
+    WORK(w2_n1 * x_n0 * w3_n1 / 4);
     if ((w2_n1) * (x_n0) * (w3_n1) <= 2048) product_d(d_w3_c, w2_n1, x_n0, w3_n1, t_14, 1, w2_n1, t_12, w3_n1, 1);
     else if (!blas_d(st, d_w3_c, w2_n1, x_n0, w3_n1, t_14, 1, w2_n1, t_12, w3_n1, 1)) {
-        hold(f, 10, boxed(st, D, (void *)t_14, 2, (int64_t[]){w2_n1, x_n0}, (int64_t[]){1, w2_n1}));
-        if (!f->o[10]) goto fail;
-        hold(f, 11, boxed(st, D, (void *)t_12, 2, (int64_t[]){x_n0, w3_n1}, (int64_t[]){w3_n1, 1}));
-        if (!f->o[11]) goto fail;
-        PyObject *argv[] = {f->o[10], f->o[11]};
-        hold(f, 12, PyObject_Vectorcall(st->calls[4], argv, 2, 0));
-        if (!f->o[12]) goto fail;
-        if (!is_array(st, f->o[12], D, 2)) goto punt;
-        if (ARRAY(f->o[12])->dims[0] != w2_n1) goto punt;
-        if (ARRAY(f->o[12])->dims[1] != w3_n1) goto punt;
-        if ((w2_n1 <= 1 || ARRAY(f->o[12])->strides[0] == (int64_t)sizeof(double) * (w3_n1)) && (w3_n1 <= 1 || ARRAY(f->o[12])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_w3_c, ARRAY(f->o[12])->data, sizeof(double) * (w2_n1 * w3_n1));
-        else for (int64_t i0 = 0; i0 < w2_n1; i0++) for (int64_t i1 = 0; i1 < w3_n1; i1++) memcpy(d_w3_c + i0 * (w3_n1) + i1 * (1), (const char *)ARRAY(f->o[12])->data + i0 * ARRAY(f->o[12])->strides[0] + i1 * ARRAY(f->o[12])->strides[1], sizeof(double));
+        back(f);
+        hold(f, 16, boxed(st, D, (void *)t_14, 2, (int64_t[]){w2_n1, x_n0}, (int64_t[]){1, w2_n1}));
+        if (!f->o[16]) goto fail;
+        hold(f, 17, boxed(st, D, (void *)t_12, 2, (int64_t[]){x_n0, w3_n1}, (int64_t[]){w3_n1, 1}));
+        if (!f->o[17]) goto fail;
+        PyObject *argv[] = {f->o[16], f->o[17]};
+        hold(f, 18, PyObject_Vectorcall(st->calls[4], argv, 2, 0));
+        if (!f->o[18]) goto fail;
+        if (!is_array(st, f->o[18], D, 2)) goto punt;
+        if (ARRAY(f->o[18])->dims[0] != w2_n1) goto punt;
+        if (ARRAY(f->o[18])->dims[1] != w3_n1) goto punt;
+        if ((w2_n1 <= 1 || ARRAY(f->o[18])->strides[0] == (int64_t)sizeof(double) * (w3_n1)) && (w3_n1 <= 1 || ARRAY(f->o[18])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_w3_c, ARRAY(f->o[18])->data, sizeof(double) * (w2_n1 * w3_n1));
+        else for (int64_t i0 = 0; i0 < w2_n1; i0++) for (int64_t i1 = 0; i1 < w3_n1; i1++) memcpy(d_w3_c + i0 * (w3_n1) + i1 * (1), (const char *)ARRAY(f->o[18])->data + i0 * ARRAY(f->o[18])->strides[0] + i1 * ARRAY(f->o[18])->strides[1], sizeof(double));
     }
     double *const t_19 = room(f, 16, sizeof(double) * (x_n0 * w2_n1));
     if (!t_19) goto punt;
-    double *const d_b2 = new_array(st, f, 13, D, 1, (int64_t[]){w2_n1}, 0);
+    back(f);
+    double *const d_b2 = new_array(st, f, 19, D, 1, (int64_t[]){w2_n1}, 0);
     if (!d_b2) goto punt;
     for (int64_t i = 0; i < w2_n1; i++) d_b2[i] = 0;
+    WORK(x_n0 * w2_n1 * 4);
     {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             const double *e0_r = d_h2_c + i0 * w2_n1;
@@ -338,43 +369,50 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const d_h1_c = room(f, 17, sizeof(double) * (x_n0 * w1_n1));
     if (!d_h1_c) goto punt;
+    WORK(x_n0 * w2_n1 * w1_n1 / 4);
     if ((x_n0) * (w2_n1) * (w1_n1) <= 2048) product_d(d_h1_c, x_n0, w2_n1, w1_n1, t_19, w2_n1, 1, t_20, w2_step1, w2_step0);
     else if (!blas_d(st, d_h1_c, x_n0, w2_n1, w1_n1, t_19, w2_n1, 1, t_20, w2_step1, w2_step0)) {
-        hold(f, 14, boxed(st, D, (void *)t_19, 2, (int64_t[]){x_n0, w2_n1}, (int64_t[]){w2_n1, 1}));
-        if (!f->o[14]) goto fail;
-        hold(f, 15, boxed(st, D, (void *)t_20, 2, (int64_t[]){w2_n1, w1_n1}, (int64_t[]){w2_step1, w2_step0}));
-        if (!f->o[15]) goto fail;
-        PyObject *argv[] = {f->o[14], f->o[15]};
-        hold(f, 16, PyObject_Vectorcall(st->calls[5], argv, 2, 0));
-        if (!f->o[16]) goto fail;
-        if (!is_array(st, f->o[16], D, 2)) goto punt;
-        if (ARRAY(f->o[16])->dims[0] != x_n0) goto punt;
-        if (ARRAY(f->o[16])->dims[1] != w1_n1) goto punt;
-        if ((x_n0 <= 1 || ARRAY(f->o[16])->strides[0] == (int64_t)sizeof(double) * (w1_n1)) && (w1_n1 <= 1 || ARRAY(f->o[16])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_h1_c, ARRAY(f->o[16])->data, sizeof(double) * (x_n0 * w1_n1));
-        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w1_n1; i1++) memcpy(d_h1_c + i0 * (w1_n1) + i1 * (1), (const char *)ARRAY(f->o[16])->data + i0 * ARRAY(f->o[16])->strides[0] + i1 * ARRAY(f->o[16])->strides[1], sizeof(double));
+        back(f);
+        hold(f, 20, boxed(st, D, (void *)t_19, 2, (int64_t[]){x_n0, w2_n1}, (int64_t[]){w2_n1, 1}));
+        if (!f->o[20]) goto fail;
+        hold(f, 21, boxed(st, D, (void *)t_20, 2, (int64_t[]){w2_n1, w1_n1}, (int64_t[]){w2_step1, w2_step0}));
+        if (!f->o[21]) goto fail;
+        PyObject *argv[] = {f->o[20], f->o[21]};
+        hold(f, 22, PyObject_Vectorcall(st->calls[5], argv, 2, 0));
+        if (!f->o[22]) goto fail;
+        if (!is_array(st, f->o[22], D, 2)) goto punt;
+        if (ARRAY(f->o[22])->dims[0] != x_n0) goto punt;
+        if (ARRAY(f->o[22])->dims[1] != w1_n1) goto punt;
+        if ((x_n0 <= 1 || ARRAY(f->o[22])->strides[0] == (int64_t)sizeof(double) * (w1_n1)) && (w1_n1 <= 1 || ARRAY(f->o[22])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_h1_c, ARRAY(f->o[22])->data, sizeof(double) * (x_n0 * w1_n1));
+        else for (int64_t i0 = 0; i0 < x_n0; i0++) for (int64_t i1 = 0; i1 < w1_n1; i1++) memcpy(d_h1_c + i0 * (w1_n1) + i1 * (1), (const char *)ARRAY(f->o[22])->data + i0 * ARRAY(f->o[22])->strides[0] + i1 * ARRAY(f->o[22])->strides[1], sizeof(double));
     }
-    double *const d_w2_c = new_array(st, f, 17, D, 2, (int64_t[]){w1_n1, w2_n1}, 0);
+    back(f);
+    double *const d_w2_c = new_array(st, f, 23, D, 2, (int64_t[]){w1_n1, w2_n1}, 0);
     if (!d_w2_c) goto punt;
+    WORK(w1_n1 * x_n0 * w2_n1 / 4);
     if ((w1_n1) * (x_n0) * (w2_n1) <= 2048) product_d(d_w2_c, w1_n1, x_n0, w2_n1, t_21, 1, w1_n1, t_19, w2_n1, 1);
     else if (!blas_d(st, d_w2_c, w1_n1, x_n0, w2_n1, t_21, 1, w1_n1, t_19, w2_n1, 1)) {
-        hold(f, 18, boxed(st, D, (void *)t_21, 2, (int64_t[]){w1_n1, x_n0}, (int64_t[]){1, w1_n1}));
-        if (!f->o[18]) goto fail;
-        hold(f, 19, boxed(st, D, (void *)t_19, 2, (int64_t[]){x_n0, w2_n1}, (int64_t[]){w2_n1, 1}));
-        if (!f->o[19]) goto fail;
-        PyObject *argv[] = {f->o[18], f->o[19]};
-        hold(f, 20, PyObject_Vectorcall(st->calls[6], argv, 2, 0));
-        if (!f->o[20]) goto fail;
-        if (!is_array(st, f->o[20], D, 2)) goto punt;
-        if (ARRAY(f->o[20])->dims[0] != w1_n1) goto punt;
-        if (ARRAY(f->o[20])->dims[1] != w2_n1) goto punt;
-        if ((w1_n1 <= 1 || ARRAY(f->o[20])->strides[0] == (int64_t)sizeof(double) * (w2_n1)) && (w2_n1 <= 1 || ARRAY(f->o[20])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_w2_c, ARRAY(f->o[20])->data, sizeof(double) * (w1_n1 * w2_n1));
-        else for (int64_t i0 = 0; i0 < w1_n1; i0++) for (int64_t i1 = 0; i1 < w2_n1; i1++) memcpy(d_w2_c + i0 * (w2_n1) + i1 * (1), (const char *)ARRAY(f->o[20])->data + i0 * ARRAY(f->o[20])->strides[0] + i1 * ARRAY(f->o[20])->strides[1], sizeof(double));
+        back(f);
+        hold(f, 24, boxed(st, D, (void *)t_21, 2, (int64_t[]){w1_n1, x_n0}, (int64_t[]){1, w1_n1}));
+        if (!f->o[24]) goto fail;
+        hold(f, 25, boxed(st, D, (void *)t_19, 2, (int64_t[]){x_n0, w2_n1}, (int64_t[]){w2_n1, 1}));
+        if (!f->o[25]) goto fail;
+        PyObject *argv[] = {f->o[24], f->o[25]};
+        hold(f, 26, PyObject_Vectorcall(st->calls[6], argv, 2, 0));
+        if (!f->o[26]) goto fail;
+        if (!is_array(st, f->o[26], D, 2)) goto punt;
+        if (ARRAY(f->o[26])->dims[0] != w1_n1) goto punt;
+        if (ARRAY(f->o[26])->dims[1] != w2_n1) goto punt;
+        if ((w1_n1 <= 1 || ARRAY(f->o[26])->strides[0] == (int64_t)sizeof(double) * (w2_n1)) && (w2_n1 <= 1 || ARRAY(f->o[26])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_w2_c, ARRAY(f->o[26])->data, sizeof(double) * (w1_n1 * w2_n1));
+        else for (int64_t i0 = 0; i0 < w1_n1; i0++) for (int64_t i1 = 0; i1 < w2_n1; i1++) memcpy(d_w2_c + i0 * (w2_n1) + i1 * (1), (const char *)ARRAY(f->o[26])->data + i0 * ARRAY(f->o[26])->strides[0] + i1 * ARRAY(f->o[26])->strides[1], sizeof(double));
     }
     double *const t_26 = room(f, 22, sizeof(double) * (x_n0 * w1_n1));
     if (!t_26) goto punt;
-    double *const d_b1 = new_array(st, f, 21, D, 1, (int64_t[]){w1_n1}, 0);
+    back(f);
+    double *const d_b1 = new_array(st, f, 27, D, 1, (int64_t[]){w1_n1}, 0);
     if (!d_b1) goto punt;
     for (int64_t i = 0; i < w1_n1; i++) d_b1[i] = 0;
+    WORK(x_n0 * w1_n1 * 4);
     {
         for (int64_t i0 = 0; i0 < x_n0; i0++) {
             const double *e0_r = d_h1_c + i0 * w1_n1;
@@ -395,24 +433,14 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
             }
         }
     }
-    double *const d_w1_c = new_array(st, f, 22, D, 2, (int64_t[]){x_n1, w1_n1}, 0);
-    if (!d_w1_c) goto punt;
-    if ((x_n1) * (x_n0) * (w1_n1) <= 2048) product_d(d_w1_c, x_n1, x_n0, w1_n1, t_27, x_step1, x_step0, t_26, w1_n1, 1);
-    else if (!blas_d(st, d_w1_c, x_n1, x_n0, w1_n1, t_27, x_step1, x_step0, t_26, w1_n1, 1)) {
-        hold(f, 23, boxed(st, D, (void *)t_27, 2, (int64_t[]){x_n1, x_n0}, (int64_t[]){x_step1, x_step0}));
-        if (!f->o[23]) goto fail;
-        hold(f, 24, boxed(st, D, (void *)t_26, 2, (int64_t[]){x_n0, w1_n1}, (int64_t[]){w1_n1, 1}));
-        if (!f->o[24]) goto fail;
-        PyObject *argv[] = {f->o[23], f->o[24]};
-        hold(f, 25, PyObject_Vectorcall(st->calls[7], argv, 2, 0));
-        if (!f->o[25]) goto fail;
-        if (!is_array(st, f->o[25], D, 2)) goto punt;
-        if (ARRAY(f->o[25])->dims[0] != x_n1) goto punt;
-        if (ARRAY(f->o[25])->dims[1] != w1_n1) goto punt;
-        if ((x_n1 <= 1 || ARRAY(f->o[25])->strides[0] == (int64_t)sizeof(double) * (w1_n1)) && (w1_n1 <= 1 || ARRAY(f->o[25])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_w1_c, ARRAY(f->o[25])->data, sizeof(double) * (x_n1 * w1_n1));
-        else for (int64_t i0 = 0; i0 < x_n1; i0++) for (int64_t i1 = 0; i1 < w1_n1; i1++) memcpy(d_w1_c + i0 * (w1_n1) + i1 * (1), (const char *)ARRAY(f->o[25])->data + i0 * ARRAY(f->o[25])->strides[0] + i1 * ARRAY(f->o[25])->strides[1], sizeof(double));
-    }
+    kept->w1_n1 = w1_n1;
+    kept->x_n0 = x_n0;
+    kept->x_step0 = x_step0;
+    kept->x_n1 = x_n1;
+    kept->x_step1 = x_step1;
+    kept->t_27 = t_27;
     kept->t_10 = t_10;
+    kept->t_26 = t_26;
     return 0;
 punt:
 fail:
@@ -421,52 +449,84 @@ fail:
 unseen:
     *why = 2;
     return 1;
+stop:
+    *why = 0;
+    return 1;
 }
 
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
+    int64_t work = 0;
     JOIN(run, parts) all_kept, *const kept = &all_kept;
     if (JOIN(run, part_0)(st, f, a, why, kept)) return 0;
+    int64_t const w1_n1 = kept->w1_n1;
+    int64_t const x_n0 = kept->x_n0;
+    int64_t const x_step0 = kept->x_step0;
+    int64_t const x_n1 = kept->x_n1;
+    int64_t const x_step1 = kept->x_step1;
+    double *const t_27 = kept->t_27;
     double const t_10 = kept->t_10;
-    hold(f, 26, PyTuple_New(2));
-    if (!f->o[26]) goto fail;
-    hold(f, 27, scalar(st, D, t_10, 0));
-    if (!f->o[27]) goto fail;
-    PyTuple_SetItem(f->o[26], 0, again(f->o[27]));
-    hold(f, 28, PyDict_New());
-    if (!f->o[28]) goto fail;
-    hold(f, 29, again(f->o[22]));
-    if (!f->o[29]) goto fail;
-    PyObject *const part = again(f->o[29]);
-    if (PyDict_SetItem(f->o[28], st->constants[0], part) < 0) { Py_DecRef(part); goto fail; }
-    Py_DecRef(part);
-    hold(f, 30, again(f->o[21]));
-    if (!f->o[30]) goto fail;
-    PyObject *const part_2 = again(f->o[30]);
-    if (PyDict_SetItem(f->o[28], st->constants[1], part_2) < 0) { Py_DecRef(part_2); goto fail; }
-    Py_DecRef(part_2);
-    hold(f, 31, again(f->o[17]));
-    if (!f->o[31]) goto fail;
-    PyObject *const part_3 = again(f->o[31]);
-    if (PyDict_SetItem(f->o[28], st->constants[2], part_3) < 0) { Py_DecRef(part_3); goto fail; }
-    Py_DecRef(part_3);
-    hold(f, 32, again(f->o[13]));
+    double *const t_26 = kept->t_26;
+    back(f);
+    double *const d_w1_c = new_array(st, f, 28, D, 2, (int64_t[]){x_n1, w1_n1}, 0);
+    if (!d_w1_c) goto punt;
+    WORK(x_n1 * x_n0 * w1_n1 / 4);
+    if ((x_n1) * (x_n0) * (w1_n1) <= 2048) product_d(d_w1_c, x_n1, x_n0, w1_n1, t_27, x_step1, x_step0, t_26, w1_n1, 1);
+    else if (!blas_d(st, d_w1_c, x_n1, x_n0, w1_n1, t_27, x_step1, x_step0, t_26, w1_n1, 1)) {
+        back(f);
+        hold(f, 29, boxed(st, D, (void *)t_27, 2, (int64_t[]){x_n1, x_n0}, (int64_t[]){x_step1, x_step0}));
+        if (!f->o[29]) goto fail;
+        hold(f, 30, boxed(st, D, (void *)t_26, 2, (int64_t[]){x_n0, w1_n1}, (int64_t[]){w1_n1, 1}));
+        if (!f->o[30]) goto fail;
+        PyObject *argv[] = {f->o[29], f->o[30]};
+        hold(f, 31, PyObject_Vectorcall(st->calls[7], argv, 2, 0));
+        if (!f->o[31]) goto fail;
+        if (!is_array(st, f->o[31], D, 2)) goto punt;
+        if (ARRAY(f->o[31])->dims[0] != x_n1) goto punt;
+        if (ARRAY(f->o[31])->dims[1] != w1_n1) goto punt;
+        if ((x_n1 <= 1 || ARRAY(f->o[31])->strides[0] == (int64_t)sizeof(double) * (w1_n1)) && (w1_n1 <= 1 || ARRAY(f->o[31])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(d_w1_c, ARRAY(f->o[31])->data, sizeof(double) * (x_n1 * w1_n1));
+        else for (int64_t i0 = 0; i0 < x_n1; i0++) for (int64_t i1 = 0; i1 < w1_n1; i1++) memcpy(d_w1_c + i0 * (w1_n1) + i1 * (1), (const char *)ARRAY(f->o[31])->data + i0 * ARRAY(f->o[31])->strides[0] + i1 * ARRAY(f->o[31])->strides[1], sizeof(double));
+    }
+    back(f);
+    hold(f, 32, PyTuple_New(2));
     if (!f->o[32]) goto fail;
-    PyObject *const part_4 = again(f->o[32]);
-    if (PyDict_SetItem(f->o[28], st->constants[3], part_4) < 0) { Py_DecRef(part_4); goto fail; }
-    Py_DecRef(part_4);
-    hold(f, 33, again(f->o[9]));
+    hold(f, 33, scalar(st, D, t_10, 0));
     if (!f->o[33]) goto fail;
-    PyObject *const part_5 = again(f->o[33]);
-    if (PyDict_SetItem(f->o[28], st->constants[4], part_5) < 0) { Py_DecRef(part_5); goto fail; }
-    Py_DecRef(part_5);
-    hold(f, 34, again(f->o[5]));
+    PyTuple_SetItem(f->o[32], 0, again(f->o[33]));
+    hold(f, 34, PyDict_New());
     if (!f->o[34]) goto fail;
-    PyObject *const part_6 = again(f->o[34]);
-    if (PyDict_SetItem(f->o[28], st->constants[5], part_6) < 0) { Py_DecRef(part_6); goto fail; }
+    hold(f, 35, again(f->o[28]));
+    if (!f->o[35]) goto fail;
+    PyObject *const part = again(f->o[35]);
+    if (PyDict_SetItem(f->o[34], st->constants[0], part) < 0) { Py_DecRef(part); goto fail; }
+    Py_DecRef(part);
+    hold(f, 36, again(f->o[27]));
+    if (!f->o[36]) goto fail;
+    PyObject *const part_2 = again(f->o[36]);
+    if (PyDict_SetItem(f->o[34], st->constants[1], part_2) < 0) { Py_DecRef(part_2); goto fail; }
+    Py_DecRef(part_2);
+    hold(f, 37, again(f->o[23]));
+    if (!f->o[37]) goto fail;
+    PyObject *const part_3 = again(f->o[37]);
+    if (PyDict_SetItem(f->o[34], st->constants[2], part_3) < 0) { Py_DecRef(part_3); goto fail; }
+    Py_DecRef(part_3);
+    hold(f, 38, again(f->o[19]));
+    if (!f->o[38]) goto fail;
+    PyObject *const part_4 = again(f->o[38]);
+    if (PyDict_SetItem(f->o[34], st->constants[3], part_4) < 0) { Py_DecRef(part_4); goto fail; }
+    Py_DecRef(part_4);
+    hold(f, 39, again(f->o[15]));
+    if (!f->o[39]) goto fail;
+    PyObject *const part_5 = again(f->o[39]);
+    if (PyDict_SetItem(f->o[34], st->constants[4], part_5) < 0) { Py_DecRef(part_5); goto fail; }
+    Py_DecRef(part_5);
+    hold(f, 40, again(f->o[11]));
+    if (!f->o[40]) goto fail;
+    PyObject *const part_6 = again(f->o[40]);
+    if (PyDict_SetItem(f->o[34], st->constants[5], part_6) < 0) { Py_DecRef(part_6); goto fail; }
     Py_DecRef(part_6);
-    PyTuple_SetItem(f->o[26], 1, again(f->o[28]));
-    PyObject *const whole = again(f->o[26]);
+    PyTuple_SetItem(f->o[32], 1, again(f->o[34]));
+    PyObject *const whole = again(f->o[32]);
     if (!st->probing) st->hits[0]++;
     return whole;
 punt:
@@ -475,5 +535,8 @@ fail:
     return 0;
 unseen:
     *why = 2;
+    return 0;
+stop:
+    *why = 0;
     return 0;
 }

@@ -1,11 +1,13 @@
 #define ARGUMENTS 2
 #define SLOTS 32
-#define OBJECTS 12
+#define OBJECTS 15
 #define STACKS 1
 
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
-    PyObject *const params_W_o = PyDict_GetItem(a[0], st->constants[0]);
+    int64_t work = 0;
+    hold(f, 0, again(PyDict_GetItem(a[0], st->constants[0])));
+    PyObject *const params_W_o = f->o[0];
     if (!params_W_o) goto fail;
     if (!is_array(st, params_W_o, D, 2)) goto punt;
     double *const W = (double *)ARRAY(params_W_o)->data;
@@ -13,7 +15,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     const int64_t W_step0 = ARRAY(params_W_o)->strides[0] / (int64_t)sizeof(double);
     const int64_t W_n1 = ARRAY(params_W_o)->dims[1];
     const int64_t W_step1 = ARRAY(params_W_o)->strides[1] / (int64_t)sizeof(double);
-    PyObject *const params_U_o = PyDict_GetItem(a[0], st->constants[1]);
+    hold(f, 1, again(PyDict_GetItem(a[0], st->constants[1])));
+    PyObject *const params_U_o = f->o[1];
     if (!params_U_o) goto fail;
     if (!is_array(st, params_U_o, D, 2)) goto punt;
     double *const U = (double *)ARRAY(params_U_o)->data;
@@ -21,7 +24,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     const int64_t U_step0 = ARRAY(params_U_o)->strides[0] / (int64_t)sizeof(double);
     const int64_t U_n1 = ARRAY(params_U_o)->dims[1];
     const int64_t U_step1 = ARRAY(params_U_o)->strides[1] / (int64_t)sizeof(double);
-    PyObject *const params_b_o = PyDict_GetItem(a[0], st->constants[2]);
+    hold(f, 2, again(PyDict_GetItem(a[0], st->constants[2])));
+    PyObject *const params_b_o = f->o[2];
     if (!params_b_o) goto fail;
     if (!is_array(st, params_b_o, D, 1)) goto punt;
     double *const b_2 = (double *)ARRAY(params_b_o)->data;
@@ -65,34 +69,39 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         }
         double *const t_4_c = room(f, 3, sizeof(double) * (W_n1));
         if (!t_4_c) goto punt;
+        WORK(inputs_n1 * W_n1 / 4);
         if ((1) * (inputs_n1) * (W_n1) <= 16384) product_d(t_4_c, 1, inputs_n1, W_n1, t_3, 0, inputs_step1, W, W_step0, W_step1);
         else if (!blas_d(st, t_4_c, 1, inputs_n1, W_n1, t_3, 0, inputs_step1, W, W_step0, W_step1)) {
-            hold(f, 0, boxed(st, D, (void *)t_3, 1, (int64_t[]){inputs_n1}, (int64_t[]){inputs_step1}));
-            if (!f->o[0]) goto fail;
-            PyObject *argv[] = {f->o[0], params_W_o};
-            hold(f, 1, PyObject_Vectorcall(st->calls[0], argv, 2, 0));
-            if (!f->o[1]) goto fail;
-            if (!is_array(st, f->o[1], D, 1)) goto punt;
-            if (ARRAY(f->o[1])->dims[0] != W_n1) goto punt;
-            if ((W_n1 <= 1 || ARRAY(f->o[1])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_4_c, ARRAY(f->o[1])->data, sizeof(double) * (W_n1));
-            else for (int64_t i0 = 0; i0 < W_n1; i0++) memcpy(t_4_c + i0 * (1), (const char *)ARRAY(f->o[1])->data + i0 * ARRAY(f->o[1])->strides[0], sizeof(double));
+            back(f);
+            hold(f, 3, boxed(st, D, (void *)t_3, 1, (int64_t[]){inputs_n1}, (int64_t[]){inputs_step1}));
+            if (!f->o[3]) goto fail;
+            PyObject *argv[] = {f->o[3], params_W_o};
+            hold(f, 4, PyObject_Vectorcall(st->calls[0], argv, 2, 0));
+            if (!f->o[4]) goto fail;
+            if (!is_array(st, f->o[4], D, 1)) goto punt;
+            if (ARRAY(f->o[4])->dims[0] != W_n1) goto punt;
+            if ((W_n1 <= 1 || ARRAY(f->o[4])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_4_c, ARRAY(f->o[4])->data, sizeof(double) * (W_n1));
+            else for (int64_t i0 = 0; i0 < W_n1; i0++) memcpy(t_4_c + i0 * (1), (const char *)ARRAY(f->o[4])->data + i0 * ARRAY(f->o[4])->strides[0], sizeof(double));
         }
         double *const t_5_c = room(f, 4, sizeof(double) * (U_n1));
         if (!t_5_c) goto punt;
+        WORK(3 * U_n1 / 4);
         if ((1) * (3) * (U_n1) <= 16384) product_d(t_5_c, 1, 3, U_n1, t_2, 0, 1, U, U_step0, U_step1);
         else if (!blas_d(st, t_5_c, 1, 3, U_n1, t_2, 0, 1, U, U_step0, U_step1)) {
-            hold(f, 2, boxed(st, D, (void *)t_2, 1, (int64_t[]){3}, (int64_t[]){1}));
-            if (!f->o[2]) goto fail;
-            PyObject *argv[] = {f->o[2], params_U_o};
-            hold(f, 3, PyObject_Vectorcall(st->calls[1], argv, 2, 0));
-            if (!f->o[3]) goto fail;
-            if (!is_array(st, f->o[3], D, 1)) goto punt;
-            if (ARRAY(f->o[3])->dims[0] != U_n1) goto punt;
-            if ((U_n1 <= 1 || ARRAY(f->o[3])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_5_c, ARRAY(f->o[3])->data, sizeof(double) * (U_n1));
-            else for (int64_t i0 = 0; i0 < U_n1; i0++) memcpy(t_5_c + i0 * (1), (const char *)ARRAY(f->o[3])->data + i0 * ARRAY(f->o[3])->strides[0], sizeof(double));
+            back(f);
+            hold(f, 5, boxed(st, D, (void *)t_2, 1, (int64_t[]){3}, (int64_t[]){1}));
+            if (!f->o[5]) goto fail;
+            PyObject *argv[] = {f->o[5], params_U_o};
+            hold(f, 6, PyObject_Vectorcall(st->calls[1], argv, 2, 0));
+            if (!f->o[6]) goto fail;
+            if (!is_array(st, f->o[6], D, 1)) goto punt;
+            if (ARRAY(f->o[6])->dims[0] != U_n1) goto punt;
+            if ((U_n1 <= 1 || ARRAY(f->o[6])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_5_c, ARRAY(f->o[6])->data, sizeof(double) * (U_n1));
+            else for (int64_t i0 = 0; i0 < U_n1; i0++) memcpy(t_5_c + i0 * (1), (const char *)ARRAY(f->o[6])->data + i0 * ARRAY(f->o[6])->strides[0], sizeof(double));
         }
         double *const h_2 = room(f, 7, sizeof(double) * (W_n1));
         if (!h_2) goto punt;
+        WORK(W_n1 * 3);
         if (b_2_step0 == 1) {
 #pragma omp simd
             for (int64_t i = 0; i < W_n1; i++) {
@@ -123,7 +132,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         if (W_n1 != 3) goto punt;
         memcpy(t_2_next, h_2, sizeof(double) * (3));
         { double *const p = t_2; t_2 = t_2_next; t_2_next = p; }
-        if ((++steps & 4095) == 0 && PyErr_CheckSignals()) goto fail;
+        steps++;
+        WORK(78);
     }
     double *const d_h = room(f, 9, sizeof(double) * (3));
     if (!d_h) goto punt;
@@ -146,6 +156,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     const double t_9 = total_d(&t_9_s);
     double *const d_W = room(f, 10, sizeof(double) * (W_n0 * W_n1));
     if (!d_W) goto punt;
+    WORK(W_n0 * W_n1);
     {
 #pragma omp simd
         for (int64_t i = 0; i < W_n0 * W_n1; i++) {
@@ -155,6 +166,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const d_U = room(f, 11, sizeof(double) * (U_n0 * U_n1));
     if (!d_U) goto punt;
+    WORK(U_n0 * U_n1);
     {
 #pragma omp simd
         for (int64_t i = 0; i < U_n0 * U_n1; i++) {
@@ -164,6 +176,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const d_b_2 = room(f, 12, sizeof(double) * (b_2_n0));
     if (!d_b_2) goto punt;
+    WORK(b_2_n0);
     {
 #pragma omp simd
         for (int64_t i = 0; i < b_2_n0; i++) {
@@ -224,20 +237,23 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         }
         double *const t_17_c = room(f, 27, sizeof(double) * (U_n0));
         if (!t_17_c) goto punt;
+        WORK(U_n0 * 3 / 4);
         if ((U_n0) * (3) * (1) <= 16384) product_d(t_17_c, U_n0, 3, 1, U, U_step0, U_step1, t_16, 1, 0);
         else if (!blas_d(st, t_17_c, U_n0, 3, 1, U, U_step0, U_step1, t_16, 1, 0)) {
-            hold(f, 4, boxed(st, D, (void *)t_16, 1, (int64_t[]){3}, (int64_t[]){1}));
-            if (!f->o[4]) goto fail;
-            PyObject *argv[] = {params_U_o, f->o[4]};
-            hold(f, 5, PyObject_Vectorcall(st->calls[2], argv, 2, 0));
-            if (!f->o[5]) goto fail;
-            if (!is_array(st, f->o[5], D, 1)) goto punt;
-            if (ARRAY(f->o[5])->dims[0] != U_n0) goto punt;
-            if ((U_n0 <= 1 || ARRAY(f->o[5])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_17_c, ARRAY(f->o[5])->data, sizeof(double) * (U_n0));
-            else for (int64_t i0 = 0; i0 < U_n0; i0++) memcpy(t_17_c + i0 * (1), (const char *)ARRAY(f->o[5])->data + i0 * ARRAY(f->o[5])->strides[0], sizeof(double));
+            back(f);
+            hold(f, 7, boxed(st, D, (void *)t_16, 1, (int64_t[]){3}, (int64_t[]){1}));
+            if (!f->o[7]) goto fail;
+            PyObject *argv[] = {params_U_o, f->o[7]};
+            hold(f, 8, PyObject_Vectorcall(st->calls[2], argv, 2, 0));
+            if (!f->o[8]) goto fail;
+            if (!is_array(st, f->o[8], D, 1)) goto punt;
+            if (ARRAY(f->o[8])->dims[0] != U_n0) goto punt;
+            if ((U_n0 <= 1 || ARRAY(f->o[8])->strides[0] == (int64_t)sizeof(double) * (1))) memcpy(t_17_c, ARRAY(f->o[8])->data, sizeof(double) * (U_n0));
+            else for (int64_t i0 = 0; i0 < U_n0; i0++) memcpy(t_17_c + i0 * (1), (const char *)ARRAY(f->o[8])->data + i0 * ARRAY(f->o[8])->strides[0], sizeof(double));
         }
         double *const d_U_3 = room(f, 29, sizeof(double) * (U_n0 * 3));
         if (!d_U_3) goto punt;
+        WORK(U_n0 * 3 * 2);
         {
             for (int64_t i0 = 0; i0 < U_n0; i0++) {
                 const double *e0_r = t_18 + i0 * 1;
@@ -257,6 +273,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         }
         double *const d_W_3 = room(f, 31, sizeof(double) * (W_n0 * 3));
         if (!d_W_3) goto punt;
+        WORK(W_n0 * 3 * 2);
         {
             for (int64_t i0 = 0; i0 < W_n0; i0++) {
                 const double *e0_r = t_20 + i0 * inputs_step1;
@@ -286,44 +303,46 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         { double *const p = d_U_2; d_U_2 = d_U_2_next; d_U_2_next = p; }
         { double *const p = d_b_3; d_b_3 = d_b_3_next; d_b_3_next = p; }
         { double *const p = h_3; h_3 = h_3_next; h_3_next = p; }
-        if ((++steps_2 & 4095) == 0 && PyErr_CheckSignals()) goto fail;
+        steps_2++;
+        WORK(101);
     }
-    hold(f, 6, PyTuple_New(2));
-    if (!f->o[6]) goto fail;
-    hold(f, 7, scalar(st, D, t_9, 0));
-    if (!f->o[7]) goto fail;
-    PyTuple_SetItem(f->o[6], 0, again(f->o[7]));
-    hold(f, 8, PyDict_New());
-    if (!f->o[8]) goto fail;
+    back(f);
+    hold(f, 9, PyTuple_New(2));
+    if (!f->o[9]) goto fail;
+    hold(f, 10, scalar(st, D, t_9, 0));
+    if (!f->o[10]) goto fail;
+    PyTuple_SetItem(f->o[9], 0, again(f->o[10]));
+    hold(f, 11, PyDict_New());
+    if (!f->o[11]) goto fail;
     {
-        double *const given = new_array(st, f, 9, D, 2, (int64_t[]){W_n0, W_n1}, 0);
+        double *const given = new_array(st, f, 12, D, 2, (int64_t[]){W_n0, W_n1}, 0);
         if (!given) goto punt;
         memcpy(given, d_W_2, sizeof(double) * (W_n0 * W_n1));
     }
-    if (!f->o[9]) goto fail;
-    PyObject *const part = again(f->o[9]);
-    if (PyDict_SetItem(f->o[8], st->constants[0], part) < 0) { Py_DecRef(part); goto fail; }
+    if (!f->o[12]) goto fail;
+    PyObject *const part = again(f->o[12]);
+    if (PyDict_SetItem(f->o[11], st->constants[0], part) < 0) { Py_DecRef(part); goto fail; }
     Py_DecRef(part);
     {
-        double *const given_2 = new_array(st, f, 10, D, 2, (int64_t[]){U_n0, U_n1}, 0);
+        double *const given_2 = new_array(st, f, 13, D, 2, (int64_t[]){U_n0, U_n1}, 0);
         if (!given_2) goto punt;
         memcpy(given_2, d_U_2, sizeof(double) * (U_n0 * U_n1));
     }
-    if (!f->o[10]) goto fail;
-    PyObject *const part_2 = again(f->o[10]);
-    if (PyDict_SetItem(f->o[8], st->constants[1], part_2) < 0) { Py_DecRef(part_2); goto fail; }
+    if (!f->o[13]) goto fail;
+    PyObject *const part_2 = again(f->o[13]);
+    if (PyDict_SetItem(f->o[11], st->constants[1], part_2) < 0) { Py_DecRef(part_2); goto fail; }
     Py_DecRef(part_2);
     {
-        double *const given_3 = new_array(st, f, 11, D, 1, (int64_t[]){b_2_n0}, 0);
+        double *const given_3 = new_array(st, f, 14, D, 1, (int64_t[]){b_2_n0}, 0);
         if (!given_3) goto punt;
         memcpy(given_3, d_b_3, sizeof(double) * (b_2_n0));
     }
-    if (!f->o[11]) goto fail;
-    PyObject *const part_3 = again(f->o[11]);
-    if (PyDict_SetItem(f->o[8], st->constants[2], part_3) < 0) { Py_DecRef(part_3); goto fail; }
+    if (!f->o[14]) goto fail;
+    PyObject *const part_3 = again(f->o[14]);
+    if (PyDict_SetItem(f->o[11], st->constants[2], part_3) < 0) { Py_DecRef(part_3); goto fail; }
     Py_DecRef(part_3);
-    PyTuple_SetItem(f->o[6], 1, again(f->o[8]));
-    PyObject *const whole = again(f->o[6]);
+    PyTuple_SetItem(f->o[9], 1, again(f->o[11]));
+    PyObject *const whole = again(f->o[9]);
     if (!st->probing) st->hits[0]++;
     return whole;
 punt:
@@ -332,5 +351,8 @@ fail:
     return 0;
 unseen:
     *why = 2;
+    return 0;
+stop:
+    *why = 0;
     return 0;
 }

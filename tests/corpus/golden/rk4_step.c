@@ -1,6 +1,6 @@
 #define ARGUMENTS 4
 #define SLOTS 34
-#define OBJECTS 10
+#define OBJECTS 14
 #define STACKS 0
 
 typedef struct {
@@ -17,6 +17,7 @@ typedef struct {
     double prey_2;
     double predator_2;
     double t_13;
+    double t_16;
     double *t_51;
     double t_49;
     double t_93;
@@ -25,10 +26,10 @@ typedef struct {
     double t_96;
     double *t_97;
     double t_100;
+    double t_101;
     double t_103;
-    double t_107;
-    double t_108;
-    double t_109;
+    double t_104;
+    double t_105;
 } JOIN(run, parts);
 
 static __attribute__((noinline)) int JOIN(run, part_0)(
@@ -38,19 +39,23 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     double *const state = (double *)ARRAY(a[0])->data;
     const int64_t state_n0 = ARRAY(a[0])->dims[0];
     const int64_t state_step0 = ARRAY(a[0])->strides[0] / (int64_t)sizeof(double);
-    PyObject *const rates_0_o = PyTuple_GetItem(a[1], 0);
+    hold(f, 0, again(PyTuple_GetItem(a[1], 0)));
+    PyObject *const rates_0_o = f->o[0];
     if (!rates_0_o) goto fail;
     const double alpha = (double)PyFloat_AsDouble(rates_0_o);
     if (alpha == -1 && PyErr_Occurred()) goto fail;
-    PyObject *const rates_1_o = PyTuple_GetItem(a[1], 1);
+    hold(f, 1, again(PyTuple_GetItem(a[1], 1)));
+    PyObject *const rates_1_o = f->o[1];
     if (!rates_1_o) goto fail;
     const double beta = (double)PyFloat_AsDouble(rates_1_o);
     if (beta == -1 && PyErr_Occurred()) goto fail;
-    PyObject *const rates_2_o = PyTuple_GetItem(a[1], 2);
+    hold(f, 2, again(PyTuple_GetItem(a[1], 2)));
+    PyObject *const rates_2_o = f->o[2];
     if (!rates_2_o) goto fail;
     const double delta = (double)PyFloat_AsDouble(rates_2_o);
     if (delta == -1 && PyErr_Occurred()) goto fail;
-    PyObject *const rates_3_o = PyTuple_GetItem(a[1], 3);
+    hold(f, 3, again(PyTuple_GetItem(a[1], 3)));
+    PyObject *const rates_3_o = f->o[3];
     if (!rates_3_o) goto fail;
     const double gamma = (double)PyFloat_AsDouble(rates_3_o);
     if (gamma == -1 && PyErr_Occurred()) goto fail;
@@ -430,10 +435,6 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     const double t_103 = t_102 * predator_2;
     const double t_104 = t_102 * gamma;
     const double t_105 = t_101 * predator_2;
-    const double t_106 = t_101 * t_16;
-    const double t_107 = t_104 + t_106;
-    const double t_108 = t_105 * prey_2;
-    const double t_109 = t_105 * delta;
     kept->alpha = alpha;
     kept->beta = beta;
     kept->delta = delta;
@@ -447,6 +448,7 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     kept->prey_2 = prey_2;
     kept->predator_2 = predator_2;
     kept->t_13 = t_13;
+    kept->t_16 = t_16;
     kept->t_51 = t_51;
     kept->t_49 = t_49;
     kept->t_93 = t_93;
@@ -455,10 +457,10 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     kept->t_96 = t_96;
     kept->t_97 = t_97;
     kept->t_100 = t_100;
+    kept->t_101 = t_101;
     kept->t_103 = t_103;
-    kept->t_107 = t_107;
-    kept->t_108 = t_108;
-    kept->t_109 = t_109;
+    kept->t_104 = t_104;
+    kept->t_105 = t_105;
     return 0;
 punt:
 fail:
@@ -466,6 +468,9 @@ fail:
     return 1;
 unseen:
     *why = 2;
+    return 1;
+stop:
+    *why = 0;
     return 1;
 }
 
@@ -486,6 +491,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double const prey_2 = kept->prey_2;
     double const predator_2 = kept->predator_2;
     double const t_13 = kept->t_13;
+    double const t_16 = kept->t_16;
     double *const t_51 = kept->t_51;
     double const t_49 = kept->t_49;
     double const t_93 = kept->t_93;
@@ -494,10 +500,14 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double const t_96 = kept->t_96;
     double *const t_97 = kept->t_97;
     double const t_100 = kept->t_100;
+    double const t_101 = kept->t_101;
     double const t_103 = kept->t_103;
-    double const t_107 = kept->t_107;
-    double const t_108 = kept->t_108;
-    double const t_109 = kept->t_109;
+    double const t_104 = kept->t_104;
+    double const t_105 = kept->t_105;
+    const double t_106 = t_101 * t_16;
+    const double t_107 = t_104 + t_106;
+    const double t_108 = t_105 * prey_2;
+    const double t_109 = t_105 * delta;
     const double t_110 = -t_100;
     const double t_111 = t_110 * predator_2;
     const double t_112 = t_110 * t_13;
@@ -570,7 +580,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         double *const at_7 = t_122 + 1 * (1);
         at_7[0] += d_predator_4;
     }
-    double *const d_state = new_array(st, f, 0, D, 1, (int64_t[]){2}, 0);
+    double *const d_state = new_array(st, f, 4, D, 1, (int64_t[]){2}, 0);
     if (!d_state) goto punt;
     for (int64_t i0 = 0; i0 < 2; i0++)
         d_state[i0 * (1)] = t_122[i0 * (1)];
@@ -579,33 +589,33 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         double *const at_8 = d_state + 0 * (1);
         at_8[0] += d_prey_4;
     }
-    hold(f, 1, PyTuple_New(2));
-    if (!f->o[1]) goto fail;
-    hold(f, 2, scalar(st, D, t_49, 0));
-    if (!f->o[2]) goto fail;
-    PyTuple_SetItem(f->o[1], 0, again(f->o[2]));
-    hold(f, 3, PyTuple_New(2));
-    if (!f->o[3]) goto fail;
-    hold(f, 4, again(f->o[0]));
-    if (!f->o[4]) goto fail;
-    PyTuple_SetItem(f->o[3], 0, again(f->o[4]));
-    hold(f, 5, PyTuple_New(4));
+    hold(f, 5, PyTuple_New(2));
     if (!f->o[5]) goto fail;
-    hold(f, 6, scalar(st, D, d_alpha, 0));
+    hold(f, 6, scalar(st, D, t_49, 0));
     if (!f->o[6]) goto fail;
     PyTuple_SetItem(f->o[5], 0, again(f->o[6]));
-    hold(f, 7, scalar(st, D, d_beta, 0));
+    hold(f, 7, PyTuple_New(2));
     if (!f->o[7]) goto fail;
-    PyTuple_SetItem(f->o[5], 1, again(f->o[7]));
-    hold(f, 8, scalar(st, D, d_delta, 0));
+    hold(f, 8, again(f->o[4]));
     if (!f->o[8]) goto fail;
-    PyTuple_SetItem(f->o[5], 2, again(f->o[8]));
-    hold(f, 9, scalar(st, D, d_gamma, 0));
+    PyTuple_SetItem(f->o[7], 0, again(f->o[8]));
+    hold(f, 9, PyTuple_New(4));
     if (!f->o[9]) goto fail;
-    PyTuple_SetItem(f->o[5], 3, again(f->o[9]));
-    PyTuple_SetItem(f->o[3], 1, again(f->o[5]));
-    PyTuple_SetItem(f->o[1], 1, again(f->o[3]));
-    PyObject *const whole = again(f->o[1]);
+    hold(f, 10, scalar(st, D, d_alpha, 0));
+    if (!f->o[10]) goto fail;
+    PyTuple_SetItem(f->o[9], 0, again(f->o[10]));
+    hold(f, 11, scalar(st, D, d_beta, 0));
+    if (!f->o[11]) goto fail;
+    PyTuple_SetItem(f->o[9], 1, again(f->o[11]));
+    hold(f, 12, scalar(st, D, d_delta, 0));
+    if (!f->o[12]) goto fail;
+    PyTuple_SetItem(f->o[9], 2, again(f->o[12]));
+    hold(f, 13, scalar(st, D, d_gamma, 0));
+    if (!f->o[13]) goto fail;
+    PyTuple_SetItem(f->o[9], 3, again(f->o[13]));
+    PyTuple_SetItem(f->o[7], 1, again(f->o[9]));
+    PyTuple_SetItem(f->o[5], 1, again(f->o[7]));
+    PyObject *const whole = again(f->o[5]);
     if (!st->probing) st->hits[0]++;
     return whole;
 punt:
@@ -614,5 +624,8 @@ fail:
     return 0;
 unseen:
     *why = 2;
+    return 0;
+stop:
+    *why = 0;
     return 0;
 }

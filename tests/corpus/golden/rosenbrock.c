@@ -5,6 +5,7 @@
 
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
+    int64_t work = 0;
     if (!is_array(st, a[0], D, 1)) goto punt;
     double *const x = (double *)ARRAY(a[0])->data;
     const int64_t x_n0 = ARRAY(a[0])->dims[0];
@@ -21,6 +22,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     double *const t_16 = room(f, 12, sizeof(double) * (length));
     if (!t_16) goto punt;
     sums_d t_10_s; t_10_s.n = 0;
+    WORK(length * 14);
     if (x_step0 == 1) {
         const double *e0_r = t_2;
         const double *e1_r = t;
@@ -96,6 +98,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         for (int64_t i0 = 0; i0 < length_3; i0++)
             at[i0 * (1)] = t_16[i0 * (1)];
     }
+    back(f);
     double *const d_x = new_array(st, f, 0, D, 1, (int64_t[]){x_n0}, 0);
     if (!d_x) goto punt;
     memcpy(d_x, t_17, sizeof(double) * (x_n0));
@@ -124,5 +127,8 @@ fail:
     return 0;
 unseen:
     *why = 2;
+    return 0;
+stop:
+    *why = 0;
     return 0;
 }

@@ -5,6 +5,7 @@
 
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
+    int64_t work = 0;
     if (!is_array(st, a[0], D, 1)) goto punt;
     double *const x = (double *)ARRAY(a[0])->data;
     const int64_t x_n0 = ARRAY(a[0])->dims[0];
@@ -29,6 +30,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             memcpy(row_2, t_2, sizeof(double) * (x_n0));
         }
         sums_d t_3_s; t_3_s.n = 0;
+        WORK(x_n0);
         {
             for (int64_t b = 0; b < x_n0; b += 512) {
                 const int64_t end = b + 512 < x_n0 ? b + 512 : x_n0;
@@ -64,6 +66,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             if (!t_7) goto punt;
             double *const h_2 = room(f, 5, sizeof(double) * (x_n0));
             if (!h_2) goto punt;
+            WORK(x_n0 * 4);
             {
 #pragma omp simd
                 for (int64_t i = 0; i < x_n0; i++) {
@@ -95,6 +98,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             if (!t_11) goto punt;
             double *const h_3 = room(f, 10, sizeof(double) * (x_n0));
             if (!h_3) goto punt;
+            WORK(x_n0 * 5);
             {
 #pragma omp simd
                 for (int64_t i = 0; i < x_n0; i++) {
@@ -143,11 +147,13 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         for (int64_t i0 = 0; i0 < x_n0; i0++)
             t_2_next[i0 * (1)] = h[i0 * (h_step0)];
         { double *const p = t_2; t_2 = t_2_next; t_2_next = p; }
-        if ((++steps & 4095) == 0 && PyErr_CheckSignals()) goto fail;
+        steps++;
+        WORK(126);
     }
     double *const d_h = room(f, 12, sizeof(double) * (x_n0));
     if (!d_h) goto punt;
     sums_d t_14_s; t_14_s.n = 0;
+    WORK(x_n0 * 3);
     {
         for (int64_t b = 0; b < x_n0; b += 512) {
             const int64_t end = b + 512 < x_n0 ? b + 512 : x_n0;
@@ -196,6 +202,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             if (!t_23) goto punt;
             double *const t_27 = room(f, 21, sizeof(double) * (x_n0));
             if (!t_27) goto punt;
+            WORK(x_n0 * 5);
             {
 #pragma omp simd
                 for (int64_t i = 0; i < x_n0; i++) {
@@ -214,6 +221,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             }
             double *const t_28 = room(f, 22, sizeof(double) * (x_n0));
             if (!t_28) goto punt;
+            WORK(x_n0 * 3);
             {
                 const double *e0_r = t_18;
                 const double *e1_r = t_23;
@@ -239,6 +247,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             if (x_n0 != t_18_n0) goto punt;
             double *const t_35 = room(f, 29, sizeof(double) * (x_n0));
             if (!t_35) goto punt;
+            WORK(x_n0 * 7);
             {
 #pragma omp simd
                 for (int64_t i = 0; i < x_n0; i++) {
@@ -263,8 +272,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         for (int64_t i0 = 0; i0 < x_n0; i0++)
             t_16_next[i0 * (1)] = t_21[i0 * (t_21_step0)];
         { double *const p = t_16; t_16 = t_16_next; t_16_next = p; }
-        if ((++steps_2 & 4095) == 0 && PyErr_CheckSignals()) goto fail;
+        steps_2++;
+        WORK(97);
     }
+    back(f);
     hold(f, 0, PyTuple_New(2));
     if (!f->o[0]) goto fail;
     hold(f, 1, scalar(st, D, t_14, 0));
@@ -286,5 +297,8 @@ fail:
     return 0;
 unseen:
     *why = 2;
+    return 0;
+stop:
+    *why = 0;
     return 0;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
 import warnings
@@ -135,6 +136,10 @@ class Native:
 
     def _begun(self, specialisation: Specialisation) -> tuple[Kernel, Build] | str:
         """The kernel of a specialisation and its build, or why it has none."""
+        if not getattr(sys, "_is_gil_enabled", lambda: True)():
+            why = "threads of this Python run without a lock, which kernels were not tried with"
+            self._warn(why, of_all=True)
+            return why
         try:
             kernel = kernel_for(specialisation)
         except RefusedError as why:

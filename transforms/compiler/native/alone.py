@@ -34,6 +34,12 @@ _FREED = [
     "all",
     "argv",
     "m",
+    "work",
+    "WORK",
+    "LONG",
+    "back",
+    "asked",
+    "stop",
 ]
 _ONES = [(SUMS, "SUMS", ("sums", "add", "total")), (PRODUCT, "PRODUCT", ("product",)), (LU, "LU", ("lu",))]
 _ONES += [(CHOLESKY, "CHOLESKY", ("cholesky",)), (BLAS, "BLAS", ("blas",))]
@@ -293,7 +299,7 @@ def _head(text: str) -> str:
     if has("Frame"):
         stacks = re.sub(r"(?m)^static (?=void)", "__attribute__((unused)) static ", STACKS)
         parts += [stacks if has("stacks") or has("Stack") else "typedef struct Stack Stack;\n"]
-        parts += [re.sub(r"\n +PyObject \*\*o;", "", FRAME)] + [ROOM] * has("room")
+        parts += [re.sub(r"\n +(PyObject \*\*o|void \*away|int64_t since);.*", "", FRAME)] + [ROOM] * has("room")
     parts += [NOTHING] * has("nothing")
     maths = _maths(text)
     whole = text + maths + "exp(exp1p(expf(log1pf(".replace("exp1p", "log1p") * ("logaddexp_" in text)

@@ -76,6 +76,8 @@ def laid(
     lines += [f"{t} *const {name} = {room};", f"if (!{name}) goto punt;"]
     if zero:
         lines.append(f"memset({name}, 0, sizeof({t}) * ({product(target.dims)}));")
+    if e.alone is None and not all(d.isdigit() for d in target.dims):
+        lines.append(f"WORK({product(target.dims)});")
     g = block.group(*lines, "{" + block.comment(call), *[f"    {line}" for line in body], "}")
     for d in known:
         if not d.isdigit():

@@ -36,6 +36,7 @@ from .boxes import box, declared, scalar_of, unboxed
 from .calls import python_call
 from .forms import form_of
 from .linalg import systems
+from .lock import counted, with_lock
 from .nests import Fold, Item, Nest, written
 from .parts import apart, in_parts
 from .prelude import ENTRY, prelude
@@ -70,6 +71,7 @@ return short signed sizeof static struct switch typedef union unsigned void vola
 a b d e f i n o s p st run entry frame room hold again boxed fresh scalar within cut end why head now self store slot cap
 result all main size by more argv abs exp log sin cos tan pow sqrt floor ceil trunc rint fmod hypot free malloc D F L B STORE
 SLOTS OBJECTS STACKS Stack nothing j k row
+work WORK LONG back asked stop timespec clock_gettime
 kept all_kept i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
 """
 
@@ -155,7 +157,7 @@ class _Emitter:
         return block.chunks()
 
     def kernel(self) -> Kernel:
-        functions, lines = in_parts(self.chunks())
+        functions, lines = in_parts(with_lock(self.chunks()))
         if not self.native:
             raise RefusedError("none of its calls has a C form")
         head = [
@@ -166,8 +168,9 @@ class _Emitter:
         ]
         text = "\n".join([
             *head, "", *functions, "static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)", "{",
-            *[line if line.startswith("#") else f"    {line}" for line in lines],
-            "punt:", "fail:", "    *why = 1;", "    return 0;", "unseen:", "    *why = 2;", "    return 0;", "}", "",
+            *[line if line.startswith("#") else f"    {line}" for line in counted(lines)],
+            "punt:", "fail:", "    *why = 1;", "    return 0;", "unseen:", "    *why = 2;", "    return 0;",
+            "stop:", "    *why = 0;", "    return 0;", "}", "",
         ])  # fmt: skip
         return Kernel(
             text, len(self.program.parameters), tuple(self.calls), tuple(self.constants), self.arms, self.paths, self.called_out,
@@ -246,7 +249,9 @@ class Block:
         """All lines: those before each group, the group, and what stands behind the last."""
         made: list[list[str]] = []
         for k, group in enumerate(self.groups):
-            nest = [] if group.nest is None else written(group.nest, self.needed, self.locals)
+            nest = (
+                [] if group.nest is None else written(group.nest, self.needed, self.locals, self.emitter.alone is None)
+            )
             made += apart(self.at(k))
             made.append([*nest, *group.lines])
         return [*made, *apart(self.at(len(self.groups)))]
@@ -370,10 +375,12 @@ class Block:
                 k = e.object()
                 self.at(0).append(f"hold(f, {k}, PyObject_GetAttr({text}, {e.constant(key[1:])}));")
                 now = f"f->o[{k}]"
-            elif isinstance(tree, dict):
-                now = f"PyDict_GetItem({text}, {e.constant(key)})"
             else:
-                now = f"Py{'List' if isinstance(tree, list) else 'Tuple'}_GetItem({text}, {key})"
+                where = e.constant(key) if isinstance(tree, dict) else key
+                kind = "Dict" if isinstance(tree, dict) else "List" if isinstance(tree, list) else "Tuple"
+                k = e.object()  # another thread may take it out of there
+                self.at(0).append(f"hold(f, {k}, again(Py{kind}_GetItem({text}, {where})));")
+                now = f"f->o[{k}]"
             own = e.name(f"{name}_{str(key).lstrip('.')}_o")
             self.at(0).append(f"PyObject *const {own} = {now};")
             self.at(0).append(f"if (!{own}) goto fail;")
@@ -802,9 +809,11 @@ class Block:
         swaps: list[str] = []
         for c, (held, k) in zip(s.carries, carried, strict=True):
             self.carry_on(inner, held, k, inner.read(c.after), last, objects, swaps)
-        asks = f"if ((++{count} & 4095) == 0 && PyErr_CheckSignals()) goto fail;"
-        inner.group(*last, *objects, *swaps, asks if e.alone is None else f"{count}++;")
-        lines += _deeper(body + inner.lines())
+        inner.group(*last, *objects, *swaps, f"{count}++;")
+        body += inner.lines()
+        if e.alone is None:
+            body.append(f"WORK({len(body)});")
+        lines += _deeper(body)
         g = self.group(*lines, "}")
         for c, (held, _) in zip(s.carries, carried, strict=True):
             self.env[c.out], self.level[c.out] = held, g + 1

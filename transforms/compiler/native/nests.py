@@ -51,15 +51,18 @@ class Nest:
     items: list[Item | Fold] = dataclasses.field(default_factory=list)
 
 
-def written(nest: Nest, needed: Collection[Value], locals_: dict[Value, str]) -> list[str]:
-    """The C lines of a nest; `needed` are the values that are read elsewhere, `locals_` what others are called here."""
-    return _Writer(nest, needed, locals_).lines()
+def written(nest: Nest, needed: Collection[Value], locals_: dict[Value, str], counts: bool) -> list[str]:
+    """The C lines of a nest; `needed` are the values that are read elsewhere, `locals_` what others are called here.
+
+    With `counts` they say how much work it is.
+    """
+    return _Writer(nest, needed, locals_, counts).lines()
 
 
 class _Writer:
-    def __init__(self, nest: Nest, needed: Collection[Value], locals_: dict[Value, str]) -> None:
+    def __init__(self, nest: Nest, needed: Collection[Value], locals_: dict[Value, str], counts: bool) -> None:
         self.nest, self.dims, self.rank = nest, nest.dims, len(nest.dims)
-        self.locals = locals_
+        self.locals, self.counts = locals_, counts
         self.items = [i for i in nest.items if isinstance(i, Item)]
         self.folds = [i for i in nest.items if isinstance(i, Fold)]
         self.stored = [i for i in self.items if i.value in needed]
@@ -97,6 +100,8 @@ class _Writer:
             if fold.how in ("max", "min"):
                 counted = product(tuple(self.dims[k] for k in fold.axes))
                 made.append(f"if ({counted} == 0) goto punt;")
+        if self.counts and not all(d.isdigit() for d in self.dims):
+            made.append(f"WORK({product((*self.dims, str(len(self.nest.items))))});")
         flat, test = self.is_flat(), self.test()
         if not flat:
             test = self.unit_test()

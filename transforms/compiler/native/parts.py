@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .lock import counted
+
 __all__ = ["LINES", "apart", "in_parts"]
 
 LINES = 400  # of one part; a function of twice as many is cut
@@ -47,8 +49,9 @@ def in_parts(chunks: Sequence[list[str]]) -> tuple[list[str], list[str]]:
         made += [
             f"static __attribute__((noinline)) int JOIN(run, part_{k})(",
             f"    const State *st, Frame *f, PyObject *const *a, int *why, {kind} *kept)", "{",
-            *_deeper([*_loads(loaded[k], fields), *part, *_saves(saved[k]), "return 0;"]),
-            "punt:", "fail:", "    *why = 1;", "    return 1;", "unseen:", "    *why = 2;", "    return 1;", "}", "",
+            *_deeper(counted([*_loads(loaded[k], fields), *part, *_saves(saved[k]), "return 0;"])),
+            "punt:", "fail:", "    *why = 1;", "    return 1;", "unseen:", "    *why = 2;", "    return 1;",
+            "stop:", "    *why = 0;", "    return 1;", "}", "",
         ]  # fmt: skip
     calls = [f"if (JOIN(run, part_{k})(st, f, a, why, kept)) return 0;" for k in range(len(parts) - 1)]
     return made, [f"{kind} all_kept, *const kept = &all_kept;", *calls, *_loads(loaded[-1], fields), *parts[-1]]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "BLAS", "CHOLESKY", "CUT", "ENTRY", "FRAME", "HEAD", "LU", "MATHS", "NOTHING", "PRODUCT", "ROOM", "STACKS", "SUMS", "VECTORS",
-    "prelude",
+    "BLAS", "CHOLESKY", "CUT", "ENTRY", "FRAME", "HEAD", "LOCK", "LU", "MATHS", "NOTHING", "PRODUCT", "ROOM", "STACKS", "SUMS",
+    "VECTORS", "prelude",
 ]  # fmt: skip
 
 VECTORS = [
@@ -60,7 +60,7 @@ extern int PyTuple_SetItem(PyObject *, int64_t, PyObject *), PyList_SetItem(PyOb
     PyObject_IsTrue(PyObject *), PyErr_CheckSignals(void), PyErr_ExceptionMatches(PyObject *),
     PyContextVar_Get(PyObject *, PyObject *, PyObject **);
 extern int64_t PyList_Size(PyObject *);
-extern void PyErr_Clear(void), *PyLong_AsVoidPtr(PyObject *);
+extern void PyErr_Clear(void), *PyLong_AsVoidPtr(PyObject *), *PyEval_SaveThread(void), PyEval_RestoreThread(void *);
 extern double PyFloat_AsDouble(PyObject *);
 extern long long PyLong_AsLongLong(PyObject *);
 extern PyObject *PyExc_Exception;
@@ -162,8 +162,35 @@ typedef struct {
     Stack *stacks;
     int64_t used;
     char *store;
+    void *away;                     /* the thread, while it is without Python's lock */
+    int64_t since;
 } Frame;
 #define STORE 8192
+"""
+
+LOCK = r"""
+/* Python's lock: let go of once a kernel has worked for long, and taken back before a line that needs it */
+#include <time.h>
+#define LONG 50000                  /* of what takes about a nanosecond each */
+#define WORK(n) if ((work += (n)) > LONG) { work = 0; if (asked(f)) goto stop; }
+static inline void back(Frame *f)
+{
+    if (f->away) { PyEval_RestoreThread(f->away); f->away = 0; }
+}
+static __attribute__((noinline)) int asked(Frame *f)
+{   /* whether a signal ends the call; it is looked for only so often that a thread that holds the lock costs little */
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int64_t now = t.tv_sec * 1000000000LL + t.tv_nsec;
+    if (f->away) {
+        if (now - f->since < 40000000) return 0;
+        back(f);
+    }
+    if (PyErr_CheckSignals()) return 1;
+    f->since = now;
+    f->away = PyEval_SaveThread();
+    return 0;
+}
 """
 
 ROOM = r"""
@@ -490,6 +517,7 @@ PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
             for (int k = 0; k < OBJECTS; k++) o[k] = 0;
             for (int k = 0; k < STACKS; k++) memset(stacks + k, 0, sizeof(Stack));
             result = run(st, &frame, a, &why);
+            back(&frame);
             for (int k = 0; k < SLOTS; k++)
                 if (slot[k] && !((char *)slot[k] >= store && (char *)slot[k] < store + STORE)) free(slot[k]);
             for (int k = 0; k < STACKS; k++) clear_stack(stacks + k);
@@ -498,7 +526,7 @@ PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
         }
     }
     if (PyErr_Occurred()) {
-        if (!PyErr_ExceptionMatches(PyExc_Exception)) return 0;
+        if (!why || !PyErr_ExceptionMatches(PyExc_Exception)) return 0;
         PyErr_Clear();
     }
     PyObject *all[ARGUMENTS + 2];
@@ -515,5 +543,5 @@ def prelude(vectors: bool) -> str:
     """The head of every kernel; with `vectors` the maths of the C library has forms for vectors (glibc's libmvec)."""
     mark = '__attribute__((simd("notinbranch"))) ' if vectors else ""
     names = [f"extern {mark}double {name}(double); extern {mark}float {name}f(float);" for name in VECTORS]
-    parts = (HEAD, PARTS, PYTHON, STACKS, NOTHING, FRAME, ROOM, OBJECTS, SUMS, CUT, PRODUCT, LU, CHOLESKY, BLAS)
+    parts = (HEAD, PARTS, PYTHON, STACKS, NOTHING, FRAME, LOCK, ROOM, OBJECTS, SUMS, CUT, PRODUCT, LU, CHOLESKY, BLAS)
     return "".join(parts) + "\n" + "\n".join(names) + MATHS

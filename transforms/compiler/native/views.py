@@ -509,6 +509,8 @@ def matmul(block: Place, call: Call) -> None:
         f"if ({test}) {how}{block.comment(call)}",
         f"else if (!blas_{s}(st, {parts})) {{", *[f"    {line}" for line in big], "}",
     ]  # fmt: skip
+    if e.alone is None:
+        own.insert(2, f"WORK({product((m, k, n))} / 4);")
     g = block.group(*own)
     if shape:
         block.env[out] = Arr(
