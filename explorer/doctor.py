@@ -17,7 +17,7 @@ import numpy as np
 from ..transforms.compiler.compile import compile
 from ..transforms.compiler.driver import cache
 from ..transforms.compiler.explain import explain
-from ..transforms.compiler.native.build import compiler, vector_units
+from ..transforms.compiler.native.build import NONE, compiler, vector_units
 from ..transforms.derivatives.gradient import grad
 
 __all__ = ["Check", "doctor", "text"]
@@ -54,7 +54,7 @@ def doctor(version: str) -> list[Check]:
     ]
     tried: list[tuple[str, Callable[[], str]]] = [("gradients", _gradient), ("compiled code", _compiled)]
     if compiler() is None:
-        checks.append(Check("native target", "no C compiler on the PATH (gcc, cc or clang): NumPy runs in its place"))
+        checks.append(Check("native target", f"{NONE}: NumPy runs in its place"))
     else:
         tried.append(("native target", _native))
     return [*checks, *[_tried(name, run) for name, run in tried]]
@@ -138,4 +138,5 @@ def _native() -> str:
         raise RuntimeError(runs)
     place = cache.folder()
     kernels = 0 if place is None else len(list(Path(place).glob("native_*.so")))
-    return f"{'' if found is None else found.path}, {vector_units()}, {kernels} kernels kept; as eager but for rounding"
+    command = "" if found is None else " ".join(found.command)
+    return f"{command}, {vector_units()}, {kernels} kernels kept; as eager but for rounding"

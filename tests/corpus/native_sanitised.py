@@ -138,7 +138,7 @@ GROUPS = {"forms": forms, "arrays": arrays, "loops": loops, "golden": golden, "c
 def preloaded() -> str | None:
     """What LD_PRELOAD needs for a Python that loads sanitised kernels; None where the compiler has no sanitisers."""
     found = build.compiler()
-    if found is None or not sys.platform.startswith("linux"):
+    if found is None or found.zig or not sys.platform.startswith("linux"):
         return None
     paths = []
     for library in ("libasan.so", "libubsan.so"):

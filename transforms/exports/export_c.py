@@ -209,7 +209,7 @@ def _checked(job: Exported, made: Standalone, files: dict[str, str], stem: str) 
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             Path(folder, name).write_text(text, encoding="utf-8")
-        command = [found.path, *_FLAGS, "-w", "-shared", "-fPIC", f"{stem}.c", "-o", f"{stem}.so", "-lm"]
+        command = [*found.command, *_FLAGS, "-w", "-shared", "-fPIC", f"{stem}.c", "-o", f"{stem}.so", *found.libraries]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise VerifyError(

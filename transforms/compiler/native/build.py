@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import functools
 import hashlib
+import importlib.util
 import os
 import platform
 import shutil
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Build", "BuildError", "Compiler", "built", "compiler", "is_ours", "key_of", "vector_units"]
+__all__ = ["NONE", "Build", "BuildError", "Compiler", "built", "compiler", "is_ours", "key_of", "vector_units"]
 
 FLAGS = (
     "-O2", "-ftree-vectorize", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
@@ -28,6 +29,7 @@ _SECONDS = 300  # after which a build is given up
 _VECTORS = ("-lmvec",)  # glibc's maths for vectors
 
 
+NONE = "there is no C compiler on the PATH (gcc, cc or clang), and no ziglang (pip install 'gradscribe[native]')"
 _UNITS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "sse2": "SSE2", "sve": "SVE", "asimd": "NEON"}
 
 
@@ -41,13 +43,26 @@ class Compiler(NamedTuple):
     path: str
     size: int
     changed: int
+    zig: bool = False  # the one of the package ziglang, which is clang with headers of its own
+
+    @property
+    def command(self) -> list[str]:
+        """How it is called."""
+        return [self.path, "cc"] if self.zig else [self.path]
+
+    @property
+    def libraries(self) -> list[str]:
+        """What a library without a `main` is linked with: zig would build its own libc first, where the process has one."""
+        if platform.system() == "Darwin":
+            return ["-undefined", "dynamic_lookup"]
+        return ["-nostdlib", "-fno-sanitize=undefined"] if self.zig else ["-lm"]
 
 
 _without_vectors: set[Compiler] = set()  # compilers whose C library has none
 
 
 def compiler() -> Compiler | None:
-    """The C compiler on the PATH: gcc, cc or clang."""
+    """The C compiler on the PATH: gcc, cc or clang; or else that of the package ziglang, where it is installed."""
     return _compiler(os.environ.get("PATH", os.defpath))
 
 
@@ -59,7 +74,21 @@ def _compiler(path: str) -> Compiler | None:
             real = os.path.realpath(found)
             status = os.stat(real)
             return Compiler(found, status.st_size, status.st_mtime_ns)
-    return None
+    zig = _zig()
+    if zig is None:
+        return None
+    status = os.stat(zig)
+    return Compiler(zig, status.st_size, status.st_mtime_ns, True)
+
+
+def _zig() -> str | None:
+    """The program that `python -m ziglang` runs."""
+    try:
+        spec = importlib.util.find_spec("ziglang")
+    except (ImportError, ValueError):
+        return None
+    folders = [] if spec is None else spec.submodule_search_locations or []
+    return next((found for folder in folders if (found := shutil.which("zig", path=folder))), None)
 
 
 @functools.cache
@@ -100,12 +129,12 @@ class Build:
     def __init__(self, whole: Callable[[bool], str], folder: str | None, kept: Callable[[str, int], object]) -> None:
         found = compiler()
         if found is None:
-            raise BuildError("there is no C compiler on the PATH (gcc, cc or clang)")
+            raise BuildError(NONE)
         self._by, self._whole, self._folder, self._kept = found, whole, folder, kept
         self._run: _Run | None = None
         self._path: str | None = None
         self._process = os.getpid()
-        self._start(found not in _without_vectors)
+        self._start(not found.zig and found not in _without_vectors)
 
     def _start(self, vectors: bool) -> None:
         """Look for the library, and start the compiler where there is none."""
@@ -172,10 +201,8 @@ class _Run:
         self.path = os.path.join(folder, f"{key}.so")
         self.key, self.name = key, os.path.basename(by.path)
         self.temporary = f"{self.path}.{os.urandom(8).hex()}.tmp"
-        libraries = [*(_VECTORS if vectors else ()), "-lm"]
-        if platform.system() == "Darwin":
-            libraries = ["-undefined", "dynamic_lookup"]
-        command = [by.path, *FLAGS, "-x", "c", "-", "-o", self.temporary, *libraries]
+        libraries = [*(_VECTORS if vectors and platform.system() != "Darwin" else ()), *by.libraries]
+        command = [*by.command, *FLAGS, "-x", "c", "-", "-o", self.temporary, *libraries]
         self.said = tempfile.TemporaryFile()  # noqa: SIM115  # closed where the result is taken
         try:
             open(self.temporary, "xb").close()  # a folder that cannot be written says so here

@@ -18,9 +18,10 @@ import pytest
 from native_batches import needs_compiler
 
 import gradscribe as gs
+from gradscribe.explorer import doctor
 from gradscribe.runtime.errors import CompileError
 from gradscribe.transforms.compiler.driver import native
-from gradscribe.transforms.compiler.native import forms
+from gradscribe.transforms.compiler.native import build, forms
 
 
 def rosenbrock(x: Any) -> Any:
@@ -83,6 +84,8 @@ def test_without_a_compiler_numpy_runs_and_one_warning_says_so(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(build, "_zig", lambda: None)
+    build._compiler.cache_clear()
     eager, x = gs.grad(rosenbrock), np.linspace(0.0, 1.0, 5)
     compiled = gs.compile(eager, target="native")
     with pytest.warns(RuntimeWarning, match="no C compiler on the PATH.*NumPy runs it instead") as caught:
@@ -90,7 +93,44 @@ def test_without_a_compiler_numpy_runs_and_one_warning_says_so(
     assert len(caught) == 1
     for a, b in zip(found, [eager(x), *[eager(x + k) for k in range(4)], rosenbrock(x)], strict=True):
         assert np.array_equal(a, b)
-    assert runs(compiled) == ["numpy: there is no C compiler on the PATH (gcc, cc or clang)"]
+    assert runs(compiled) == [f"numpy: {build.NONE}"]
+
+
+@needs_compiler
+@pytest.mark.skipif(os.name != "posix", reason="the compiler of this test is a shell script")
+def test_ziglang_compiles_where_there_is_no_other_compiler(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = build.compiler()
+    assert other is not None
+    if other.zig:
+        pytest.skip("ziglang is the compiler of all the other tests")
+    package = tmp_path / "ziglang"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    script = package / "zig"
+    script.write_text(
+        f"#!/bin/sh\n[ $1 = cc ] || exit 1\nPATH={os.environ['PATH']}\nshift\nexec {other.path} $@\n", encoding="utf-8"
+    )
+    script.chmod(0o755)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    compiled, x = gs.compile(rosenbrock, target="native"), np.linspace(0.0, 1.0, 5)
+    assert [compiled(x + k) for k in range(3)] == pytest.approx([rosenbrock(x + k) for k in range(3)], rel=1e-14)
+    assert runs(compiled) == ["native, without a call of Python"]
+    found = build.compiler()
+    assert found is not None
+    assert found.command == [str(script), "cc"]
+    assert f"{script} cc" in str(doctor._native())
+
+
+def test_the_ziglang_of_the_extra_compiles(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ziglang", reason="pip install gradscribe[native]")
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    compiled = gs.compile(gs.value_and_grad(lambda x: np.sum(np.exp(x) * np.sin(x))), target="native")
+    for k in range(3):
+        assert compiled(np.ones(3) * k)[0] == pytest.approx(3 * np.exp(k) * np.sin(k), rel=1e-14)
+    assert runs(compiled) == ["native, without a call of Python"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the compiler of this test is a shell script")
