@@ -30,6 +30,8 @@ def flatten(tree: Any, is_leaf: _IsLeaf = None) -> tuple[list[Any], Any]:
 def unflatten(structure: Any, leaves: Any) -> Any:
     """The tree of a structure with these leaves.
 
+    Raises ValueError where there are too few leaves or too many.
+
     >>> import gradscribe as gs
     >>> gs.tree.unflatten(gs.tree.structure((0, [0])), [1, 2])
     (1, [2])
@@ -59,6 +61,8 @@ def structure(tree: Any, is_leaf: _IsLeaf = None) -> Any:
 
 def map(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: _IsLeaf = None) -> Any:
     """The tree of `function(leaf, *others)`, with the leaves of the trees in `rest` at the same places.
+
+    Raises ValueError where a tree in `rest` has another structure.
 
     >>> import gradscribe as gs
     >>> weights, slopes = {"w": 1.0, "b": 2.0}, {"w": 10.0, "b": 20.0}

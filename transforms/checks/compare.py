@@ -183,7 +183,8 @@ def compare(function: Any, *args: Any, **kwargs: Any) -> Comparison:
     are central, with a step of about eps**(1/3) * max(1, |x|), and others where that step does not agree; arguments
     of more than 64 entries are checked at some entries and along some directions, the same in each run. A relative
     difference is over the largest entry of the gradient. A compiled form is compiled anew with its `loop_memory`. The result
-    prints as a table and holds the figures.
+    prints as a table and holds the figures. Raises ShapeError where the output is not one real number, and DtypeError where no
+    argument can be differentiated.
 
     >>> import numpy as np, gradscribe as gs
     >>> result = gs.compare(lambda x, y: np.sum(np.sin(x) * y), np.arange(3.0), 2.0)

@@ -178,6 +178,8 @@ def value_and_grad(
 def value_and_grad(function: Any = None, argnums: Any = 0, has_aux: bool = False, *, convention: str = "torch") -> Any:
     """Like `gs.grad`, but gives `(value, gradient)`; with `has_aux`, `((value, aux), gradient)`.
 
+    Raises ShapeError for an output that is not one real number, and DtypeError for an argument of integers, as `gs.grad` does.
+
     >>> import numpy as np, gradscribe as gs
     >>> value, gradient = gs.value_and_grad(lambda x: np.sum(x ** 2))(np.array([1.0, 2.0]))
     >>> float(value), gradient

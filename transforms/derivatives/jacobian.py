@@ -227,6 +227,8 @@ def jacrev(function: None = None, argnums: Argnums = 0, *, has_aux: Literal[True
 def jacrev(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     """`gs.jacobian` by reverse mode: all rows of an output go through one backward pass.
 
+    Shapes and errors are those of `gs.jacobian`. It is cheap where the outputs have fewer elements than the arguments.
+
     >>> import numpy as np, gradscribe as gs
     >>> gs.jacrev(np.sum)(np.array([1.0, 2.0]))
     array([1., 1.])
@@ -249,6 +251,8 @@ def jacfwd(function: None = None, argnums: Argnums = 0, *, has_aux: Literal[True
 @pruned
 def jacfwd(function: Any = None, argnums: Any = 0, has_aux: bool = False) -> Any:
     """`gs.jacobian` by forward mode: all columns of an argument go through one forward pass.
+
+    Shapes and errors are those of `gs.jacobian`. It is cheap where the arguments have fewer elements than the outputs.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.jacfwd(lambda t: np.stack([np.cos(t), np.sin(t)]))(0.0)

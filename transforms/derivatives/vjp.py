@@ -94,7 +94,8 @@ def forward(function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str
 def vjp(function: Callable[..., Any], *args: Any, has_aux: bool = False) -> Any:
     """`(output, pullback)`: the pullback takes a cotangent of the output and gives a tuple, one gradient an argument.
 
-    The cotangent has the structure, shapes and (real or complex) dtypes of the output; else ShapeError or DtypeError.
+    The cotangent has the structure, shapes and (real or complex) dtypes of the output; else the pullback raises ShapeError or
+    DtypeError. Arguments of integers raise DtypeError.
     `has_aux` takes a function that returns `(output, aux)`, and gives `(output, pullback, aux)`.
 
     >>> import numpy as np, gradscribe as gs
