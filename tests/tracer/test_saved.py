@@ -11,6 +11,7 @@ import pytest
 
 import gradscribe as gs
 
+from checks import Case, cases, weights_for
 from programs import leaf
 
 
@@ -122,3 +123,63 @@ def test_saved_tensor_hooks_belong_to_the_thread() -> None:
         thread.start()
         thread.join()
     assert packed == []
+
+
+def identity(f: Any) -> Any:
+    def hooked(x: Any) -> Any:
+        with gs.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            return f(x)
+
+    return hooked
+
+
+def on_cpu(f: Any) -> Any:
+    def hooked(x: Any) -> Any:
+        with gs.autograd.graph.save_on_cpu():
+            return f(x)
+
+    return hooked
+
+
+def checkpointed(f: Any) -> Any:
+    return lambda x: gs.checkpoint(f, x)
+
+
+WEIGHTS = np.arange(9.0).reshape(3, 3) + 1.0
+INDICES = ([0, 2], [0, 0], [True, False, True], ([0, 2], 1), (slice(1, None), [0, 2]), [[0, 2], [1, 1]], [], [-1])
+
+
+@pytest.mark.parametrize("keeps", [identity, on_cpu, checkpointed])
+@pytest.mark.parametrize("index", INDICES, ids=str)
+@pytest.mark.parametrize("through", ["a read", "a write", "a sum"])
+def test_an_index_that_is_a_list_stays_one_where_values_are_packed(keeps: Any, index: Any, through: str) -> None:
+    def f(x: Any) -> Any:
+        y = x * x
+        if through == "a read":
+            return np.sum((y * WEIGHTS)[index] ** 2)
+        o = y * 0.5
+        if through == "a write":
+            o[index] = y[0, 0] * 3.0
+        else:
+            o[index] += y[0, 1]
+        return np.sum(o * WEIGHTS)
+
+    x = np.linspace(0.5, 1.5, 9).reshape(3, 3)
+    np.testing.assert_array_equal(gs.grad(keeps(f))(x), gs.grad(f)(x))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keeps", [identity, checkpointed])
+@pytest.mark.parametrize("case", [c for c in cases() if c.sample.differentiable], ids=lambda case: case.label)
+def test_every_op_has_the_same_gradient_where_values_are_packed(keeps: Any, case: Case) -> None:
+    rng = case.generator()
+    xs = case.sample.draw(rng, case.shapes)
+    out = case.function()(*[x.copy() for x in xs])
+    loss, w = case.loss(np.asarray(out).dtype.kind == "c"), weights_for(rng, out)
+
+    def kept(*args: Any) -> Any:
+        return keeps(lambda args: loss(*args, w))(args)
+
+    places = tuple(range(len(xs)))
+    for found, expected in zip(gs.grad(kept, places)(*xs), gs.grad(loss, places)(*xs, w), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-13)

@@ -77,7 +77,7 @@ def pack_saved(node: Any, bound: tuple[Any, ...]) -> None:
         elif spec.what == "value":
             given = bound[spec.param]
             if type(entry) in (tuple, list):
-                entry = tuple(
+                entry = type(entry)(  # as an index, a list is no tuple
                     [
                         _packed(e, edges.get((spec.param, i)), hooks, isinstance(g, Operand))
                         for i, (e, g) in enumerate(zip(entry, given, strict=True))
@@ -108,8 +108,8 @@ def unpacked(node: Any) -> tuple[Any, ...]:
 def _unpacked(node: Any, spec: Any, entry: Any) -> Any:
     if type(entry) is Packed:
         return entry.value(node, spec, -1)
-    if type(entry) is tuple:
-        return tuple([e.value(node, spec, i) if type(e) is Packed else e for i, e in enumerate(entry)])
+    if type(entry) in (tuple, list):
+        return type(entry)([e.value(node, spec, i) if type(e) is Packed else e for i, e in enumerate(entry)])
     return entry
 
 
@@ -193,7 +193,7 @@ def _as_seen(node: Any, spec: Any, entry: Any) -> Any:
         if type(entry) is tuple:
             return tuple([wrap(e, Pick(node, k)) for k, e in enumerate(entry)])
         return wrap(entry, node)
-    if node.op.params[spec.param].name not in node.op.vjps or type(entry) is tuple:
+    if node.op.params[spec.param].name not in node.op.vjps or type(entry) in (tuple, list):
         return entry
     edge = dict(zip(node.plan.slots, node.edges, strict=True)).get((spec.param, -1))
     if type(edge) is AccumulateGrad and edge.variable._value is entry:

@@ -208,7 +208,7 @@ def _owner(value: Any) -> Any:
 def _kept(value: Any) -> Any:
     """A value as it is now: bare Tensors are written in place."""
     if type(value) in (list, tuple):
-        return tuple([_kept(v) for v in value])
+        return type(value)([_kept(v) for v in value])
     return own_memory(value) if is_plain_array(value) and not LOCAL.depth else value
 
 
