@@ -76,7 +76,11 @@ def _completed(inferred: Inferred, like: Type | None) -> Type:
     return Type(*inferred)  # type: ignore[arg-type]  # lengths are known where strides are
 
 
-def retyped(graph: Graph, before: Graph) -> Graph:
+def retyped(
+    graph: Graph,
+    before: Graph,
+    types: Callable[[Call], tuple[Inferred, ...] | None] = lambda call: infer(call.op, call.args),
+) -> Graph:
     """Return the graph with the types that its calls give, where a step has given some an operand of another layout."""
     old = set(map(id, before.calls))
     anew: dict[Value, Value] = {}
@@ -88,7 +92,7 @@ def retyped(graph: Graph, before: Graph) -> Graph:
     for call in graph.calls:
         if anew and any(v in anew for v in call.reads):
             call = call.with_args(tuple([map_values(a, now) for a in call.args]))
-        inferred = None if id(call) in old or is_region(call) else infer(call.op, call.args)
+        inferred = None if id(call) in old or is_region(call) else types(call)
         if inferred is not None and not all(map(fits, [v.type for v in call.outs], inferred)):
             outs = tuple([_with_type(v, _completed(t, v.type)) for v, t in zip(call.outs, inferred, strict=True)])
             anew.update(zip(call.outs, outs, strict=True))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value
+from ....runtime.ir.infer import Inferred, infer
 from ....runtime.ir.known_ops import BROADCAST_TO, EXPAND_DIMS, GETITEM, MEAN, SUM, WHERE
 from ....runtime.ops import Op
 from ....runtime.registry import ops_of, require
@@ -97,7 +98,15 @@ def spreading(graph: Graph) -> Graph:
         spread[out] = (number, shape)
         return [before, after]
 
-    return retyped(rewrite(graph, step), graph)
+    return retyped(rewrite(graph, step), graph, _types)
+
+
+def _types(call: Call) -> tuple[Inferred, ...] | None:
+    """The types of the results of a call; one number that is spread has no strides, whatever the lengths."""
+    type = call.outs[0].type
+    if call.op.base is BROADCAST_TO and (not isinstance(call.args[0], Value) or not call.args[0].type.shape):
+        return (Inferred("array", type.dtype, type.shape, (0,) * len(type.shape)),)
+    return infer(call.op, call.args)
 
 
 def _together(args: tuple[Any, ...]) -> tuple[int, ...]:

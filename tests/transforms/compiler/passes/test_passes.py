@@ -269,6 +269,20 @@ def test_nought_added_to_a_size_is_left_out() -> None:
     same(inner, identities(inner), b.concrete)
 
 
+def test_a_spread_number_that_meets_an_array_in_another_order_keeps_eagers_strides() -> None:
+    def sums(x: Any) -> Any:
+        return np.sum((x * 0.5).T * 1.3) + np.sum(-x * 2.3)
+
+    def turned(x: Any) -> Any:
+        return np.sum(-x * 2.3) + np.sum((x * 0.5).T * 1.3)
+
+    x = np.linspace(0.5, 1.5, 6).reshape(2, 3)
+    for f in (sums, turned):
+        compiled, eager = gs.compile(gs.grad(f)), gs.grad(f)(x)
+        for _ in range(3):  # a warning that it runs eagerly would be an error
+            assert (bits(compiled(x)), compiled(x).strides) == (bits(eager), eager.strides)
+
+
 def test_spread_numbers_go_into_selections_and_places() -> None:
     condition = A > 0
     b = Builder(A, condition, condition[0])
