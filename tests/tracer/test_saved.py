@@ -125,20 +125,20 @@ def test_saved_tensor_hooks_belong_to_the_thread() -> None:
     assert packed == []
 
 
-def identity(f: Any) -> Any:
+def within(hooks: Any, f: Any) -> Any:
     def hooked(x: Any) -> Any:
-        with gs.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        with hooks():
             return f(x)
 
     return hooked
+
+
+def identity(f: Any) -> Any:
+    return within(lambda: gs.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t), f)
 
 
 def on_cpu(f: Any) -> Any:
-    def hooked(x: Any) -> Any:
-        with gs.autograd.graph.save_on_cpu():
-            return f(x)
-
-    return hooked
+    return within(gs.autograd.graph.save_on_cpu, f)
 
 
 def checkpointed(f: Any) -> Any:

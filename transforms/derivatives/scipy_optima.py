@@ -52,6 +52,7 @@ _AT, _NEAR = (
     1e-6,
     1e-4,
 )  # beside a variable's size: at a bound, which holds it; near one, where a step shows whether it does
+_NOT_HELD = "it lies at a bound that does not hold it: the slope is zero there, too"
 _TINY, _STEP = 1e-6, 1e-3  # Newton's next step at what is called an optimum, beside its size
 
 
@@ -104,10 +105,11 @@ def optimum(
     if not LOCAL.grad:
         return x, *values
     stationary = Stationary(objective, x)
-    if bounds is not None and (every := Run(stationary, (x,))).edges:
+    every = None if bounds is None else Run(stationary, (x,))
+    if every is not None and every.edges:
         stationary.hold(np.reshape(_free(path, every, x, *bounds), np.shape(x)))
     at, whole = stationary.start(), stationary.whole
-    run = Run(stationary, (at,)) if np.size(at) else None
+    run = None if not np.size(at) else every if every is not None and at is x else Run(stationary, (at,))
     runs = [Run(lambda x, of=of: of(whole(x)), (at,)) for _, of in others]
     edges = tuple(dict.fromkeys([e for r in (run, *runs) if r is not None for e in r.edges]))
     if not edges:
@@ -146,22 +148,22 @@ def _free(path: str, run: Run, x: Any, low: Any, high: Any) -> Any:
 
     Methods end a little inside of a bound that holds a variable, so Newton's next step decides: beyond the bound, it is held.
     """
-    with grad_mode(False):
-        g, hessian = (np.atleast_1d(plain(v, path)) for v in (run.value, run.jacobian()))
-    x, curve = np.atleast_1d(x), np.diag(np.reshape(hessian, (np.size(x), np.size(x))))
+    x = np.atleast_1d(x)
     low, high = (np.broadcast_to(v, np.shape(x)) for v in (low, high))
-    size = np.maximum(np.abs(x), 1.0)
-    below = np.where(g == 0, x - low < high - x, g > 0)  # the bound that a variable moves to
-    gap = np.where(below, x - low, high - x)
     reach = 2 * _STEP * (1.0 + np.max(np.abs(x), initial=0.0))  # of a step that `_check` accepts
     seen = np.minimum(x - low, high - x) <= reach
-    held = (gap <= _AT * size) | ((gap <= _NEAR * size) & (curve <= 0) & (np.abs(g) > 10 * np.abs(curve) * gap))
-    if not np.any(seen | held):
+    if not np.any(seen):
         return np.full(np.shape(x), True)
+    with grad_mode(False):
+        g, hessian = np.atleast_1d(plain(run.value, path)), plain(run.jacobian(), path)
+    hessian = np.reshape(hessian, (np.size(x), np.size(x)))
+    curve, size = np.diag(hessian), np.maximum(np.abs(x), 1.0)
+    below = np.where(g == 0, x - low < high - x, g > 0)  # the bound that a variable moves to
+    gap = np.where(below, x - low, high - x)
+    held = (gap <= _AT * size) | ((gap <= _NEAR * size) & (curve <= 0) & (np.abs(g) > 10 * np.abs(curve) * gap))
     own = np.where(curve > 0, np.abs(g) / np.where(curve > 0, curve, 1.0), np.where(g == 0, 0.0, np.inf))
     if np.any(held & (own <= gap + _AT * size)):
-        raise singular(path, "it lies at a bound that does not hold it: the slope is zero there, too")
-    hessian = np.reshape(hessian, (np.size(x), np.size(x)))
+        raise singular(path, _NOT_HELD)
     while np.any(seen & ~held):
         free = np.flatnonzero(~held)
         step = np.zeros(np.shape(x))
@@ -169,7 +171,7 @@ def _free(path: str, run: Run, x: Any, low: Any, high: Any) -> Any:
         near = np.maximum(_AT * size, np.minimum(step**2 / size, 0.1 * np.abs(step)))  # as far as a step can be trusted
         inside = np.minimum(x + step - low, high - x - step)
         if np.any(seen & ~held & (np.abs(inside) <= near)):
-            raise singular(path, "it lies at a bound that does not hold it: the slope is zero there, too")
+            raise singular(path, _NOT_HELD)
         beyond = seen & ~held & (inside < 0)
         if not np.any(beyond):
             break

@@ -14,6 +14,7 @@ from ....runtime.ops import Op
 from ....runtime.registry import require
 from ....runtime.rules.indexing import index_add_at, scatter, scatter_rows
 from ....runtime.rules.support import place_main_diagonal
+from .lock import worked
 from .values import CTYPES, Arr, CValue, Num, UnmodelledError, cast, contiguous, product
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ def laid(
     lines += [f"{t} *const {name} = {room};", f"if (!{name}) goto punt;"]
     if zero:
         lines.append(f"memset({name}, 0, sizeof({t}) * ({product(target.dims)}));")
-    if e.alone is None and not all(d.isdigit() for d in target.dims):
-        lines.append(f"WORK({product(target.dims)});")
+    if e.alone is None:
+        lines += worked(target.dims)
     g = block.group(*lines, "{" + block.comment(call), *[f"    {line}" for line in body], "}")
     for d in known:
         if not d.isdigit():

@@ -38,7 +38,7 @@ from .forms import form_of
 from .linalg import systems
 from .lock import counted, with_lock
 from .nests import Fold, Item, Nest, written
-from .parts import apart, in_parts
+from .parts import apart, ends, in_parts
 from .prelude import ENTRY, prelude
 from .stacks import as_list, depth_of, is_storable, item_of, length_of, pushed, room_on, turned
 from .values import (
@@ -169,8 +169,7 @@ class _Emitter:
         text = "\n".join([
             *head, "", *functions, "static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)", "{",
             *[line if line.startswith("#") else f"    {line}" for line in counted(lines)],
-            "punt:", "fail:", "    *why = 1;", "    return 0;", "unseen:", "    *why = 2;", "    return 0;",
-            "stop:", "    *why = 0;", "    return 0;", "}", "",
+            *ends(0),
         ])  # fmt: skip
         return Kernel(
             text, len(self.program.parameters), tuple(self.calls), tuple(self.constants), self.arms, self.paths, self.called_out,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-__all__ = ["counted", "with_lock"]
+from .values import product
+
+__all__ = ["counted", "with_lock", "worked"]
 
 _NEEDS = re.compile(r"\b(?:hold|again|boxed|fresh|scalar|array_of_one|new_array|Py[A-Z]\w+)\(")
 _LETS_GO = re.compile(r"^\s*WORK\(")
@@ -26,6 +28,11 @@ def with_lock(chunks: Sequence[list[str]]) -> list[list[str]]:
 def counted(lines: Sequence[str]) -> list[str]:
     """Return the lines of a function behind what counts its work, if they count any."""
     return ["int64_t work = 0;", *lines] if any(map(_LETS_GO.match, lines)) else list(lines)
+
+
+def worked(dims: tuple[str, ...], operations: int = 1) -> list[str]:
+    """Return the line that counts the work of operations on all elements; none where the lengths are fixed."""
+    return [] if all(d.isdigit() for d in dims) else [f"WORK({product((*dims, str(operations)))});"]
 
 
 class _Walk:

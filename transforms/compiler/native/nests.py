@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Value
+from .lock import worked
 from .values import CTYPES, Arr, Num, cast, contiguous, product, suffix
 
 __all__ = ["Fold", "Item", "Nest", "written"]
@@ -100,8 +101,8 @@ class _Writer:
             if fold.how in ("max", "min"):
                 counted = product(tuple(self.dims[k] for k in fold.axes))
                 made.append(f"if ({counted} == 0) goto punt;")
-        if self.counts and not all(d.isdigit() for d in self.dims):
-            made.append(f"WORK({product((*self.dims, str(len(self.nest.items))))});")
+        if self.counts:
+            made += worked(self.dims, len(self.nest.items))
         flat, test = self.is_flat(), self.test()
         if not flat:
             test = self.unit_test()

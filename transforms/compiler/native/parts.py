@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .lock import counted
 
-__all__ = ["LINES", "apart", "in_parts"]
+__all__ = ["LINES", "apart", "ends", "in_parts"]
 
 LINES = 400  # of one part; a function of twice as many is cut
 _DECLARATION = re.compile(r"^(?:const )?(double|float|int64_t|uint8_t|int|Stack|PyObject) (?=\*|\w+(?:,| =|;|\[))(.*);")
@@ -50,11 +50,18 @@ def in_parts(chunks: Sequence[list[str]]) -> tuple[list[str], list[str]]:
             f"static __attribute__((noinline)) int JOIN(run, part_{k})(",
             f"    const State *st, Frame *f, PyObject *const *a, int *why, {kind} *kept)", "{",
             *_deeper(counted([*_loads(loaded[k], fields), *part, *_saves(saved[k]), "return 0;"])),
-            "punt:", "fail:", "    *why = 1;", "    return 1;", "unseen:", "    *why = 2;", "    return 1;",
-            "stop:", "    *why = 0;", "    return 1;", "}", "",
+            *ends(1),
         ]  # fmt: skip
     calls = [f"if (JOIN(run, part_{k})(st, f, a, why, kept)) return 0;" for k in range(len(parts) - 1)]
     return made, [f"{kind} all_kept, *const kept = &all_kept;", *calls, *_loads(loaded[-1], fields), *parts[-1]]
+
+
+def ends(result: int) -> list[str]:
+    """Return the last lines of a function, where it leaves early with `result` and says why."""
+    leave = f"    return {result};"
+    return [
+        "punt:", "fail:", "    *why = 1;", leave, "unseen:", "    *why = 2;", leave, "stop:", "    *why = 0;", leave, "}", "",
+    ]  # fmt: skip
 
 
 def apart(lines: Sequence[str]) -> list[list[str]]:

@@ -506,11 +506,10 @@ def matmul(block: Place, call: Call) -> None:
     test = f"({m}) * ({k}) * ({n}) <= {limit}"
     own = [
         f"{t} *const {name}_c = {room};", f"if (!{name}_c) goto punt;",
+        *([] if e.alone is not None else [f"WORK({product((m, k, n))} / 4);"]),
         f"if ({test}) {how}{block.comment(call)}",
         f"else if (!blas_{s}(st, {parts})) {{", *[f"    {line}" for line in big], "}",
     ]  # fmt: skip
-    if e.alone is None:
-        own.insert(2, f"WORK({product((m, k, n))} / 4);")
     g = block.group(*own)
     if shape:
         block.env[out] = Arr(

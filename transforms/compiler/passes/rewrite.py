@@ -76,11 +76,7 @@ def _completed(inferred: Inferred, like: Type | None) -> Type:
     return Type(*inferred)  # type: ignore[arg-type]  # lengths are known where strides are
 
 
-def retyped(
-    graph: Graph,
-    before: Graph,
-    types: Callable[[Call], tuple[Inferred, ...] | None] = lambda call: infer(call.op, call.args),
-) -> Graph:
+def retyped(graph: Graph, before: Graph) -> Graph:
     """Return the graph with the types that its calls give, where a step has given some an operand of another layout."""
     old = set(map(id, before.calls))
     anew: dict[Value, Value] = {}
@@ -92,16 +88,17 @@ def retyped(
     for call in graph.calls:
         if anew and any(v in anew for v in call.reads):
             call = call.with_args(tuple([map_values(a, now) for a in call.args]))
-        inferred = None if id(call) in old or is_region(call) else types(call)
+        inferred = None if id(call) in old or is_region(call) else infer(call.op, call.args)
         if inferred is not None and not all(map(fits, [v.type for v in call.outs], inferred)):
-            outs = tuple([_with_type(v, _completed(t, v.type)) for v, t in zip(call.outs, inferred, strict=True)])
+            outs = tuple([with_type(v, _completed(t, v.type)) for v, t in zip(call.outs, inferred, strict=True)])
             anew.update(zip(call.outs, outs, strict=True))
             call = Call(call.op, call.args, outs, call.site, call.backward, call.quiet)
         calls.append(call)
     return Graph(graph.inputs, calls, [map_values(v, now) for v in graph.outputs]) if anew else graph
 
 
-def _with_type(v: Value, type: Type) -> Value:
+def with_type(v: Value, type: Type) -> Value:
+    """The value as one of another type, with its name and what else is known of it."""
     found = Value(type, v.name)
     found.element, found.cotangent_of, found.over, found.sites = v.element, v.cotangent_of, v.over, v.sites
     return found

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value
-from ....runtime.ir.infer import Inferred, infer
 from ....runtime.ir.known_ops import BROADCAST_TO, EXPAND_DIMS, GETITEM, MEAN, SUM, WHERE
 from ....runtime.ops import Op
 from ....runtime.registry import ops_of, require
 from ....runtime.rules.control import SIZES
-from .rewrite import is_elementwise, result, retyped, rewrite, seen_from_outside
+from .rewrite import is_elementwise, result, retyped, rewrite, seen_from_outside, with_type
 
 __all__ = ["spreading"]
 
@@ -94,19 +93,12 @@ def spreading(graph: Graph) -> Graph:
         before = Call(call.op, args, (number,), call.site, call.backward, call.quiet)
         broadcast = require(np.broadcast_to)
         shape = spread[wide][1]
-        after = Call(broadcast, broadcast.bind(number, shape), (out,), call.site, call.backward, call.quiet)
-        spread[out] = (number, shape)
-        return [before, after]
+        made = with_type(out, out.type._replace(strides=(0,) * len(out.type.shape)))
+        after = Call(broadcast, broadcast.bind(number, shape), (made,), call.site, call.backward, call.quiet)
+        spread[made] = (number, shape)
+        return ("is", (made,), [before, after])
 
-    return retyped(rewrite(graph, step), graph, _types)
-
-
-def _types(call: Call) -> tuple[Inferred, ...] | None:
-    """The types of the results of a call; one number that is spread has no strides, whatever the lengths."""
-    type = call.outs[0].type
-    if call.op.base is BROADCAST_TO and (not isinstance(call.args[0], Value) or not call.args[0].type.shape):
-        return (Inferred("array", type.dtype, type.shape, (0,) * len(type.shape)),)
-    return infer(call.op, call.args)
+    return retyped(rewrite(graph, step), graph)
 
 
 def _together(args: tuple[Any, ...]) -> tuple[int, ...]:
