@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import zlib
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ os.environ["GRADSCRIBE_CACHE"] = "off"  # also for the processes that tests star
 
 FEW = 4  # at most so many cases of a test run by default, or one in ten where that is more; the others are slow
 SHARE = 14  # of the checks of a sample record one in so many runs by default
+LONGEST = 600  # seconds that one test may take
+STDERR = pytest.StashKey[int]()  # the process's own, which pytest captures during tests
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make errors of warnings, but of those of other people's plugins, which may be in the environment.
+    """Make errors of warnings, but of those of other people's plugins in the environment; let a lost worker end the run.
 
     Here and not in pyproject.toml, which would hold from before those plugins are imported.
     """
@@ -37,6 +40,11 @@ def pytest_configure(config: pytest.Config) -> None:
     ]
     for line in filters:
         config.addinivalue_line("filterwarnings", line)
+    config.stash[STDERR] = os.dup(2)
+    if getattr(config.option, "maxworkerrestart", "") is None:
+        config.option.maxworkerrestart = (
+            "0"  # with `--dist loadgroup` pytest-xdist waits for ever behind a worker that ended
+        )
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -91,6 +99,17 @@ def _take_part(config: pytest.Config, items: list[pytest.Item]) -> None:
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End a test that hangs, and with it all of the run, and say where each thread stood; not under a debugger."""
+    if not item.config.option.usepdb:
+        faulthandler.dump_traceback_later(LONGEST, exit=True, file=item.config.stash[STDERR])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture

@@ -2671,6 +2671,9 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="every way in every place")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--way", default="", help="ways with this in their text")
+    parser.add_argument(
+        "--ways", default="", help="ways of these numbers, such as 0-299, so that the whole can be run in parts"
+    )
     parser.add_argument("--place", default="", help="this place (or the ones separated by |)")
     parser.add_argument("--flavour", default="", choices=["", *FLAVOURS])
     parser.add_argument("--kind", default="", choices=["", *Kind.__members__])
@@ -2682,10 +2685,12 @@ def main() -> int:
     chosen = options.place.split("|") if options.place else every
     flavours = (options.flavour,) if options.flavour else FLAVOURS if options.all else ("file",)
     modes = tuple(options.modes.split(","))
+    first, _, last = options.ways.partition("-")
+    numbers = range(int(first or 0), int(last or first or len(WAYS) - 1) + 1)
     jobs = [
         (k, place, flavour, modes)
         for k, place, flavour in combinations(chosen, flavours, options.every)
-        if options.way in WAYS[k].text and options.kind in ("", WAYS[k].kind.name)
+        if k in numbers and options.way in WAYS[k].text and options.kind in ("", WAYS[k].kind.name)
     ]
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
 

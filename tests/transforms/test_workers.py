@@ -120,20 +120,17 @@ with multiprocessing.get_context({_method!r}).Pool(1) as pool:
 """
 
 
+WATCHED = "import faulthandler\nfaulthandler.dump_traceback_later(120, exit=True)\n"  # what waits for ever says where
+
+
 def run(code: str, folder: Path, **more: str) -> None:
     """Run a script in a folder, with a disk cache there."""
-    (folder / "script.py").write_text(code)
+    (folder / "script.py").write_text(WATCHED + code)
     environment = {**os.environ, "GRADSCRIBE_CACHE": str(folder / "cache"), **more}
-    done = subprocess.run(
-        [sys.executable, "script.py"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env=environment,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
+    command = [sys.executable, "script.py"]
+    with (folder / "stderr").open("w+b") as errors:  # a file: a pipe would be waited for as long as a worker is left
+        done = subprocess.run(command, cwd=folder, stderr=errors, check=False, timeout=300, env=environment)
+    assert done.returncode == 0, (folder / "stderr").read_text()[-4000:]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -449,32 +448,6 @@ def test_threads_share_a_kernel_and_nothing_is_left() -> None:
     after = sys.getrefcount(a), sys.getrefcount(x), sys.getrefcount(np.dtype(float))
     assert after[:2] == before[:2]
     assert abs(after[2] - before[2]) < 100
-
-
-@needs_compiler
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer here")
-def test_a_long_loop_can_be_interrupted() -> None:
-    def f(n: Any, step: Any) -> Any:
-        k = 0.0
-        while k < n:
-            k = k + step
-        return k
-
-    def stop(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    compiled = gs.compile(f, target="native")
-    for k in range(5):
-        compiled(10.0 + k, 1.0)
-    assert runs(compiled) == ["native, without a call of Python"]
-    before = signal.signal(signal.SIGALRM, stop)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(KeyboardInterrupt):
-            compiled(1e300, 1.0)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @needs_compiler

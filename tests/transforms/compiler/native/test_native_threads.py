@@ -76,7 +76,7 @@ def interrupted(after: float, error: type[BaseException]) -> Iterator[list[float
 
     before = signal.signal(signal.SIGALRM, stop)
     try:
-        signal.setitimer(signal.ITIMER_REAL, after)
+        signal.setitimer(signal.ITIMER_REAL, after, 10.0)  # again, should something have swallowed the first error
         yield handled
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
@@ -99,7 +99,7 @@ def test_a_signal_ends_long_work_soon(f: Any, calls: list[tuple[Any, ...]], args
     start = time.perf_counter()
     with interrupted(0.1, KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
         compiled(*args)
-    assert time.perf_counter() - start < 0.2 + 0.4  # 0.1 s behind the signal, and what a busy machine takes
+    assert time.perf_counter() - start < 5.0  # about 0.15 s but on a busy machine
 
 
 @needs_compiler
@@ -126,14 +126,14 @@ def test_an_error_of_a_handler_is_raised_and_nothing_is_written() -> None:
 def test_another_thread_runs_while_a_kernel_does() -> None:
     compiled = native_of(counted, (9.0, 1.0), (8.0, 1.0))
     results: list[float] = []
-    thread = threading.Thread(target=lambda: results.append(compiled(3e8, 1.0)))
+    thread = threading.Thread(target=lambda: results.append(compiled(6e8, 1.0)))
     thread.start()
     steps = 0
     while thread.is_alive():
         steps += 1
         time.sleep(0.001)
-    assert results == [3e8]
-    assert steps > 10
+    assert results == [6e8]
+    assert steps > 5  # about 500 but on a busy machine
 
 
 @needs_compiler
@@ -186,6 +186,7 @@ def test_a_fork_runs_a_kernel_while_a_thread_of_its_parent_does() -> None:
     time.sleep(0.02)
     child = os.fork()
     if child == 0:
+        signal.alarm(100)  # a child that waits for ever is no test that does
         os._exit(0 if compiled(2e6, 1.0) == 2e6 else 1)
     _, status = os.waitpid(child, 0)
     thread.join()
