@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..arrays import PLACE, computing_with
-from ..ops import Op
+from ..ops import Kind, Op
 from ..result_types import BY_VALUE, LENGTHS, RUN, UNKNOWN, How
 from ..unpatched import np
 from .graph import Type, Value, type_of, values_in
 
-__all__ = ["Inferred", "fits", "infer", "kind_here"]
+__all__ = ["Inferred", "fits", "infer", "kind_here", "lengths_among"]
 
 SMALL = 64  # a call on no more elements than these is run at its own lengths
 _KEPT = 3  # lengths up to this one stay as they are: 1 broadcasts, and np.cross asks for 2 or 3
 _MOST = 4096  # no run makes more elements than these
 _KINDS = ("array", "scalar", "python")
+# Parameters that hold data or places, not lengths, ranks or axes.
+_DATA = frozenset([
+    "a", "acc", "b", "bins", "condition", "constant_values", "data", "edges", "end_values", "fill_value", "fp", "g", "in1",
+    "in2", "index", "indices", "indptr", "initial", "input", "keys", "kth", "left", "mean", "multi_index", "order", "out", "q", "right",
+    "shift", "test_elements", "top", "v", "w", "weights", "where", "x", "xp", "xs", "y", "z",
+])  # fmt: skip
 
 
 class Inferred(NamedTuple):
@@ -45,11 +52,14 @@ def infer(op: Op, args: tuple[Any, ...]) -> tuple[Inferred, ...] | None:
     """Return the types of the results of a call; None where nothing is known of them."""
     if op.types is UNKNOWN or op.effect:
         return None
+    lengths = {v.type.kind for v in lengths_among(op, args)}
+    if "array" in lengths:
+        return None
     try:
         if PLACE.module is None:
-            return _inferred(op, _key(args))
+            return _inferred(op, _key(args), bool(lengths))
         with computing_with(None):  # stand-ins are NumPy's
-            found = _inferred(op, _key(args))
+            found = _inferred(op, _key(args), bool(lengths))
     except _UnknownError:
         return None
     of_arrays = any(v.type.kind == "array" for v in values_in(args))
@@ -74,6 +84,20 @@ def fits(type: Type, inferred: Inferred) -> bool:
         and all(expected in (None, n) for n, expected in zip(type.shape, inferred.shape, strict=True))
         and (inferred.strides in (None, type.strides) or PLACE.module is not None)  # CuPy may lay out results otherwise
     )
+
+
+def lengths_among(op: Op, args: tuple[Any, ...]) -> Iterator[Value]:
+    """The whole numbers of NumPy's, and arrays of them, among the arguments of a call from which lengths may follow."""
+    if op.kind is Kind.elementwise:
+        return
+    for param, arg in zip(op.params, args, strict=False):
+        if param.name not in _DATA:
+            parts: tuple[Any, ...] = (arg,)
+        elif op.base.fn is operator.getitem:
+            parts = tuple([p for p in (arg if type(arg) is tuple else (arg,)) if isinstance(p, slice)])
+        else:
+            continue
+        yield from (v for v in values_in(parts) if v.type.kind in ("array", "scalar") and v.type.dtype.kind in "iu")
 
 
 class _UnknownError(Exception):
@@ -117,9 +141,9 @@ def _types_in(key: Any) -> Iterator[Type]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _inferred(op: Op, key: Any) -> tuple[Inferred, ...] | None:
+def _inferred(op: Op, key: Any, by_number: bool) -> tuple[Inferred, ...] | None:
     types = list(_types_in(key))
-    sized = any(t.kind == "python" and t.dtype.kind == "i" for t in types)
+    sized = by_number or any(t.kind == "python" and t.dtype.kind == "i" for t in types)
     fact: Any = op.types
     if not isinstance(fact, How):
         try:
@@ -133,7 +157,7 @@ def _inferred(op: Op, key: Any) -> tuple[Inferred, ...] | None:
     scale = _scale(types) if sum([math.prod(t.shape) for t in types]) > SMALL else {}
     if fact is UNKNOWN:
         return None
-    if fact is LENGTHS and not (scale and any(map(_has_rows, key[1:]))):
+    if fact is LENGTHS and not by_number and not (scale and any(map(_has_rows, key[1:]))):
         return _run(op, key, scale)
     if fact is RUN and not sized and op.memory_of(_thawed(key, Value)).how == "view":
         return _run(op, key, {}, _ghost)  # a view costs nothing, whatever its size

@@ -77,7 +77,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 @composed(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
     """The elements over and over, until the shape is full."""
-    shape = (new_shape,) if isinstance(new_shape, (int, np.integer)) else tuple(new_shape)
+    lengths = (new_shape,) if np.ndim(new_shape) == 0 else new_shape
+    shape = tuple([n if isinstance(n, int) else int(n) for n in lengths])
     size = math.prod(shape)
     if any(n < 0 for n in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")

@@ -138,20 +138,20 @@ jumps(lambda x, xp: np.greater_equal(x, xp[0]) + 1 * np.greater(x, xp[-1]), np.i
 batching(np.interp)(alone)  # each point by itself, where all examples share the table
 
 
-@primitive("x, k", linear, memory=MAY)
-def entry(x: Any, k: Any) -> Any:
-    """The entries of a table at positions `k`; either may be a Tensor, which `x[k]` of an array would not notice."""
-    return np.asarray(x)[k]
+@primitive("x, index", linear, memory=MAY)
+def entry(x: Any, index: Any) -> Any:
+    """The entries of a table at positions `index`; either may be a Tensor, which `x[index]` of an array would not notice."""
+    return np.asarray(x)[index]
 
 
-rule(entry, x=lambda g, k, x_shape, x_dtype: scatter(g, k, x_shape, x_dtype))
+rule(entry, x=lambda g, index, x_shape, x_dtype: scatter(g, index, x_shape, x_dtype))
 
 
 @batching(entry)
 def batched_entry(call: BatchedCall) -> Any:
     """At the same positions of each example, or at each example's own of one table."""
     if call.is_mapped("x"):
-        return np.take(call["x"], call["k"], axis=1) if call.only("x") else NotImplemented
+        return np.take(call["x"], call["index"], axis=1) if call.only("x") else NotImplemented
     return call.run()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
+from ....runtime.ir.infer import lengths_among
 from ....runtime.ir.known_ops import GETITEM, REPEAT, SIZED_BY_VALUE, WHERE
 from ....runtime.ir.opcodes import all_calls, is_effect, is_region, regions_of
 from ....runtime.registry import ops_of
@@ -125,14 +126,14 @@ def _finds_by_value(call: Call, ranges: Ranges | None) -> bool:
 
 
 def sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
-    """Whether the shape of a result depends on values: a mask as index, nonzero, and their like."""
+    """Whether the shape of a result may depend on values: a mask as index, nonzero, an element of an array as a length."""
     if op.base is REPEAT and isinstance(args[1], (int, np.integer)):
         return False
     if op.fn in SIZED_BY_VALUE or (op.types is BY_VALUE and is_users(op)):
         return True
     if op.base is WHERE:
         return len(args) == 1 or args[1] is None
-    if op.base is not GETITEM:
-        return False
-    parts = args[1] if isinstance(args[1], tuple) else (args[1],)
-    return any(isinstance(p, Value) and p.type.dtype == np.bool_ for p in parts)
+    if any(lengths_among(op, args)):
+        return True
+    parts = args[1] if op.base is GETITEM and isinstance(args[1], tuple) else args[1:2]
+    return op.base is GETITEM and any(isinstance(p, Value) and p.type.dtype == np.bool_ for p in parts)
