@@ -27,9 +27,10 @@ _MOST = 4096  # no run makes more elements than these
 _KINDS = ("array", "scalar", "python")
 # Parameters that hold data or places, not lengths, ranks or axes.
 _DATA = frozenset([
-    "a", "acc", "b", "bins", "condition", "constant_values", "data", "edges", "end_values", "fill_value", "fp", "g", "in1",
-    "in2", "index", "indices", "indptr", "initial", "input", "keys", "kth", "left", "mean", "multi_index", "order", "out", "q", "right",
-    "shift", "test_elements", "top", "v", "w", "weights", "where", "x", "xp", "xs", "y", "z",
+    "a", "acc", "b", "bins", "condition", "constant_values", "data", "edges", "end_values", "fill_value", "fp", "g",
+    "in1", "in2", "index", "indices", "indptr", "initial", "input", "keys", "kth", "left", "mean", "multi_index",
+    "order", "out", "piv", "q", "right", "shift", "test_elements", "top", "v", "w", "weights", "where", "x", "xp", "xs",
+    "y", "z",
 ])  # fmt: skip
 
 
