@@ -37,6 +37,12 @@ def _has_mask(index: Any) -> bool:
     return any(getattr(p, "dtype", None) == np.bool_ for p in (index if isinstance(index, tuple) else (index,)))
 
 
+def _has_bounds(index: Any) -> bool:
+    """Whether a slice begins or ends at an element of an array, so that lengths follow from its value."""
+    slices = [p for p in (index if isinstance(index, tuple) else (index,)) if type(p) is slice]
+    return any(hasattr(bound, "dtype") for p in slices for bound in (p.start, p.stop, p.step))
+
+
 def names_once(index: Any) -> bool:
     """Whether an index surely names each element once: basic parts and boolean masks, no arrays of positions."""
     for p in index if isinstance(index, tuple) else (index,):
@@ -252,7 +258,7 @@ def read_written(g: Any, index: Any, v_shape: Any) -> Any:
 op(
     operator.getitem, "x, index", Kind.shaping, path="operator.getitem", title="Index",
     memory=lambda index: Memory("view" if _gives_view(index) else "may", ("x",)),
-    types=lambda index: BY_VALUE if _has_mask(index) else RUN,
+    types=lambda index: BY_VALUE if _has_mask(index) or _has_bounds(index) else RUN,
 )  # fmt: skip
 rule(operator.getitem, x=read_back)
 

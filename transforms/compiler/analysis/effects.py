@@ -125,7 +125,7 @@ def _finds_by_value(call: Call, ranges: Ranges | None) -> bool:
 
 
 def sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
-    """Whether the shape of a result depends on values: a mask as index, nonzero, and their like."""
+    """Whether the shape of a result depends on values: a mask as index, a slice up to an element of an array, nonzero, and their like."""
     if op.base is REPEAT and isinstance(args[1], (int, np.integer)):
         return False
     if op.fn in SIZED_BY_VALUE or (op.types is BY_VALUE and is_users(op)):
@@ -135,4 +135,7 @@ def sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
     if op.base is not GETITEM:
         return False
     parts = args[1] if isinstance(args[1], tuple) else (args[1],)
+    bounds = [b for p in parts if isinstance(p, slice) for b in (p.start, p.stop, p.step) if isinstance(b, Value)]
+    if any(b.type.kind != "python" for b in bounds):  # an element of an array, where a loop's own number is Python's
+        return True
     return any(isinstance(p, Value) and p.type.dtype == np.bool_ for p in parts)
