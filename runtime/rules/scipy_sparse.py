@@ -106,6 +106,7 @@ class Sparse:
     """A sparse matrix of which the numbers may be Tensors."""
 
     __array_ufunc__ = None  # operators of arrays leave it to this class
+    __gradscribe_of_ops__ = True
     ndim = 2
 
     def __init__(self, data: Any, indices: Any, indptr: Any, shape: Any, by_columns: bool = False, matrix: bool = False) -> None:

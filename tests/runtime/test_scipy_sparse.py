@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -69,6 +71,7 @@ def cases() -> dict[str, Case]:
         "multiply, a row": (lambda d: made("csr_array")(d).multiply(X) @ X, NUMBERS),
         "sum of two": (lambda d: (S + made("csr_matrix")(d)) @ X + (made("csr_matrix")(d) - S) @ X, NUMBERS),
         "with the identity": (lambda d: linalg.spsolve((sparse.eye(4) + d[0] * S).tocsc(), X), D4),
+        "made anew": (lambda x: sparse.csr_matrix(S) @ x + sparse.bsr_array(S) @ x + sparse.dok_array(S.tocsc()) @ x, X),
         "toarray": (lambda d: made("csc_array")(d).toarray() ** 2, NUMBERS),
         "diagonal and sums": (
             lambda d: made("csr_array")(d).diagonal() + made("csr_array")(d).sum(axis=1) * made("csr_array")(d).sum(), NUMBERS,
@@ -89,6 +92,7 @@ SHORT = (
     "both",
     "scaled",
     "a part of a class",
+    "made anew",
 )
 
 
@@ -159,6 +163,15 @@ def test_other_forms_are_read_as_rows(form: str) -> None:
         gs.grad(lambda x: np.sum((m @ x) ** 2))(X), gs.grad(lambda x: np.sum((S @ x) ** 2))(X)
     )
     np.testing.assert_allclose(gs.vjp(lambda x: x @ m, X)[0], X @ S, rtol=1e-15)
+
+
+def test_without_scipys_solvers() -> None:
+    program = (
+        "import numpy as np, gradscribe as gs\nfrom scipy.sparse import csr_matrix\n"
+        "print(gs.grad(lambda x: np.sum(csr_matrix(np.diag([2.0, 3.0])) @ x))(np.ones(2)))"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert found.stdout == "[2. 3.]\n", found.stderr
 
 
 RAISES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
