@@ -280,7 +280,7 @@ class Sparse:
             raise AttributeError(f"'Sparse' object has no attribute '{name}'")
         raise NoRuleError(
             f"`{name}` of a sparse matrix whose numbers are traced has no gradient rule in gradscribe: it has products, sums, "
-            "multiply, sum, diagonal, toarray and scipy.sparse.linalg.spsolve; of toarray() all of NumPy's functions."
+            "multiply, sum, diagonal, toarray, scipy.sparse.linalg.spsolve, cg, gmres ...; of toarray() all of NumPy's functions."
         )
 
 

@@ -125,7 +125,7 @@ def _finds_by_value(call: Call, ranges: Ranges | None) -> bool:
 
 
 def sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
-    """Whether the shape of a result depends on values: a mask as index, a slice up to an element of an array, nonzero, and their like."""
+    """Whether the shape of a result depends on values: a mask as index, a slice up to a traced number, nonzero ..."""
     if op.base is REPEAT and isinstance(args[1], (int, np.integer)):
         return False
     if op.fn in SIZED_BY_VALUE or (op.types is BY_VALUE and is_users(op)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Callable
@@ -258,7 +259,7 @@ ENDS = np.array([0, 3, 5])
 
 
 def of_segments(x: Any) -> Any:
-    return sum(np.sum(x[a:b]) ** 2 for a, b in zip(ENDS[:-1], ENDS[1:], strict=True))
+    return sum(np.sum(x[a:b]) ** 2 for a, b in itertools.pairwise(ENDS))
 
 
 def up_to(x: Any, y: Any, n: Any) -> Any:
