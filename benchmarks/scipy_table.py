@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests" / "corpus")]
 
 import numpy as np
+import scipy
 from scipy_cases import CASES
 
 import gradscribe as gs
@@ -61,7 +62,7 @@ def callables() -> Iterator[tuple[str, str, list[tuple[Callable[[Any], Any], Any
         name = f"{row.module}.{row.name}"
         value = getattr(importlib.import_module(row.module), row.name)
         driver = drivers.get(name.removeprefix("scipy."))
-        how = "by its parts" if row.note == PARTS else "rule"
+        how = "by its parts" if row.note == PARTS else f"rule, {row.note}" if row.note else "rule"
         if (row.module, row.name) in CALLBACKS and driver is not None:
             how = WAYS.get(driver.solve.__module__.rpartition(".")[2], how)
         op = lookup(value)
@@ -151,23 +152,39 @@ def line(name: str, how: str, calls: list[tuple[Callable[[Any], Any], Any]]) -> 
 HEAD = """\
 # SciPy's functions, measured
 
-Written by `python benchmarks/scipy_table.py --write`, which calls each function of SciPy that has a gradient
+Written by `python benchmarks/scipy_table.py --write` (SciPy {scipy}), which calls each function of SciPy that has a gradient
 ([all functions, and what has none](coverage.md)) and compares what it gives with central differences.
 
-- **how**: *rule*, a formula of its own; *by its parts*, from the functions that it is made of; for functions that call yours,
-  what is differentiated.
+- **how**: *rule*, a formula of its own (*not in n*: the argument `n` has none, and raises); *by its parts*, from the
+  functions that it is made of; for functions that call yours, what is differentiated.
 - **error**: the largest difference between the gradient and central differences, beside the largest of the gradient's
   numbers. What differences themselves are worth is in it.
 - **second**: whether the derivative of the gradient agrees with differences of the gradient.
 - **compiled**: whether `gs.compile` gives the same bits; *eager*, where it warns and calls the function as it stands.
-- Of a distribution the first line is its `logpdf` (`pmf`, `logpmf`), which SciPy computes out of sight for 14 families.
 - **vmapped**: whether `gs.vmap` of the gradient gives that of each example.
+- Of a distribution the first line is its `logpdf` (`pmf`, `logpmf`), which raises for the 14 families of which SciPy computes it
+  out of sight; the second is its `cdf`.
+- *raises*: the error that is raised, by its name. No entry is a gradient that is wrong: the page is written where none is.
 """
 
 
 def here_of(name: str) -> str:
     """The module of a function, or of a method of a distribution."""
     return name.removesuffix(".cdf").rpartition(".")[0]
+
+
+def counts(lines: list[Line]) -> str:
+    """How many lines of each module say yes, as a table."""
+    rows = ["| module | lines | a gradient | second | compiled | vmapped |", "|---|---:|---:|---:|---:|---:|"]
+    groups = {
+        here: [one for one in lines if here_of(one.name) == here]
+        for here in dict.fromkeys(here_of(one.name) for one in lines)
+    }
+    for here, group in (*groups.items(), ("all", lines)):
+        said = [sum(one[k] == "yes" for one in group) for k in range(3, 6)]
+        first = sum(one.error.startswith(("<", *"0123456789")) for one in group)
+        rows.append(f"| {here} | {len(group)} | {first} | {said[0]} | {said[1]} | {said[2]} |")
+    return "\n".join(rows)
 
 
 def main() -> int:
@@ -191,7 +208,7 @@ def main() -> int:
         except Exception as error:
             words = " ".join(str(error).split())[:150]
             lines.append(Line(name, how, "", "", "", "", f"{type(error).__name__}: {words}"))
-    parts, module = [HEAD], ""
+    parts, module = [HEAD.format(scipy=scipy.__version__), counts(lines)], ""
     for one in lines:
         name = one.name.removeprefix(f"{here_of(one.name)}.")
         here = here_of(one.name)

@@ -37,7 +37,7 @@ SECTIONS = {  # the page of each: its title, and the pages below it
     "coming-from": ("Coming from", "from-scipy from-autograd from-jax torch older-api peers"),
     "compiler": ("How the compiler works", "how-it-works control-flow explain internals CONTRIBUTING"),
     "conventions": ("Conventions and limits", "kinks complex numbers limits"),
-    "tables": ("Tables", "coverage tensor-methods CHANGELOG"),
+    "tables": ("Tables", "coverage scipy-table tensor-methods CHANGELOG"),
 }
 MODULES = {  # the page of each: what its names are called, and a word on it
     "gradscribe": (

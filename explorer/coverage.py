@@ -274,6 +274,8 @@ themselves; `python -m gradscribe coverage --all` prints it, one function a line
 - **in C**: the [native target](native.md) has a form of it, for arrays of floats, ints or truth values and the usual arguments;
   others it calls in Python.
 
+[SciPy's functions, measured](scipy-table.md): beside central differences, at second order, compiled, and under `gs.vmap`.
+
 A bare Tensor works in all of them, by NumPy's protocols. Those of the list that are marked *scope* know no protocol: they work
 inside functions under `gs.grad`, `gs.compile` and the other transforms, and everywhere as `gs.numpy.NAME` and
 `gs.scipy.special.NAME`, `gs.scipy.fft.NAME` and so on.

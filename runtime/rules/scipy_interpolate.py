@@ -634,7 +634,8 @@ def _at_places(values: Any, places: list[Any]) -> Any:
     return taken(np.reshape(values, (-1, np.shape(values)[-1])), flat)
 
 
-_DEGREES = {"slinear": 1, "slinear_legacy": 1, "cubic_legacy": 3, "quintic_legacy": 5}
+# Of "cubic" and "quintic" SciPy finds the coefficients by iterations, to about 1e-5; here they are exact, as "cubic_legacy" is.
+_DEGREES = {"slinear": 1, "slinear_legacy": 1, "cubic": 3, "cubic_legacy": 3, "quintic": 5, "quintic_legacy": 5}
 
 
 class RegularGridInterpolator(_Traced):
@@ -674,11 +675,8 @@ class RegularGridInterpolator(_Traced):
         values = np.reshape(self.values, (*np.shape(self.values)[:n], -1))
         if method in _DEGREES:
             found = self._by_splines(p, values, _DEGREES[method], nu or (0,) * n)
-        elif method in ("cubic", "quintic"):
-            way = f"take method='{method}_legacy'"
-            raise refused("interpolate.RegularGridInterpolator", f"method='{method}', which SciPy finds by iterations,", way)
         elif method == "pchip":
-            raise refused("interpolate.RegularGridInterpolator", "method='pchip'", "take method='cubic_legacy' or 'linear'")
+            raise refused("interpolate.RegularGridInterpolator", "method='pchip'", "take method='cubic' or 'linear'")
         elif method in ("linear", "nearest"):
             found = self._by_neighbours(p, values, method)
         else:
@@ -763,7 +761,7 @@ def interpn(
 ) -> Any:
     """A grid, asked once."""
     if method == "splinef2d":
-        raise refused("interpolate.interpn", "method='splinef2d'", "take method='cubic_legacy'")
+        raise refused("interpolate.interpn", "method='splinef2d'", "take method='cubic'")
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
 
 

@@ -106,6 +106,7 @@ class Sparse:
     """A sparse matrix of which the numbers may be Tensors."""
 
     __array_ufunc__ = None  # operators of arrays leave it to this class
+    __gradscribe_of_ops__ = True
     ndim = 2
 
     def __init__(self, data: Any, indices: Any, indptr: Any, shape: Any, by_columns: bool = False, matrix: bool = False) -> None:
@@ -279,7 +280,7 @@ class Sparse:
             raise AttributeError(f"'Sparse' object has no attribute '{name}'")
         raise NoRuleError(
             f"`{name}` of a sparse matrix whose numbers are traced has no gradient rule in gradscribe: it has products, sums, "
-            "multiply, sum, diagonal, toarray and scipy.sparse.linalg.spsolve; of toarray() all of NumPy's functions."
+            "multiply, sum, diagonal, toarray, scipy.sparse.linalg.spsolve, cg, gmres ...; of toarray() all of NumPy's functions."
         )
 
 

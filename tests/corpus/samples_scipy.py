@@ -14,6 +14,7 @@ from gradscribe.runtime.rules import (
     row_products,
     scipy_fft,
     scipy_filters,
+    scipy_iterations,
     scipy_linalg,
     scipy_matrices,
     scipy_resampling,
@@ -192,6 +193,16 @@ SPARSE = [
              call=lambda v, b, by=by: scipy_sparse.compressed_solve(on_diagonal(v), *FULL, (3, 3), by, b),
              complex=True, finite=True, empty=False)
       for by in (False, True)],
+    *[Sample(scipy_iterations.iterated, (((6,), (3,)),),
+             call=lambda v, b, inverse=inverse: scipy_iterations.iterated(
+                 on_diagonal(v), *FULL, (3, 3), True, b, None, inverse, False, "gmres",
+                 (("rtol", 2e-7 if v.dtype.char in "fF" else 1e-14),)),
+             complex=True, finite=True, empty=False)
+      for inverse in ([], [np.diag([0.3, 0.4, 0.3])])],
+    Sample(scipy_iterations.iterated_back, (((6,), (3,)),),
+           call=lambda v, b: scipy_iterations.iterated_back(
+               on_diagonal(v), *FULL, (3, 3), False, b, [], False, "gmres", (("rtol", 1e-14),)),
+           complex=True, finite=True, empty=False),
 ]  # fmt: skip
 
 SAMPLES_SCIPY: list[Sample] = [

@@ -210,6 +210,12 @@ of(
     lambda f: lambda d: f(sparse.csc_matrix((d, (ROWS, COLUMNS)), shape=(4, 4))).solve(B[:, 0]),
     NUMBERS,
 )
+of(
+    systems,
+    "cg cgs gmres bicg bicgstab minres lgmres qmr tfqmr gcrotmk",
+    lambda f: lambda d: f(sparse.diags([d, d[1:] / 9, d[1:] / 9], offsets=[0, 1, -1]), C, rtol=1e-14)[0],
+    C**2 + 3.0,
+)
 of(systems, "factorized", lambda f: lambda b: f(S)(b), C)
 
 # scipy.spatial.distance

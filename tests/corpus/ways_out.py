@@ -1908,10 +1908,10 @@ for k in range(3):
 r = total
 ## while loop
 >>>
-k, total = 0, 0.0
-while k < 3:
+trip, total = 0, 0.0
+while trip < 3:
     {BODY}
-    total, k = total + r, k + 1
+    total, trip = total + r, trip + 1
 r = total
 ## branch
 >>>

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +35,25 @@ class Holder:
 
 
 HOLDER = Holder()
+ITERATIONS = ("cg", "cgs", "gmres", "bicg", "bicgstab", "minres", "lgmres", "qmr", "tfqmr", "gcrotmk")
+NUMBERS_OF_SEVEN = np.array([4.0, 5.0, 6.0, 7.0, 1.0, -0.5, 0.7])
+DENSE = np.diag([3.0, 4.0, 5.0, 6.0]) + np.eye(4, k=1)
+DEFINITE, NEAR = sparse.csr_array(DENSE + DENSE.T), np.diag(1 / D4)
+
+
+def of_iteration(name: str) -> Callable[[Any], Any]:
+    """The solution of a symmetric system, whose numbers stand in two places each."""
+
+    def solve(d: Any) -> Any:
+        rows, columns = np.array([0, 1, 2, 3, 0, 1, 2, 1, 2, 3]), np.array([0, 1, 2, 3, 1, 2, 3, 0, 1, 2])
+        m = sparse.csr_matrix((np.concatenate([d, d[4:]]), (rows, columns)), shape=(4, 4))
+        x, info = getattr(linalg, name)(m, X * d[:4], rtol=1e-14)
+        assert info == 0
+        return x
+
+    return solve
+
+
 Case = tuple[Callable[[Any], Any], Any]
 
 
@@ -59,6 +80,11 @@ def cases() -> dict[str, Case]:
         "splu": (lambda b: linalg.splu(FORMS["csc"]).solve(b) + linalg.splu(FORMS["csc"]).solve(b, "T"), X),
         "splu, numbers": (lambda d: linalg.splu(made("csc_matrix")(d)).solve(X), NUMBERS),
         "factorized": (lambda b: linalg.factorized(FORMS["csc"])(b), X),
+        **{name: (of_iteration(name), NUMBERS_OF_SEVEN) for name in ITERATIONS},
+        "cg, right-hand side": (lambda b: linalg.cg(DEFINITE, b, rtol=1e-14)[0], X),
+        "gmres, dense": (lambda x: linalg.gmres(DENSE + 0.1 * x[:, None] * x, X, x, rtol=1e-14)[0], X),
+        "gmres, preconditioned": (lambda b: linalg.gmres(FORMS["csc"], b, M=sparse.diags(1 / D4), rtol=1e-14)[0], X),
+        "gmres, by a dense matrix": (lambda b: linalg.gmres(FORMS["csr"], b[:, None], M=NEAR, rtol=1e-14)[0], X),
         "diags": (lambda d: (sparse.diags(d) @ X) + (sparse.diags([d[1:], d[:3]], [1, -1]) @ X), D4),
         "diags_array": (lambda d: sparse.diags_array([d, d[:3]], offsets=[0, 1]) @ X, D4),
         "scaled": (lambda d: (S * d[0] + d[1] * S - 1.0 / d[2] * S) @ X, D4),
@@ -69,6 +95,7 @@ def cases() -> dict[str, Case]:
         "multiply, a row": (lambda d: made("csr_array")(d).multiply(X) @ X, NUMBERS),
         "sum of two": (lambda d: (S + made("csr_matrix")(d)) @ X + (made("csr_matrix")(d) - S) @ X, NUMBERS),
         "with the identity": (lambda d: linalg.spsolve((sparse.eye(4) + d[0] * S).tocsc(), X), D4),
+        "made anew": (lambda x: sparse.csr_matrix(S) @ x + sparse.bsr_array(S) @ x + sparse.dok_array(S.tocsc()) @ x, X),
         "toarray": (lambda d: made("csc_array")(d).toarray() ** 2, NUMBERS),
         "diagonal and sums": (
             lambda d: made("csr_array")(d).diagonal() + made("csr_array")(d).sum(axis=1) * made("csr_array")(d).sum(), NUMBERS,
@@ -89,6 +116,9 @@ SHORT = (
     "both",
     "scaled",
     "a part of a class",
+    "made anew",
+    "cg",
+    "gmres, preconditioned",
 )
 
 
@@ -161,10 +191,30 @@ def test_other_forms_are_read_as_rows(form: str) -> None:
     np.testing.assert_allclose(gs.vjp(lambda x: x @ m, X)[0], X @ S, rtol=1e-15)
 
 
+def test_without_scipys_solvers() -> None:
+    program = (
+        "import numpy as np, gradscribe as gs\nfrom scipy.sparse import csr_matrix\n"
+        "print(gs.grad(lambda x: np.sum(csr_matrix(np.diag([2.0, 3.0])) @ x))(np.ones(2)))"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert found.stdout == "[2. 3.]\n", found.stderr
+
+
 RAISES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "two sparse matrices": (lambda d: (made("csr_array")(d) @ S).sum(), NoRuleError, "product of two sparse matrices"),
     "a dense array": (lambda d: sparse.csr_matrix(d[:, None] * d).sum(), NotImplementedError, "its pattern would follow"),
     "power": (lambda d: made("csr_array")(d).power(2).sum(), NoRuleError, "`power` of a sparse matrix whose numbers are traced"),
+    "no convergence": (
+        lambda d: np.sum(linalg.gmres(made("csr_array")(d), X, restart=1, maxiter=1, rtol=1e-14)[0]), gs.ConvergenceError,
+        "gmres has not converged",
+    ),
+    "an operator": (
+        lambda d: np.sum(linalg.cg(linalg.aslinearoperator(S), d[:4])[0]), NotImplementedError,
+        "with an operator has no gradient",
+    ),
+    "callback": (
+        lambda d: np.sum(linalg.cg(made("csr_array")(d), X, callback=print)[0]), NotImplementedError, "callback= has no gradient",
+    ),
     "shapes": (lambda d: np.sum(made("csr_array")(d) @ d), ValueError, "dimension mismatch"),
 }  # fmt: skip
 

@@ -403,17 +403,47 @@ def _curve_fit(driver: Driver, given: dict[str, Any]) -> Solved:
         model, plain(xdata, path), plain(ydata, path), sigma=plain(sigma, path), **passed, **options, full_output=full
     )
 
-    def cost(p: Any) -> Any:
+    def residuals(p: Any) -> Any:
         if passed.get("nan_policy") is not None:
             raise blame(NoRuleError(f"scipy.{path} with nan_policy= has no derivative: leave out the NaN before."))
         off = call(xdata, *[p[k] for k in range(np.shape(p)[0])]) - ydata
-        if sigma is not None:
-            off = np.linalg.solve(np.linalg.cholesky(sigma), off) if np.ndim(sigma) == 2 else off / sigma
+        if sigma is None:
+            return off
+        return np.linalg.solve(np.linalg.cholesky(sigma), off) if np.ndim(sigma) == 2 else off / sigma
+
+    def cost(p: Any) -> Any:
+        off = residuals(p)
         return 0.5 * np.sum(off * off)
 
-    (x,) = optimum(path, cost, found, None, _pair(path, bounds))
+    def spread(p: Any) -> Any:
+        off, columns = _columns(residuals, p)
+        inverse = np.linalg.inv(columns @ columns.T)
+        return inverse if passed.get("absolute_sigma") else inverse * (np.sum(off * off) / (np.size(off) - np.size(p)))
+
+    known = np.all(np.isfinite(covariance))  # else SciPy has found the parameters, and not how well
+    others = ((covariance, spread),) if known else ()
+    x, *stated = optimum(path, cost, found, None, _pair(path, bounds), others)
     edges = (x._node,) if is_followed(x) else ()
-    return Solved((x, without_rule(path, "pcov", covariance, edges)), lambda r: (*r, *rest))
+    pcov = stated[0] if stated else without_rule(path, "pcov", covariance, edges)
+    return Solved((x, pcov), lambda r: (*r, *rest))
+
+
+def _columns(f: Objective, x: Any) -> tuple[Any, Any]:
+    """What a function of few variables gives, and how it moves with each of them, a row each: all of it traced.
+
+    The pullback is linear in its cotangent, so that a derivative of it by the cotangent is one of the function: as many
+    calls as there are variables, where the results may be many.
+    """
+    at, node = (x._value, x._node) if isinstance(x, Operand) else (x, None)
+    run = Run(lambda x: np.reshape(f(x), (-1,)), (at,), (node,))
+
+    def pulled(u: Any) -> Any:
+        (found,) = run.pull(u, run.variables)
+        return np.zeros(np.shape(at)) if found is None else found
+
+    back = Run(pulled, (np.zeros(np.shape(run.value)),))
+    rows = [back.pull(unit, back.variables)[0] for unit in np.eye(np.size(at))]
+    return run.result, np.stack([np.zeros(np.shape(run.value)) if row is None else row for row in rows])
 
 
 def _listed(x: Any) -> Any:

@@ -133,8 +133,9 @@ class Maker:
         found = lookup_class(self._class)
         assert found is not None
         traced = has_tensor(args) or has_tensor(kwargs)
-        if found.traced:
-            return (found.make if traced else self._class)(*args, **kwargs)
+        if found.traced:  # or of an object of ops, such as a capture makes of a matrix from outside
+            of_ops = traced or any(hasattr(type(a), "__gradscribe_of_ops__") for a in args)
+            return (found.make if of_ops else self._class)(*args, **kwargs)
         if not capturing() or traced:
             return found.make(*args, **kwargs)
         return _Waiting(found.make, args, kwargs)

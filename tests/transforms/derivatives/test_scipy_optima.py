@@ -70,6 +70,15 @@ def fitted(t: Any, **options: Any) -> Any:
     return optimize.curve_fit(decay, TIMES, data(t), p0=[1.0, 1.0], ftol=1e-13, xtol=1e-13, gtol=1e-13, **options)[0]
 
 
+def spread(t: Any, **options: Any) -> Any:
+    """The covariance of a fit, by its exact Jacobian."""
+    jac = lambda s, a, b: np.stack([np.exp(-b * s), -s * a * np.exp(-b * s)], axis=1)
+    found = optimize.curve_fit(
+        decay, TIMES, data(t), p0=[1.0, 1.0], ftol=1e-14, xtol=1e-14, gtol=1e-14, jac=jac, **options
+    )
+    return np.reshape(1e3 * found[1] + found[0], (-1,))
+
+
 SOLVED: dict[str, Callable[[Any], Any]] = {
     "BFGS": lambda t: optimize.minimize(lambda z: bowl(z, t), np.zeros(2), jac=lambda z: slope_of_bowl(z, t), tol=1e-10).x,
     "closure, no gradient": lambda t: optimize.minimize(lambda z: bowl(z, t), [0.0, 0.0], tol=1e-9).x,
@@ -101,6 +110,10 @@ SOLVED: dict[str, Callable[[Any], Any]] = {
     "curve_fit, sigma": lambda t: fitted(t, sigma=t * np.linspace(0.5, 1.5, 9)),
     "curve_fit, covariance": lambda t: fitted(t, sigma=np.eye(9) + t * BESIDE),
     "curve_fit, bounds": lambda t: fitted(t, bounds=([0.0, 0.0], [1.5, 9.0])),
+    "pcov": spread,
+    "pcov, sigma": lambda t: spread(t, sigma=t * np.linspace(0.5, 1.5, 9), absolute_sigma=True),
+    "pcov, covariance": lambda t: spread(t, sigma=np.eye(9) + t * BESIDE),
+    "pcov, bounds": lambda t: spread(t, bounds=([0.0, 0.0], [1.5, 9.0])),
     "lsq_linear": lambda t: optimize.lsq_linear(A + t, np.array([t, -1.0]), bounds=(-0.6, 9.0)).x,
     "nnls": lambda t: np.append(*optimize.nnls(A + t, np.array([t, -1.0]))),
 }  # fmt: skip
@@ -291,8 +304,8 @@ RAISES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         "minimize has not converged",
     ),
     "the Jacobian": (lambda t: np.sum(least(t).jac), NoRuleError, "`jac` of scipy.optimize.least_squares"),
-    "the covariance": (
-        lambda t: np.sum(optimize.curve_fit(decay, TIMES, data(t))[1]), NoRuleError, "`pcov` of scipy.optimize.curve_fit",
+    "the covariance of too few": (
+        lambda t: np.sum(optimize.curve_fit(decay, TIMES[:2], data(t)[:2])[1]), NoRuleError, "`pcov` of scipy.optimize.curve_fit",
     ),
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Callable
@@ -252,3 +253,25 @@ def test_a_length_is_fixed_along_its_own_axis() -> None:
         return np.sum(np.sin(x) @ np.array([0.5] * x.shape[1])) + np.sum(y)
 
     assert "x: float64[n, 2]; y: float64[m]" in gs.grad(f).source(np.ones((4, 2)), np.ones(2))
+
+
+ENDS = np.array([0, 3, 5])
+
+
+def of_segments(x: Any) -> Any:
+    return sum(np.sum(x[a:b]) ** 2 for a, b in itertools.pairwise(ENDS))
+
+
+def up_to(x: Any, y: Any, n: Any) -> Any:
+    return np.sum((x[: n[0]] * y) ** 2) + np.mean(x[: n[0]])
+
+
+def test_slices_up_to_elements_of_arrays() -> None:
+    x, y = np.arange(5.0), np.array([1.0, 2.0, 3.0])
+    compiled = gs.compile(gs.grad(of_segments))
+    np.testing.assert_array_equal(compiled(x), [6.0, 6.0, 6.0, 14.0, 14.0])
+    compiled.specialisation(x)  # which raises where it runs eagerly
+    compiled = gs.compile(gs.grad(up_to))
+    for n in (3, 3, 1, 3, 1):  # of which one element is spread over three
+        np.testing.assert_array_equal(compiled(x + n, y, np.array([n])), gs.grad(up_to)(x + n, y, np.array([n])))
+    compiled.specialisation(x, y, np.array([1]))
