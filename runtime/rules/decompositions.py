@@ -84,11 +84,10 @@ takes_hermitian(np.linalg.cholesky)
 
 def cholesky_back(g: Any, low: Any) -> Any:
     """Murray's derivative of `low @ low.H`, by two triangular solves."""
-    inner = adjoint(low) @ g
-    half = (np.tril(inner) + np.tril(inner, -1)) / 2
-    left = solved(low, half, True)
-    full = adjoint(solved(low, adjoint(left), True))
-    return conj(full + adjoint(full)) / 2
+    half = np.tril(adjoint(low) @ g / 2)
+    left = solved(low, half + adjoint(np.tril(half, -1)), True)
+    full = solved(low, adjoint(left), True)
+    return conj(full + adjoint(full)) / 2 if low.dtype.kind == "c" else full  # a real one is symmetric by now
 
 
 def solved(factor: Any, y: Any, lower: bool) -> Any:

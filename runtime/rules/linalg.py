@@ -28,7 +28,7 @@ from .contraction import (
     tensordot_x,
     tensordot_y,
 )  # fmt: skip
-from .support import happens, on_diagonal
+from .support import along_diagonal, happens, on_diagonal
 
 bilinear, linear, opaque = Kind.bilinear, Kind.linear, Kind.opaque
 
@@ -449,7 +449,7 @@ rule(np.linalg.diagonal, x=lambda g, offset, x_shape, x_dtype: on_diagonal(g, of
 op(np.linalg.trace, "x, *, offset=0, dtype=None", linear, memory=NEW, types=LENGTHS)
 rule(
     np.linalg.trace,
-    x=lambda g, offset, x_shape, x_dtype: on_diagonal(np.expand_dims(g, -1), offset, -2, -1, x_shape, x_dtype),
+    x=lambda g, offset, x_shape, x_dtype: along_diagonal(np.expand_dims(g, -1), offset, -2, -1, x_shape, x_dtype),
 )
 batching(np.linalg.matrix_transpose, np.linalg.diagonal, np.linalg.trace)(of_matrices)
 

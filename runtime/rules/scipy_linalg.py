@@ -67,7 +67,7 @@ rule(
 @primitive("x, y, trans, lower", opaque, may_raise=True, types=LENGTHS)
 def solve_factor(x: Any, y: Any, trans: Any, lower: Any) -> Any:
     """The solution of a system whose matrix is a factor that a rule has: of numbers that nobody needs to look at."""
-    return scipy.linalg.solve_triangular(x, y, trans, lower, check_finite=False)
+    return scipy.linalg.solve_triangular(x, y, trans=trans, lower=lower, check_finite=False)
 
 
 def _factor_back(g: Any, x: Any, trans: Any, lower: Any) -> Any:

@@ -12,7 +12,7 @@ from ..ops import Kind
 from ..registry import batching, forms, on_arrays, op, primitive, rule, takes_out
 from ..result_types import BY_VALUE, LENGTHS, RUN
 from ..unpatched import np
-from .support import on_diagonal, place_diagonal
+from .support import along_diagonal, on_diagonal, place_diagonal
 
 shaping, linear = Kind.shaping, Kind.linear
 
@@ -627,7 +627,7 @@ rule(
 op(np.trace, "x, offset=0, axis1=0, axis2=1, dtype=None", linear, memory=NEW, types=LENGTHS)
 rule(
     np.trace,
-    x=lambda g, offset, axis1, axis2, x_shape, x_dtype: on_diagonal(
+    x=lambda g, offset, axis1, axis2, x_shape, x_dtype: along_diagonal(
         np.expand_dims(g, -1), offset, axis1, axis2, x_shape, x_dtype
     ),
 )

@@ -97,7 +97,14 @@ def batched_place_main_diagonal(call: BatchedCall) -> Any:
 
 
 def on_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtype: Any) -> Any:
-    """Put a diagonal back where `np.diagonal` read it, in a short call."""
+    """Put a diagonal, all of it, back where `np.diagonal` read it, in a short call."""
+    if len(shape) == 2 and type(offset) is int and offset == 0 and shape[0] == shape[1]:
+        return np.diag(v)
+    return along_diagonal(v, offset, axis1, axis2, shape, dtype)
+
+
+def along_diagonal(v: Any, offset: Any, axis1: Any, axis2: Any, shape: Any, dtype: Any) -> Any:
+    """Zeros of a shape with `v`, which may be one number for all, on a diagonal."""
     if len(shape) == 2 and type(offset) is int and offset == 0:
         return place_main_diagonal(v, shape, dtype)
     return place_diagonal(v, offset, axis1, axis2, shape, dtype)

@@ -21,18 +21,16 @@ def multivariate_normal_value_and_grad(mean, cov, x):
 
     # backward
     with np.errstate(all="ignore"):
-        # golden_functions.py:166: return 0.5 * np.sum(white**2) + len(x) * ...
-        d_L_part = np.zeros(L.shape)
-        np.fill_diagonal(d_L_part, x.shape[0] / diagonal_L)
         # golden_functions.py:165: white = np.linalg.solve(L, (x - mean).T)
-        d_L_part_2 = np.linalg.solve(L.T, white)
+        d_L_part = np.linalg.solve(L.T, white)
         # golden_functions.py:164: L = np.linalg.cholesky(cov)
-        product = L.T @ (d_L_part - d_L_part_2 @ white.T)
-        d_cov_part = (np.tril(product) + np.tril(product, k=-1)) / 2.0
-        d_cov_part_2 = scipy.linalg.solve_triangular(
-            L, d_cov_part, 1, True, check_finite=False
-        )
+        d_cov_part = L.T @ (np.diag(x.shape[0] / diagonal_L) - d_L_part @ white.T) / 2.0
+        tril_d_cov_part = np.tril(d_cov_part)
+        d_cov_part_2 = tril_d_cov_part + np.tril(tril_d_cov_part, k=-1).T
         d_cov_part_3 = scipy.linalg.solve_triangular(
-            L, d_cov_part_2.T, 1, True, check_finite=False
+            L, d_cov_part_2, trans=1, lower=True, check_finite=False
         )
-        return out, (-d_L_part_2.T.sum(axis=0), (d_cov_part_3.T + d_cov_part_3) / 2.0)
+        d_cov = scipy.linalg.solve_triangular(
+            L, d_cov_part_3.T, trans=1, lower=True, check_finite=False
+        )
+        return out, (-d_L_part.T.sum(axis=0), d_cov)

@@ -36,6 +36,10 @@ class Docstring:
         shared = SharedLengths(graphs)
         for one, other in alike:
             shared.same(one, other)
+        for graph in graphs:
+            for v in values_in(graph.outputs):
+                if (primal := _like(v, graph)) is not None:
+                    shared.same(primal, v)
         self.letters = _lettered(self.inputs, shared, signature)
 
     def text(self, graphs: Iterable[Graph], names: dict[Value, str]) -> str:
@@ -68,14 +72,13 @@ class Docstring:
 
     def _gives(self, graph: Graph, names: dict[Value, str]) -> tuple[str, ...]:
         """What is written into, and what is returned: by the names it has in the text, a gradient by what it is like."""
-        inputs = set(graph.inputs)
         kinds: dict[str, list[str]] = {}
         like: dict[str, str] = {}  # names of gradients -> names of what they are like
         for v in dict.fromkeys(values_in(graph.outputs)):
             if v not in names:
                 continue
-            primal = primal_of(v)
-            if primal in inputs and primal in names and v.type.kind == "array" and primal.type[:3] == v.type[:3]:
+            primal = _like(v, graph)
+            if primal is not None and primal in names:
                 like[names[v]] = names[primal]
             else:
                 kinds.setdefault(describe(v, self.letters.of), []).append(names[v])
@@ -86,6 +89,13 @@ class Docstring:
         found = [f"Writes into {', '.join(written)}."] * bool(written)
         found += [textwrap.fill(_listed("Returns ", parts), _WIDTH)] * bool(parts)
         return tuple(found)
+
+
+def _like(v: Value, graph: Graph) -> Value | None:
+    """The argument of which an array is the gradient, and so has its shape."""
+    primal = primal_of(v)
+    gradient = primal in graph.inputs and v.type.kind == "array" and primal.type[:3] == v.type[:3]
+    return primal if gradient else None
 
 
 class _Letters:

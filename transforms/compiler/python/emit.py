@@ -54,7 +54,7 @@ from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
 from .literals import constant_tree, given_tree, in_place_of
 from .loops import write_scan
-from .naming import Naming, is_widened, name_lists
+from .naming import Naming, is_transposed_name, is_widened, name_lists
 from .nesting import Nesting, named_program
 from .order import Order
 from .printer import note, to_source
@@ -413,7 +413,7 @@ class Emitter:
             return True
         if out in self.facts.kept:  # a loop reads it again and again, or it is stored behind another
             return False
-        if isinstance(tree, gast.Attribute) and tree.attr == "T" and isinstance(tree.value, gast.Name):
+        if is_transposed_name(tree):
             return True  # a view of something that has a name: no need of another
         if self.is_plain_part(call, out, tree) or self.is_plain_negative(out, tree):
             return True
@@ -509,8 +509,8 @@ class Emitter:
         tree = term(self, call)
         if len(call.outs) == 1:
             self.naming.describe(call.outs[0], tree)
-        while (excess := width(tree) + self.margin(call) - WIDTH) > 0:
-            parts = [v for v in dict.fromkeys(call.reads) if v in self.folded and width(self.trees[v]) > 16]
+        while (excess := self.excess(tree, call)) > 0:
+            parts = [v for v in dict.fromkeys(call.reads) if v in self.folded and self.saves_width(v)]
             if not parts:
                 break
             chosen: list[Value] = []
@@ -522,6 +522,21 @@ class Emitter:
                 self.part(v)
             tree = term(self, call)
         return tree
+
+    def excess(self, tree: Any, call: Call) -> int:
+        """By how many columns the expression of a call is too long; what has rows for its arguments anyway needs one of them."""
+        found = width(tree) + self.margin(call) - WIDTH
+        parts = [v for v in dict.fromkeys(call.reads) if v in self.folded and self.saves_width(v)]
+        saved = sum(width(self.trees[v]) - len(self.naming.wished(v)) for v in parts)
+        if found <= saved or not isinstance(tree, gast.Call):
+            return found
+        row = width(tree) - width(tree.func) - len("()")
+        return row + self.indent + 4 * call.quiet + 4 - WIDTH
+
+    def saves_width(self, v: Value) -> bool:
+        """Whether a nested expression is longer than the name that it would get, and more than a view of what has one."""
+        tree = self.trees[v]
+        return width(tree) > max(16, len(self.naming.wished(v))) and not is_transposed_name(tree)
 
     def part(self, v: Value) -> None:
         """Write a nested call as a statement of its own after all, before what reads it."""

@@ -22,7 +22,7 @@ from ..schedule.reading import joined, read_as
 from ..schedule.signature import Signature
 from .widths import forget
 
-__all__ = ["Naming", "is_widened", "name_lists"]
+__all__ = ["Naming", "is_transposed_name", "is_widened", "name_lists"]
 
 # What results are called that no name of an operand tells apart.
 _NOUNS = {
@@ -137,6 +137,11 @@ def _simple(tree: Any) -> str | None:
         if is_widened(tree):
             return str(tree.value.id)
     return None
+
+
+def is_transposed_name(tree: Any) -> bool:
+    """Whether an expression is `x.T`."""
+    return isinstance(tree, gast.Attribute) and tree.attr == "T" and isinstance(tree.value, gast.Name)
 
 
 def is_widened(tree: Any) -> bool:

@@ -212,9 +212,16 @@ def test_zeros_of_floats_need_no_dtype() -> None:
     assert "np.zeros(x.shape, np.float32)" in text_of(gs.grad(lambda x: np.sum(x[1:] ** 2)), np.float32(V))
 
 
-def test_the_diagonal_is_filled() -> None:
-    text = text_of(gs.grad(lambda x: np.sum(np.log(np.diagonal(x)))), np.eye(3))
-    assert "np.fill_diagonal(" in text
+def test_the_diagonal_of_a_square_is_np_diag_and_that_of_another_is_filled() -> None:
+    logs = gs.grad(lambda x: np.sum(np.log(np.diagonal(x))))
+    assert "d_x = np.diag(1.0 / " in text_of(logs, np.eye(3))
+    assert "Specialised to x: float64[n, n]." in docstring(logs, np.eye(3))
+    wide = np.arange(1.0, 13.0).reshape(3, 4)
+    assert "np.fill_diagonal(" in text_of(logs, wide)
+    compiled = gs.compile(logs)
+    for x in (wide[:, :3], wide[:2, :2], wide, wide.T, wide[:2, :2]):
+        assert np.array_equal(compiled(x), logs(x))
+        assert compiled(x).shape == x.shape
     assert "top, left = (np.zeros(x.shape), 1, 0)" in body(gs.grad(lambda x: np.sum(np.diag(x, k=-1) * 2.0)), M)
 
 
@@ -366,6 +373,17 @@ def test_a_trick_is_said_once() -> None:
 
     text = text_of(gs.value_and_grad(f), np.ones(200_000), np.ones(200_000))
     assert text.count("out=") > text.count("# out=: ") == 1 or text.count("in tiles") == 1, text
+
+
+def test_arguments_that_have_rows_of_their_own_keep_their_expressions() -> None:
+    def f(matrix):
+        L = np.linalg.cholesky(matrix)
+        return np.sum(np.log(np.diag(L)))
+
+    text = text_of(gs.grad(f), np.eye(3) + 0.1)
+    row = " " * 12 + "L, tril + np.tril(tril, k=-1).T, trans=1, lower=True, check_finite=False"
+    assert row in text.splitlines(), text
+    assert not re.search(r"= \w+\.T$", text, re.M), text
 
 
 def test_nested_arguments_are_taken_apart_on_one_line() -> None:
