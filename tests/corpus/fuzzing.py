@@ -309,8 +309,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--against", choices=["torch", "jax"])
     parser.add_argument("--modules", action="store_true", help="whole modules, with classes and state")
+    parser.add_argument("--lengths", action="store_true", help="programs that are called at other lengths")
     asked = parser.parse_args()
     slopes_of, kind, check = None, Program, problem
+    if asked.lengths:
+        from fuzzing_lengths import Lengths, lengths_problem
+
+        kind, check = Lengths, lengths_problem
     if asked.modules:
         from fuzzing_modules import Module, module_problem
 

@@ -12,6 +12,7 @@ import pytest
 import gradscribe as gs
 
 import fuzzing
+import fuzzing_lengths
 import fuzzing_modules
 
 FEW, MANY = 12, 10_000
@@ -58,6 +59,12 @@ def test_many_modules_by_chance() -> None:
         if wrong := fuzzing_modules.module_problem(program):
             faults.append(f"--- module {k}: {wrong}\n{program.text}")
     assert not faults, "\n".join([f"{len(faults)} modules", *faults[:20]])
+
+
+@pytest.mark.parametrize("seed", range(4 * FEW))
+def test_other_lengths_by_chance(seed: int) -> None:
+    program = fuzzing_lengths.Lengths(random.Random(seed).choice, 5, True, None)
+    assert not fuzzing_lengths.lengths_problem(program), program.text
 
 
 @pytest.mark.parity
