@@ -49,7 +49,8 @@ _OF_SCIPY = (
     "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
     "special_noncentral", "scipy_distance", "scipy_fft", "scipy_filters", "scipy_integrate", "scipy_linalg", "scipy_ndimage",
     "scipy_optimize", "scipy_signal", "scipy_statistics", "distributions", "distribution_families", "distribution_functions",
-    "row_products", "scipy_interpolate", "scipy_iterations", "scipy_matrices", "scipy_resampling", "scipy_sparse", "scipy_windows",
+    "row_products", "scipy_interpolate", "scipy_iterations", "scipy_matrices", "scipy_resampling", "scipy_sparse",
+    "scipy_windows",
 )  # fmt: skip
 for _rules in _OF_SCIPY:
     FOREIGN[f"runtime.rules.{_rules}"] = {"scipy"}
