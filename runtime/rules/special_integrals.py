@@ -14,6 +14,7 @@ from scipy import special
 from ..ops import Kind
 from ..registry import op, rule, undifferentiable
 from ..unpatched import np
+from .shape_slopes import beta_shape, gamma_shape
 from .support import not_zero, numpys_power, widened
 
 elementwise = Kind.elementwise
@@ -123,10 +124,18 @@ def student_density(df: Any, x: Any, out: Any) -> Any:
 
 
 op(special.gammainc, "a, x", elementwise)
-rule(special.gammainc, x=lambda g, a, x, out: g * gamma_density(a, x, out))
+rule(
+    special.gammainc,
+    a=lambda g, a, x, out: g * gamma_shape(a, x, out),
+    x=lambda g, a, x, out: g * gamma_density(a, x, out),
+)
 
 op(special.gammaincc, "a, x", elementwise)
-rule(special.gammaincc, x=lambda g, a, x, out: -g * gamma_density(a, x, out))
+rule(
+    special.gammaincc,
+    a=lambda g, a, x, out: -g * gamma_shape(a, x, out),
+    x=lambda g, a, x, out: -g * gamma_density(a, x, out),
+)
 
 op(special.gammaincinv, "a, y", elementwise)
 rule(special.gammaincinv, y=lambda g, a, out: g / gamma_density(a, out, out))
@@ -135,10 +144,20 @@ op(special.gammainccinv, "a, y", elementwise)
 rule(special.gammainccinv, y=lambda g, a, out: -g / gamma_density(a, out, out))
 
 op(special.betainc, "a, b, x", elementwise)
-rule(special.betainc, x=lambda g, a, b, x, out: g * beta_density(a, b, x, out))
+rule(
+    special.betainc,
+    a=lambda g, a, b, x, out: g * beta_shape(a, b, x, out, False),
+    b=lambda g, a, b, x, out: g * beta_shape(a, b, x, out, True),
+    x=lambda g, a, b, x, out: g * beta_density(a, b, x, out),
+)
 
 op(special.betaincc, "a, b, x", elementwise)
-rule(special.betaincc, x=lambda g, a, b, x, out: -g * beta_density(a, b, x, out))
+rule(
+    special.betaincc,
+    a=lambda g, a, b, x, out: -g * beta_shape(a, b, x, out, False),
+    b=lambda g, a, b, x, out: -g * beta_shape(a, b, x, out, True),
+    x=lambda g, a, b, x, out: -g * beta_density(a, b, x, out),
+)
 
 op(special.betaincinv, "a, b, y", elementwise)
 rule(special.betaincinv, y=lambda g, a, b, out: g / beta_density(a, b, out, out))

@@ -390,6 +390,8 @@ INTEGRALS = [
     *[Sample(f, domain=WIDE, call=lambda x, f=f: f(x, 0.4)) for f in (special.ellipkinc, special.ellipeinc)],
     unary(special.lambertw, POSITIVE, call=LAMBERTW),
     *[fixed(f, 1.7) for f in (special.gammainc, special.gammaincc, special.kv, special.kve, special.hyp0f1)],
+    *[binary(f, POSITIVE) for f in (special.gammainc, special.gammaincc)],
+    *[Sample(f, (((3,), (3,), (3,)),), domain=UNIT) for f in (special.betainc, special.betaincc)],
     *[fixed(f, 1.7, domain=UNIT) for f in (special.gammaincinv, special.gammainccinv)],
     *[fixed(f, 1.7, 2.2, domain=UNIT)
       for f in (special.betainc, special.betaincc, special.betaincinv, special.betainccinv)],
