@@ -1,6 +1,7 @@
 """Additions before placement: values that are put and added at one place of a new array are added first, and put there once.
 
 Exact: `zeros; out[i] = v; out[i] += w` leaves `v + w` at `i`, where `i` names each element once and both have its shape.
+A number other than zero is put there, where it would be added to zeros: only -0.0 is another number then.
 Few rows are added by `np.add.at` as they are, which is sooner done there than number by number, and gives the same bits.
 """
 
@@ -10,14 +11,17 @@ import math
 import operator
 from typing import Any
 
+import numpy as np
+
 from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.registry import require
-from ....runtime.rules.indexing import index_add, place, scatter, scatter_rows
+from ....runtime.rules.indexing import add_place, index_add, place, scatter, scatter_rows
 from .rewrite import key_of, result, rewrite
 
 __all__ = ["placing"]
 
-_PLACE, _INDEX_ADD, _SCATTER, _SCATTER_ROWS = map(require, (place, index_add, scatter, scatter_rows))
+_PLACE, _ADD_PLACE, _INDEX_ADD = map(require, (place, add_place, index_add))
+_SCATTER, _SCATTER_ROWS = map(require, (scatter, scatter_rows))
 _FEW = 512  # numbers, up to which NumPy adds rows at least as fast as number by number
 
 
@@ -35,6 +39,8 @@ def placing(graph: Graph) -> Graph:
             and math.prod(call.args[0].type.shape) <= _FEW
         ):
             return [Call(_SCATTER, call.args, call.outs, call.site, call.backward, call.quiet)]
+        if call.op.base is _ADD_PLACE and _is_nonzero(call.args[0]):
+            return [Call(_PLACE, call.args, call.outs, call.site, call.backward, call.quiet)]
         if call.op.base is _PLACE and uses.get(call.outs[0]) == 1:
             places[call.outs[0]] = call
         if call.op.base is not _INDEX_ADD or call.args[0] not in places:
@@ -68,3 +74,8 @@ def _is_plain(v: Any, dtype: Any) -> bool:
     return 0 in shape or strides == tuple(
         [v.type.dtype.itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape))]
     )
+
+
+def _is_nonzero(v: Any) -> bool:
+    """Whether a value is a constant, a real number other than zero."""
+    return isinstance(v, (float, np.floating)) and bool(v < 0 or v > 0)

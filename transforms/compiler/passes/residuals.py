@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....runtime.ir.graph import Call, Graph, Value, map_values, values_in
+import numpy as np
+
+from ....runtime.ir.graph import Call, Graph, Type, Value, map_values, values_in
 from ....runtime.ir.known_ops import ADD, MULTIPLY, NEGATIVE, SUBTRACT
 from ....runtime.ir.opcodes import COND, SCAN, is_effect, is_region, regions_of, stack_value
+from ....runtime.ops import Op
+from ....runtime.registry import ops_of
 from ....runtime.rules.control import GUARD, SIZES
 from ..analysis.memory import is_view, makes_new_memory
 from .rewrite import is_elementwise, key_of, seen_from_outside
@@ -21,6 +25,7 @@ from .scans import Carry, Item, Scan, Stacked, like
 __all__ = ["residuals"]
 
 _NOT = object()
+_LIKE = ops_of(np.zeros_like, np.ones_like, np.full_like, np.empty_like)
 MOST = 3  # calls in place of one stack
 
 
@@ -90,7 +95,8 @@ class _Pair:
         for y in sorted(self.forward.ys, key=lambda y: places.get(y.value, -1)):
             for item in [x for x in self.reverse.xs if y.out not in self.kept and _is(self.outer(y.out), x.given)]:
                 measured = _is_measured(self.reverse.body, item.param)
-                found = self.alike(y.value, item) if measured and self.may_drop(item) else _NOT
+                formed = measured or _is_measured(self.reverse.body, item.param, _LIKE)
+                found = self.alike(y.value, item, not measured) if formed and self.may_drop(item) else _NOT
                 if found is _NOT and measured and self.stacks_sizes(y.value, item):
                     continue
                 if found is _NOT and self.may_drop(item):
@@ -186,16 +192,17 @@ class _Pair:
                 return param
         return _NOT
 
-    def alike(self, v: Value, item: Item) -> Any:
-        """Return a value of the same shape that the reverse has, where the shape is all that is asked."""
-        form = v.type[:3]
+    def alike(self, v: Value, item: Item, strided: bool) -> Any:
+        """Return a value of the same shape that the reverse has, where the shape is all that is asked, or the strides too."""
+        form = v.type if strided else v.type[:3]
         while True:
             again: dict[Value, Call] = {}
             found = self.find(v, again, item)
-            ends = [self.outer(c.out) for c in self.forward.carry if v is c.param or v is c.after]
+            carried = [c for c in self.forward.carry if v is c.param or v is c.after]
+            ends = [self.outer(c.out) for c in carried if not strided or _type_of(c.start) == form]
             if (found is _NOT or again) and ends and ends[0] is not _NOT:
                 found, again = self.reverse.reads(ends[0]), {}
-            if isinstance(found, Value) and not again and found.type[:3] == form:
+            if isinstance(found, Value) and not again and found.type[: len(form)] == form:
                 return found
             call = self.maker.get(v)
             same = [w for w in call.reads if w.type.shape == form[2]] if call and is_elementwise(call) else []
@@ -255,13 +262,17 @@ def _is_plain(call: Call) -> bool:
     )
 
 
-def _is_measured(graph: Graph, v: Value) -> bool:
-    """Whether an array is read for its shape alone, in regions, too."""
+def _type_of(x: Any) -> Type | None:
+    return x.type if isinstance(x, Value) else None
+
+
+def _is_measured(graph: Graph, v: Value, like: frozenset[Op] = frozenset()) -> bool:
+    """Whether an array is read for its shape alone, in regions, too; by ops of `like` also for its strides and dtype."""
     if v.type.kind != "array" or v in set(values_in(graph.outputs)):
         return False
     for call in [call for call in graph.calls if v in call.reads]:
         if not is_region(call):
-            if call.op not in SIZES:
+            if call.op not in SIZES and not (call.op.base in like and v not in values_in(call.args[1:])):
                 return False
             continue
         given_on = call.args[2] if call.op is COND else call.args[3]
@@ -269,7 +280,7 @@ def _is_measured(graph: Graph, v: Value) -> bool:
             return False
         for region in regions_of(call):
             own = region.inputs[len(region.inputs) - len(given_on) :]
-            if not all(_is_measured(region, p) for p, given in zip(own, given_on, strict=True) if given is v):
+            if not all(_is_measured(region, p, like) for p, given in zip(own, given_on, strict=True) if given is v):
                 return False
     return True
 

@@ -54,7 +54,7 @@ from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
 from .literals import constant_tree, given_tree, in_place_of
 from .loops import write_scan
-from .naming import Naming, is_transposed_name, is_widened, name_lists
+from .naming import Naming, is_dotted, is_transposed_name, is_widened, name_lists
 from .nesting import Nesting, named_program
 from .order import Order
 from .printer import note, to_source
@@ -528,7 +528,7 @@ class Emitter:
         found = width(tree) + self.margin(call) - WIDTH
         parts = [v for v in dict.fromkeys(call.reads) if v in self.folded and self.saves_width(v)]
         saved = sum(width(self.trees[v]) - len(self.naming.wished(v)) for v in parts)
-        if found <= saved or not isinstance(tree, gast.Call):
+        if found <= saved or not (isinstance(tree, gast.Call) and is_dotted(tree.func)):
             return found
         row = width(tree) - width(tree.func) - len("()")
         return row + self.indent + 4 * call.quiet + 4 - WIDTH

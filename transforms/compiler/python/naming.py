@@ -22,7 +22,7 @@ from ..schedule.reading import joined, read_as
 from ..schedule.signature import Signature
 from .widths import forget
 
-__all__ = ["Naming", "is_transposed_name", "is_widened", "name_lists"]
+__all__ = ["Naming", "is_dotted", "is_transposed_name", "is_widened", "name_lists"]
 
 # What results are called that no name of an operand tells apart.
 _NOUNS = {
@@ -142,6 +142,13 @@ def _simple(tree: Any) -> str | None:
 def is_transposed_name(tree: Any) -> bool:
     """Whether an expression is `x.T`."""
     return isinstance(tree, gast.Attribute) and tree.attr == "T" and isinstance(tree.value, gast.Name)
+
+
+def is_dotted(tree: Any) -> bool:
+    """Whether an expression is a name, or attributes of one: `np.linalg.solve`."""
+    while isinstance(tree, gast.Attribute):
+        tree = tree.value
+    return isinstance(tree, gast.Name)
 
 
 def is_widened(tree: Any) -> bool:

@@ -375,6 +375,14 @@ def test_a_trick_is_said_once() -> None:
     assert text.count("out=") > text.count("# out=: ") == 1 or text.count("in tiles") == 1, text
 
 
+def test_a_number_is_put_among_zeros_and_one_that_may_be_negative_zero_is_added() -> None:
+    assert "d_x[-1] = 1.0\n" in text_of(gs.grad(lambda x: x[-1]), V)
+    assert "d_x[1] = -0.5\n" in text_of(gs.grad(lambda x: x[1] * -0.5), V)
+    for factor in (0.0, -0.0):
+        f = gs.grad(lambda x, factor=factor: x[1] * factor)
+        assert gs.compile(f, verify=True)(V).tobytes() == f(V).tobytes()
+
+
 def test_arguments_that_have_rows_of_their_own_keep_their_expressions() -> None:
     def f(matrix):
         L = np.linalg.cholesky(matrix)

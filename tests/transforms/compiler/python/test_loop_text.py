@@ -690,3 +690,23 @@ def test_graphs_by_chance(seed: int) -> None:
     chance = Chance(seed)
     cases = [[*chance.rng.normal(size=(2, *chance.shape)), np.float64(chance.rng.normal()), n] for n in (0, 1, 3, 6)]
     checked(chance.graph(), *cases)
+
+
+def test_of_what_is_carried_no_trip_is_remembered_for_its_shape() -> None:
+    def f(x, y):
+        before = np.zeros(len(y))
+        for i in range(len(x)):
+            total = 0.0
+            for j in range(len(y)):
+                total = total + before[j] + x[i]
+            before = y * total
+        return before[-1]
+
+    gradient = gs.grad(f)
+    x, y = np.linspace(0.5, 1.5, 6), np.linspace(-1.0, 2.0, 5)
+    text = str(gradient.source(x, y))
+    assert "d_before = np.zeros_like(before)" in text, text
+    assert "append" not in text, text
+    compiled = gs.compile(gradient, verify=True)
+    for n, m in ((6, 5), (3, 2), (6, 1), (0, 4)):
+        assert compiled(x[:n], y[:m]).tobytes() == gradient(x[:n], y[:m]).tobytes()
