@@ -24,8 +24,8 @@ _LATE = {  # rules that wait for the first function that is not known yet, by th
     "scipy.stats": ("distributions", "distribution_families", "distribution_functions", "scipy_statistics"),
     "scipy.integrate": ("scipy_integrate",), "scipy.ndimage": ("scipy_ndimage", "scipy_resampling"),
     "scipy.spatial.distance": ("scipy_distance",),
-    "scipy.interpolate": ("scipy_interpolate",), "scipy.optimize": ("scipy_optimize",), "scipy.sparse": ("row_products",),
-    "scipy.sparse.linalg": ("scipy_sparse",),
+    "scipy.interpolate": ("scipy_interpolate",), "scipy.optimize": ("scipy_optimize",),
+    "scipy.sparse": ("row_products", "scipy_sparse"),
 }  # fmt: skip
 
 
