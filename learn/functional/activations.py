@@ -27,7 +27,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805  # Klambauer et 
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
-    """`max(x, 0)`, of slope 0 at 0.
+    """Return `max(x, 0)`, of slope 0 at 0.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.relu(np.array([-1.0, 0.0, 2.0]))
@@ -38,7 +38,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
 
 
 def relu6(input: Any, inplace: bool = False) -> Any:
-    """`min(max(x, 0), 6)`, of slope 0 at 0 and at 6.
+    """Return `min(max(x, 0), 6)`, of slope 0 at 0 and at 6.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.relu6(np.array([-1.0, 2.0, 9.0]))
@@ -48,7 +48,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
-    """`x` where it is positive, `negative_slope * x` elsewhere.
+    """Return `x` where it is positive, `negative_slope * x` elsewhere.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.leaky_relu(np.array([-1.0, 2.0]), 0.5)
@@ -59,9 +59,9 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
 
 
 def prelu(input: Any, weight: Any) -> Any:
-    """`x` where it is positive, `weight * x` elsewhere, with one weight, or one for each place along axis 1.
+    """Return `x` where positive, `weight * x` elsewhere, with one weight, or one for each place along axis 1 (He et al., 2015).
 
-    Another number of weights is an error.
+    Another number of weights is a ShapeError (a RuntimeError).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.prelu(np.array([[-1.0, -1.0]]), np.array([0.5, 0.25]))
@@ -83,7 +83,7 @@ def rrelu(
     input: Any, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, inplace: bool = False, *,
     generator: Any = None,
 ) -> Any:  # fmt: skip
-    """`leaky_relu` of the slope `(lower + upper) / 2`; while `training`, of one drawn between the two for each element.
+    """Apply `leaky_relu` of the slope `(lower + upper) / 2`; while `training`, of one drawn between the two for each element.
 
     Drawn is as for `dropout`, from `generator` or gradscribe's own. Bounds the other way round are a RuntimeError.
 
@@ -101,7 +101,7 @@ def rrelu(
 
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """`x` where it is positive, `alpha * (exp(x) - 1)` elsewhere.
+    """Return `x` where it is positive, `alpha * (exp(x) - 1)` elsewhere (Clevert, Unterthiner and Hochreiter, 2016).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.elu(np.array([-1000.0, 2.0]))
@@ -112,7 +112,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 def selu(input: Any, inplace: bool = False) -> Any:
-    """`elu` with the `alpha` and the scale that keep mean 0 and variance 1 (Klambauer et al. 2017).
+    """Apply `elu` with the `alpha` and the scale that keep mean 0 and variance 1 (Klambauer et al., 2017).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.selu(np.array([0.0, 1.0]))
@@ -123,7 +123,9 @@ def selu(input: Any, inplace: bool = False) -> Any:
 
 
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """`x` where it is positive, `alpha * (exp(x / alpha) - 1)` elsewhere (Barron 2017). An `alpha` of 0 is a RuntimeError.
+    """Return `x` where it is positive, `alpha * (exp(x / alpha) - 1)` elsewhere (Barron, 2017).
+
+    An `alpha` of 0 is a RuntimeError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.celu(np.array([-1000.0, 2.0]), 0.5)
@@ -144,9 +146,9 @@ def _bent(x: Any, alpha: float, within: float, scale: float) -> Any:
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:
-    """`x` times the normal distribution's cumulative probability of it (Hendrycks and Gimpel 2016), which needs SciPy.
+    """Return `x` times the normal distribution's cumulative probability of it (Hendrycks and Gimpel, 2016).
 
-    `approximate="tanh"` is their formula without it; another word is a RuntimeError.
+    That needs SciPy. `approximate="tanh"` is their formula without it; another word is a RuntimeError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.gelu(np.array([-1.0, 0.0, 1.0]))
@@ -164,7 +166,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
 
 
 def silu(input: Any, inplace: bool = False) -> Any:
-    """`x * sigmoid(x)`, which is also called swish.
+    """Return `x * sigmoid(x)`, which is also called swish (Elfwing, Uchibe and Doya, 2018).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.silu(np.array([-1000.0, 0.0, 1000.0]))
@@ -175,7 +177,7 @@ def silu(input: Any, inplace: bool = False) -> Any:
 
 
 def mish(input: Any, inplace: bool = False) -> Any:
-    """`x * tanh(softplus(x))` (Misra 2019).
+    """Return `x * tanh(softplus(x))` (Misra 2019).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.mish(np.array([0.0, 1.0]))
@@ -186,7 +188,7 @@ def mish(input: Any, inplace: bool = False) -> Any:
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    """`log(1 + exp(beta * x)) / beta`, a smooth `relu`; `x` itself where `beta * x` is above `threshold`.
+    """Return `log(1 + exp(beta * x)) / beta`, a smooth `relu`; `x` itself where `beta * x` is above `threshold`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.softplus(np.array([-1000.0, 0.0, 1000.0]))
@@ -199,7 +201,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
 
 
 def softsign(input: Any) -> Any:
-    """`x / (1 + abs(x))`.
+    """Return `x / (1 + abs(x))`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.softsign(np.array([-1.0, 3.0]))
@@ -210,7 +212,7 @@ def softsign(input: Any) -> Any:
 
 
 def sigmoid(input: Any) -> Any:
-    """`1 / (1 + exp(-x))`, without an overflow, and right to the last places in either tail.
+    """Return `1 / (1 + exp(-x))`, without an overflow, and right to the last places in either tail.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.sigmoid(np.array([-1000.0, -40.0, 0.0]))
@@ -221,7 +223,7 @@ def sigmoid(input: Any) -> Any:
 
 
 def logsigmoid(input: Any) -> Any:
-    """`log(sigmoid(x))`, which is `-softplus(-x)`.
+    """Return `log(sigmoid(x))`, which is `-softplus(-x)`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.logsigmoid(np.array([-1000.0, 0.0]))
@@ -232,7 +234,7 @@ def logsigmoid(input: Any) -> Any:
 
 
 def tanh(input: Any) -> Any:
-    """`np.tanh`.
+    """Return `np.tanh(x)`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.tanh(np.array([0.0, 1000.0]))
@@ -242,7 +244,7 @@ def tanh(input: Any) -> Any:
 
 
 def tanhshrink(input: Any) -> Any:
-    """`x - tanh(x)`.
+    """Return `x - tanh(x)`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.tanhshrink(np.array([0.0, 1000.0]))
@@ -253,7 +255,9 @@ def tanhshrink(input: Any) -> Any:
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    """`x` between two bounds; on them and beyond, the bound, of slope 0. A lower bound above the upper one is a ValueError.
+    """Return `x` between two bounds; on them and beyond, the bound, of slope 0.
+
+    A lower bound above the upper one is a ValueError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.hardtanh(np.array([-3.0, 0.5, 3.0]))
@@ -266,7 +270,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
-    """`relu6(x + 3) / 6`: straight lines for the sigmoid.
+    """Return `relu6(x + 3) / 6`: straight lines for the sigmoid.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.hardsigmoid(np.array([-4.0, 0.0, 4.0]))
@@ -277,7 +281,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
 
 
 def hardswish(input: Any, inplace: bool = False) -> Any:
-    """`x * hardsigmoid(x)` (Howard et al. 2019).
+    """Return `x * hardsigmoid(x)` (Howard et al. 2019).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.hardswish(np.array([-4.0, 1.5, 4.0]))
@@ -288,7 +292,9 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
-    """`x`, nearer to 0 by `lambd`; 0 where it is nearer already. A negative `lambd` is a RuntimeError.
+    """Move `x` nearer to 0 by `lambd`; to 0 where it is nearer already.
+
+    A negative `lambd` is a RuntimeError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.softshrink(np.array([-2.0, 0.25, 2.0]))
@@ -301,7 +307,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
 
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
-    """`x`, but 0 from `-lambd` to `lambd`.
+    """Return `x`, but 0 from `-lambd` to `lambd`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.hardshrink(np.array([-2.0, 0.25, 2.0]))
@@ -312,7 +318,7 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
-    """`x` where it is above `threshold`, `value` elsewhere.
+    """Return `x` where it is above `threshold`, `value` elsewhere.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.threshold(np.array([0.0, 2.0]), 1.0, -5.0)
@@ -323,7 +329,9 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
 
 
 def glu(input: Any, dim: int = -1) -> Any:
-    """The first half along `dim`, times the sigmoid of the second. Of an odd length it is a RuntimeError.
+    """Return the first half along `dim`, times the sigmoid of the second (Dauphin et al., 2017).
+
+    An odd length is a RuntimeError. A `dim` that does not exist is an IndexError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.glu(np.array([2.0, 4.0, 0.0, 1000.0]))
@@ -339,22 +347,31 @@ def glu(input: Any, dim: int = -1) -> Any:
     return first * _sigmoid(second)
 
 
-def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with `inplace=True`, under its name with an underscore."""
+def _in_place(function: Callable[..., Any], shown: str, options: str = "") -> Callable[..., Any]:
+    """A function with `inplace=True`, under its name with an underscore; `shown` is what its example gives."""
+    name = f"{function.__name__}_"
 
     def written(input: Any, *options: Any, **named: Any) -> Any:
         return function(input, *options, **named, inplace=True)
 
-    written.__name__ = written.__qualname__ = f"{function.__name__}_"
-    written.__doc__ = f"`{function.__name__}(input, ..., inplace=True)`, of the same options."
+    written.__name__ = written.__qualname__ = name
+    written.__doc__ = (
+        f"Write `{function.__name__}(input, ...)` into the memory of `input`, and return that.\n\n"
+        "Options and errors are the same. A leaf that requires a gradient raises AutogradError (a\n"
+        "RuntimeError), as every write into it does.\n\n"
+        ">>> import numpy as np, gradscribe as gs\n"
+        ">>> x = np.array([-1.0, 2.0])\n"
+        f">>> gs.functional.{name}(x{options}) is x, x.round(4)\n"
+        f"(True, array({shown}))\n"
+    )
     return written
 
 
-celu_: Callable[..., Any] = _in_place(celu)
-elu_: Callable[..., Any] = _in_place(elu)
-hardtanh_: Callable[..., Any] = _in_place(hardtanh)
-leaky_relu_: Callable[..., Any] = _in_place(leaky_relu)
-relu_: Callable[..., Any] = _in_place(relu)
-rrelu_: Callable[..., Any] = _in_place(rrelu)
-selu_: Callable[..., Any] = _in_place(selu)
-threshold_: Callable[..., Any] = _in_place(threshold)
+celu_: Callable[..., Any] = _in_place(celu, "[-0.6321,  2.    ]")
+elu_: Callable[..., Any] = _in_place(elu, "[-0.6321,  2.    ]")
+hardtanh_: Callable[..., Any] = _in_place(hardtanh, "[-1.,  1.]")
+leaky_relu_: Callable[..., Any] = _in_place(leaky_relu, "[-0.01,  2.  ]")
+relu_: Callable[..., Any] = _in_place(relu, "[0., 2.]")
+rrelu_: Callable[..., Any] = _in_place(rrelu, "[-0.2292,  2.    ]")
+selu_: Callable[..., Any] = _in_place(selu, "[-1.1113,  2.1014]")
+threshold_: Callable[..., Any] = _in_place(threshold, "[0., 2.]", ", 0.5, 0.0")

@@ -19,7 +19,7 @@ def scaled_dot_product_attention(
     query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
     scale: float | None = None, enable_gqa: bool = False, *, generator: Any = None,
 ) -> Any:  # fmt: skip
-    """`softmax(query @ key.T * scale) @ value` (Vaswani et al., 2017).
+    """Return `softmax(query @ key.T * scale) @ value` (Vaswani et al., 2017).
 
     Of (..., l, d), (..., s, d) and (..., s, e) it is (..., l, e). `attn_mask`, which broadcasts to (..., l, s), says where a key
     may be looked at (bool), or is added to the scores (float); a query that may look at none gives zeros. `is_causal` lets

@@ -19,7 +19,7 @@ def cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
     reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Any:  # fmt: skip
-    """The mean of `-log(softmax(input)[target])`, right for logits of any size.
+    """Compute the mean of `-log(softmax(input)[target])`, right for logits of any size.
 
     The input has the shape (classes,), (batch, classes) or (batch, classes, d1, ...); the target is of class indices, in the
     same shape without the classes, or of probabilities, in that of the input. `weight` has one number for each class, and
@@ -67,7 +67,7 @@ def nll_loss(
     input: Any, target: Any, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """The mean of `-input[target]` for log-probabilities: `cross_entropy` of class indices behind its `log_softmax`.
+    """Compute the mean of `-input[target]` for log-probabilities: `cross_entropy` of class indices behind its `log_softmax`.
 
     Shapes, `weight`, `ignore_index` and errors are those of `cross_entropy`.
 

@@ -65,7 +65,7 @@ def conv(
 
 conv1d, conv2d, conv3d = over_axes(
     conv,
-    """The cross-correlation of (examples, channels, length) with a weight (out, channels / groups, k), plus a bias (out,).
+    """Cross-correlate (examples, channels, length) with a weight (out, channels / groups, k), and add a bias (out,).
 
     The axis of examples may be missing. `padding` is a number of zeros, "valid" (none), or "same" (as many as keep the
     length). Both sides are promoted as NumPy does it. Raises ShapeError (a RuntimeError) where sizes disagree.
@@ -74,7 +74,9 @@ conv1d, conv2d, conv3d = over_axes(
     >>> gs.functional.conv1d(np.array([[1.0, 2.0, 4.0, 8.0]]), np.array([[[-1.0, 1.0]]]))
     array([[1., 2., 4.]])
     """,
-    """`conv1d` over two axes: (examples, channels, height, width) with a weight (out, channels / groups, k, l).
+    """Apply `conv1d` over two axes: (examples, channels, height, width) with a weight (out, channels / groups, k, l).
+
+    Errors are those of `conv1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.conv2d(np.arange(9.0).reshape(1, 3, 3), np.ones((1, 1, 2, 2)), padding="same")
@@ -82,7 +84,9 @@ conv1d, conv2d, conv3d = over_axes(
             [20., 24., 13.],
             [13., 15.,  8.]]])
     """,
-    """`conv1d` over three axes: (examples, channels, depth, height, width) with a weight (out, channels / groups, k, l, m).
+    """Apply `conv1d` over three axes: (examples, channels, depth, height, width), weight (out, channels / groups, k, l, m).
+
+    Errors are those of `conv1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.conv3d(np.ones((2, 1, 4, 5, 6)), np.ones((3, 1, 2, 2, 2))).shape
@@ -138,7 +142,7 @@ def conv_transpose(
 
 conv_transpose1d, conv_transpose2d, conv_transpose3d = over_axes(
     conv_transpose,
-    """The transpose of `conv1d` in its input: (examples, channels, length) with a weight (channels, out / groups, k).
+    """Apply the transpose of `conv1d` in its input: (examples, channels, length) with a weight (channels, out / groups, k).
 
     The result has the length `(length - 1) * stride - 2 * padding + dilation * (k - 1) + 1 + output_padding`. Raises
     ShapeError (a RuntimeError) where sizes disagree.
@@ -147,14 +151,18 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = over_axes(
     >>> gs.functional.conv_transpose1d(np.array([[1.0, 10.0]]), np.array([[[1.0, 2.0, 3.0]]]), stride=2)
     array([[ 1.,  2., 13., 20., 30.]])
     """,
-    """The transpose of `conv2d` in its input, by a weight (channels, out / groups, k, l).
+    """Apply the transpose of `conv2d` in its input, by a weight (channels, out / groups, k, l).
+
+    Errors are those of `conv_transpose1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.conv_transpose2d(np.array([[[2.0]]]), np.arange(4.0).reshape(1, 1, 2, 2))
     array([[[0., 2.],
             [4., 6.]]])
     """,
-    """The transpose of `conv3d` in its input, by a weight (channels, out / groups, k, l, m).
+    """Apply the transpose of `conv3d` in its input, by a weight (channels, out / groups, k, l, m).
+
+    Errors are those of `conv_transpose1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.conv_transpose3d(np.ones((2, 3, 4, 5, 6)), np.ones((3, 1, 2, 2, 2)), stride=2).shape

@@ -19,16 +19,17 @@ def ctc_loss(
     log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
-    """Minus the log-probability of targets whose classes may be repeated over time, with blanks between (Graves et al., 2006).
+    """Return minus the log-probability of targets, classes repeated over time with blanks between (Graves et al., 2006).
 
     `log_probs` is (time, batch, classes), or (time, classes), as `log_softmax` gives it; `targets` is (batch, longest), or all
     of them one after the other; the lengths have one number for each example. The mean is that of the losses over their target
     lengths. Where the input is too short for its target the loss is infinite, and its gradient no number; with
     `zero_infinity` both are 0.
 
-    The recursion runs over time in NumPy, on logarithms, so that no sequence is too long, and derivatives of every order exist.
-    The gradient with respect to `log_probs` is the derivative, where PyTorch's takes the softmax before it in: behind
-    `log_softmax` both are the same. Raises ShapeError (a RuntimeError) where shapes or lengths disagree.
+    The recursion runs over time in NumPy, on logarithms, so that no sequence is too long, and derivatives of every order
+    exist. The gradient with respect to `log_probs` is the derivative, where PyTorch's takes the softmax before it in:
+    behind `log_softmax` both are the same. Raises ShapeError (a RuntimeError) where shapes or lengths disagree. A class
+    that does not exist is an IndexError.
 
     >>> import numpy as np, gradscribe as gs
     >>> even = np.log(np.full((2, 3), 1 / 3))  # 2 steps, 3 classes, of which 0 is blank: "1" is "01", "10" or "11"

@@ -15,7 +15,7 @@ __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "f
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, generator: Any = None) -> Any:
-    """Each element zero with probability `p`, the others times `1 / (1 - p)` (Srivastava et al., 2014).
+    """Set each element to zero with probability `p`, and multiply the others by `1 / (1 - p)` (Srivastava et al., 2014).
 
     If not `training` it is the input. Drawn is from `generator` (a `np.random.Generator`), else from gradscribe's own, which
     `gs.manual_seed` starts. Under `gs.vmap` all examples share what is drawn. A `p` that is no probability is a ValueError.
@@ -55,7 +55,9 @@ def _dropout(
 
 dropout1d, dropout2d, dropout3d = over_axes(
     _dropout,
-    """`dropout` of whole channels: the input has the axes (channel, length), or (example, channel, length).
+    """Drop whole channels, as `dropout` does elements: of (channel, length) or (example, channel, length).
+
+    Another number of axes is a ShapeError (a RuntimeError).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.dropout1d(np.ones((3, 2)), 0.5, generator=np.random.default_rng(0))
@@ -63,9 +65,9 @@ dropout1d, dropout2d, dropout3d = over_axes(
            [0., 0.],
            [0., 0.]])
     """,
-    """`dropout` of whole channels: the input has the axes (example, channel, height, width).
+    """Drop whole channels, as `dropout` does elements: of (example, channel, height, width).
 
-    Three axes are (example, channel, length), with PyTorch's warning.
+    Three axes are (example, channel, length), with PyTorch's warning. One axis is a ShapeError (a RuntimeError).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.dropout2d(np.ones((1, 3, 1, 2)), 0.5, generator=np.random.default_rng(0))
@@ -75,7 +77,9 @@ dropout1d, dropout2d, dropout3d = over_axes(
     <BLANKLINE>
             [[0., 0.]]]])
     """,
-    """`dropout` of whole channels: the input has the axes (example, channel, depth, height, width), or all but the first.
+    """Drop whole channels, as `dropout` does elements: of (example, channel, depth, height, width), or all but the first.
+
+    One axis is a ShapeError (a RuntimeError).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.dropout3d(np.ones((3, 1, 1, 2)), 0.5, generator=np.random.default_rng(0))[:, 0, 0]
@@ -89,7 +93,9 @@ dropout1d, dropout2d, dropout3d = over_axes(
 def alpha_dropout(
     input: Any, p: float = 0.5, training: bool = False, inplace: bool = False, *, generator: Any = None
 ) -> Any:
-    """Dropout that keeps mean and variance of what `selu` gives (Klambauer et al., 2017).
+    """Drop elements so that mean and variance of what `selu` gives are kept (Klambauer et al., 2017).
+
+    Random numbers and errors are those of `dropout`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.alpha_dropout(np.zeros(4), 0.5, True, generator=np.random.default_rng(0)).round(3)
@@ -102,7 +108,9 @@ def alpha_dropout(
 def feature_alpha_dropout(
     input: Any, p: float = 0.5, training: bool = False, inplace: bool = False, *, generator: Any = None
 ) -> Any:
-    """`alpha_dropout` of whole channels, which axis 1 counts.
+    """Drop whole channels (axis 1), as `alpha_dropout` does elements.
+
+    One axis is a ShapeError (a RuntimeError).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.feature_alpha_dropout(np.zeros((1, 2, 2)), 0.5, True, generator=np.random.default_rng(0)).round(3)

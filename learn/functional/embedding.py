@@ -19,7 +19,7 @@ def embedding(
     input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Any:  # fmt: skip
-    """The rows of a table `weight` (n, m) at the whole numbers of `input`: of shape (...), the result is (..., m).
+    """Read the rows of a table `weight` (n, m) at the whole numbers of `input`: of shape (...), the result is (..., m).
 
     The row `padding_idx` takes no gradient. With `max_norm` rows that are read and longer, by the `norm_type`-norm, are first
     shortened in the table itself, which is not recorded. With `scale_grad_by_freq` the gradient of a row is divided by how
@@ -50,7 +50,7 @@ def embedding_bag(
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """The mean, "sum" or "max" of the rows of a table in each bag of whole numbers: (bags, m), of no rows zeros.
+    """Return the mean, "sum" or "max" of the rows of a table in each bag of whole numbers: (bags, m), of no rows zeros.
 
     `input` is (bags, length), or all bags one after the other, of which `offsets` says where each begins (and with
     `include_last_offset` where the last one ends). What is `padding_idx` counts nothing. `per_sample_weights`, of the input's

@@ -16,7 +16,7 @@ __all__ = ["affine_grid", "grid_sample"]
 
 
 def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
-    """Places for `grid_sample`: those of an image of `size` (n, c, height, width), mapped by matrices `theta` (n, 2, 3).
+    """Return places for `grid_sample`: those of an image of `size` (n, c, height, width), mapped by matrices `theta` (n, 2, 3).
 
     A size of five numbers takes matrices (n, 3, 4). Coordinates go from -1 to 1, x first: from the middles of the outer elements
     with `align_corners`, else from their edges; PyTorch's warning asks which. Other shapes are a ValueError.
@@ -57,7 +57,7 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
-    """An image (n, c, height, width) at the places of `grid` (n, h, w, 2), as `affine_grid` has them: (n, c, h, w).
+    """Read an image (n, c, height, width) at the places of `grid` (n, h, w, 2), as `affine_grid` has them: (n, c, h, w).
 
     Or one of three axes, at places of three numbers. `mode` is "bilinear" or "nearest"; outside are "zeros", the "border", or the
     image's "reflection" (Jaderberg et al., 2015). Another word is a ValueError, "bicubic" a NotImplementedError, and shapes

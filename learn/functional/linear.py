@@ -13,7 +13,7 @@ __all__ = ["bilinear", "linear"]
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """`input @ weight.T + bias`: of shape (..., n), (m, n) and (m,), the result is (..., m).
+    """Return `input @ weight.T + bias`: of shape (..., n), (m, n) and (m,), the result is (..., m).
 
     A weight of one axis gives one number for each row. Raises ShapeError (a RuntimeError) where the sizes disagree.
 
@@ -40,7 +40,7 @@ def _product(shape: tuple[int, ...]) -> int:
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
-    """`input1 @ weight[k] @ input2 + bias[k]` for each k: of (..., n), (..., m) and (k, n, m), the result is (..., k).
+    """Return `input1 @ weight[k] @ input2 + bias[k]` for each k: of (..., n), (..., m) and (k, n, m), the result is (..., k).
 
     Raises ShapeError where the sizes disagree.
 

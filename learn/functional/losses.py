@@ -24,10 +24,11 @@ def mse_loss(
     input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     weight: Any = None,
 ) -> Any:  # fmt: skip
-    """The mean of `(input - target) ** 2`; with weights of the input's shape the weighted mean.
+    """Compute the mean of `(input - target) ** 2`; with weights of the input's shape the weighted mean.
 
     `reduction` is "mean", "sum" or "none", here and in every other loss; another word is a ValueError. A target of another
-    shape is broadcast, with PyTorch's warning.
+    shape is broadcast, with PyTorch's warning. One that does not broadcast is a ValueError, weights of another shape a
+    ShapeError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.mse_loss(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
@@ -42,7 +43,9 @@ def l1_loss(
     input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     weight: Any = None,
 ) -> Any:  # fmt: skip
-    """The mean of `abs(input - target)`, with `weight` and `reduction` as in `mse_loss`.
+    """Compute the mean of `abs(input - target)`, with `weight` and `reduction` as in `mse_loss`.
+
+    Errors are those of `mse_loss`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.l1_loss(np.array([1.0, 2.0]), np.array([1.0, 4.0]), reduction="none")
@@ -65,9 +68,9 @@ def smooth_l1_loss(
     input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     beta: float = 1.0,
 ) -> Any:  # fmt: skip
-    """The mean of `d ** 2 / (2 * beta)` for differences `d` smaller than `beta`, of `abs(d) - beta / 2` for others.
+    """Compute the mean of `d ** 2 / (2 * beta)` for differences `d` smaller than `beta`, of `abs(d) - beta / 2` for others.
 
-    A negative `beta` is a RuntimeError; at 0 it is `l1_loss`.
+    A negative `beta` is a RuntimeError; at 0 it is `l1_loss`. Shapes that do not broadcast are a ValueError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.smooth_l1_loss(np.array([0.0, 0.0]), np.array([1.0, 4.0]), reduction="none")
@@ -84,9 +87,10 @@ def smooth_l1_loss(
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
-    """The mean of `d ** 2 / 2` for differences `d` of at most `delta`, of `delta * (abs(d) - delta / 2)` for others (Huber 1964).
+    """Compute the mean of `d ** 2 / 2` for differences up to `delta`, of `delta * (abs(d) - delta / 2)` for others (Huber, 1964).
 
-    Weights have the input's shape, and do not count in the mean. A `delta` that is not positive is a RuntimeError.
+    Weights have the input's shape, and do not count in the mean. A `delta` that is not positive is a RuntimeError. Other
+    errors are those of `mse_loss`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.huber_loss(np.array([0.0, 0.0]), np.array([1.0, 4.0]), delta=2.0, reduction="none")
@@ -106,9 +110,10 @@ def binary_cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """The mean of `-(t * log(p) + (1 - t) * log(1 - p))` for probabilities `p`; no logarithm counts as less than -100.
+    """Compute the mean of `-(t * log(p) + (1 - t) * log(1 - p))` for probabilities `p`; no logarithm counts as less than -100.
 
-    Weights broadcast, and do not count in the mean. Another shape of the target, or a `p` outside of 0 to 1, is an error.
+    Weights broadcast, and do not count in the mean. Another shape of the target is a ShapeError, a
+    `p` outside of 0 to 1 a RuntimeError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.binary_cross_entropy(np.array([0.5, 0.0]), np.array([1.0, 1.0]), reduction="none")
@@ -136,10 +141,10 @@ def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", pos_weight: Any = None,
 ) -> Any:  # fmt: skip
-    """`binary_cross_entropy` of `sigmoid(input)`, right for logits of any size.
+    """Compute `binary_cross_entropy` of `sigmoid(input)`, right for logits of any size.
 
     `pos_weight` counts the targets of 1: `-(w * t * log(p) + (1 - t) * log(1 - p))`. Weights broadcast, and do not count in
-    the mean. Another shape of the target is an error.
+    the mean. Another shape of the target is a ShapeError (a RuntimeError).
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.binary_cross_entropy_with_logits(np.array([0.0, -1000.0]), np.array([1.0, 1.0]), reduction="none")
@@ -160,9 +165,10 @@ def kl_div(
     input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:  # fmt: skip
-    """The divergence `t * (log(t) - input)` of log-probabilities `input` from probabilities `t`, or from log-probabilities.
+    """Compute the divergence `t * (log(t) - input)` of log-probabilities `input` from probabilities `t`.
 
-    "batchmean" divides the sum by the length of axis 0, as the definition has it; "mean", by all, warns as PyTorch does.
+    With `log_target` the target is of log-probabilities, too. "batchmean" divides the sum by the length of axis 0, as the
+    definition has it; "mean", by all, warns as PyTorch does. Shapes that do not broadcast are a ValueError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.kl_div(np.log(np.array([[0.5, 0.5]])), np.array([[1.0, 0.0]]), reduction="batchmean")
@@ -188,10 +194,10 @@ def poisson_nll_loss(
     input: Any, target: Any, log_input: bool = True, full: bool = False, size_average: bool | None = None,
     eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Minus the logarithm of a Poisson probability: the mean of `exp(input) - target * input`.
+    """Compute minus the logarithm of a Poisson probability: the mean of `exp(input) - target * input`.
 
     With `log_input=False` the input is the rate itself: `input - target * log(input + eps)`. `full` adds Stirling's formula
-    for the logarithm of the factorial, for targets above 1.
+    for the logarithm of the factorial, for targets above 1. Shapes that do not broadcast are a ValueError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.poisson_nll_loss(np.array([0.0, 1.0]), np.array([2.0, 1.0]), reduction="none")
@@ -209,7 +215,7 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
-    """Minus the logarithm of a normal density: the mean of `(log(var) + (input - target) ** 2 / var) / 2`.
+    """Compute minus the logarithm of a normal density: the mean of `(log(var) + (input - target) ** 2 / var) / 2`.
 
     No variance counts as less than `eps`, in the value; the gradient is as if it did not. `var` has the input's shape, or
     1 for one of the axes, or lacks the last one; else, and where it is negative, that is a ValueError. `full` adds

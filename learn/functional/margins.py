@@ -25,7 +25,9 @@ def hinge_embedding_loss(
     input: Any, target: Any, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """The mean of `input` where the target is 1, of `max(0, margin - input)` where it is -1.
+    """Compute the mean of `input` where the target is 1, of `max(0, margin - input)` where it is -1.
+
+    Shapes that do not broadcast are a ValueError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.hinge_embedding_loss(np.array([0.25, 0.25]), np.array([1, -1]), reduction="none")
@@ -40,7 +42,10 @@ def margin_ranking_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """The mean of `max(0, margin - target * (input1 - input2))`, where a target of 1 wants the first to be larger, -1 the second.
+    """Compute the mean of `max(0, margin - target * (input1 - input2))`.
+
+    A target of 1 wants the first to be larger, -1 the second. Inputs of different numbers of axes are a RuntimeError.
+    Shapes that do not broadcast are a ValueError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.margin_ranking_loss(np.array([1.0, 1.0]), np.array([3.0, 0.0]), np.array([1, 1]), reduction="none")
@@ -59,9 +64,9 @@ def cosine_embedding_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """The mean of `1 - cos` of two vectors where the target is 1, of `max(0, cos - margin)` where it is -1.
+    """Compute the mean of `1 - cos` of two vectors where the target is 1, of `max(0, cos - margin)` where it is -1.
 
-    The inputs have the shape (batch, n) and the target (batch,), or (n,) and ().
+    The inputs have the shape (batch, n) and the target (batch,), or (n,) and (). Other numbers of axes are a RuntimeError.
 
     >>> import numpy as np, gradscribe as gs
     >>> x = np.array([[1.0, 0.0], [1.0, 0.0]])
@@ -86,9 +91,10 @@ def triplet_margin_loss(
     anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """The mean of `max(0, margin + d(anchor, positive) - d(anchor, negative))` of `pairwise_distance` (Balntas et al. 2016).
+    """Compute the mean of `max(0, margin + d(anchor, positive) - d(anchor, negative))` (Balntas et al., 2016).
 
-    With `swap`, `d(positive, negative)` counts where it is the smaller. A `margin` that is not positive is a ValueError.
+    `d` is `pairwise_distance`. With `swap`, `d(positive, negative)` counts where it is the smaller. A `margin` that is not
+    positive is a ValueError. Shapes that do not broadcast are a ValueError.
 
     >>> import numpy as np, gradscribe as gs
     >>> a, b = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
@@ -107,7 +113,9 @@ def triplet_margin_with_distance_loss(
     anchor: Any, positive: Any, negative: Any, *, distance_function: Callable[[Any, Any], Any] | None = None,
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """`triplet_margin_loss` of a distance of one's own, by default `pairwise_distance`.
+    """Compute `triplet_margin_loss` with a distance of one's own, by default `pairwise_distance`.
+
+    Errors are those of `triplet_margin_loss`.
 
     >>> import numpy as np, gradscribe as gs
     >>> a, b = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
@@ -135,10 +143,11 @@ def multi_margin_loss(
     input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """The mean of `sum over i != target of max(0, margin - input[target] + input[i])**p / classes` (Crammer and Singer, 2001).
+    """Compute the mean of `sum over i != target of max(0, margin - input[target] + input[i])**p / classes`.
 
-    The input has the shape (batch, classes) and the target (batch,), or (classes,) and (); `weight` has one number for each
-    class, and counts by the target's. `p` is 1 or 2, else a ValueError; a class that does not exist is an IndexError.
+    This is the loss of Crammer and Singer (2001). The input has the shape (batch, classes) and the target (batch,), or
+    (classes,) and (); `weight` has one number for each class, and counts by the target's. `p` is 1 or 2, else a ValueError;
+    a class that does not exist is an IndexError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.multi_margin_loss(np.array([[0.0, 0.5, 2.0]]), np.array([1]))
@@ -170,10 +179,11 @@ def multi_margin_loss(
 def multilabel_margin_loss(
     input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Any:
-    """The mean of `max(0, 1 - (input[j] - input[i]))` over each class j that is a target and each i that is none, over classes.
+    """Compute the mean of `max(0, 1 - (input[j] - input[i]))` for each target j and each i that is none.
 
-    Input and target have the shape (batch, classes) or (classes,); of each row of the target the class indices before the
-    first -1 count. Other shapes are a RuntimeError.
+    The sum is divided by the number of classes. Input and target have the shape (batch, classes) or (classes,); of each row
+    of the target the class indices before the first -1 count. Other shapes are a RuntimeError. So is a class that does not
+    exist.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.multilabel_margin_loss(np.array([0.0, 0.5, 2.0]), np.array([1, -1, -1])).round(6)
@@ -212,7 +222,9 @@ def _rows_of(input: Any, target: Any, name: str) -> tuple[Any, Any]:
 def soft_margin_loss(
     input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Any:
-    """The mean of `log(1 + exp(-target * input))` for targets of 1 and -1, without an overflow.
+    """Compute the mean of `log(1 + exp(-target * input))` for targets of 1 and -1, without an overflow.
+
+    Shapes that do not broadcast are a ValueError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.soft_margin_loss(np.array([0.0, 1000.0]), np.array([1, -1]), reduction="none")
@@ -226,7 +238,9 @@ def multilabel_soft_margin_loss(
     input: Any, target: Any, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """The mean over the last axis of `binary_cross_entropy_with_logits`, then over the rest. Weights broadcast.
+    """Compute the mean over the last axis of `binary_cross_entropy_with_logits`, then over the rest. Weights broadcast.
+
+    Shapes that do not broadcast are a ValueError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.multilabel_soft_margin_loss(np.array([[0.0, 1000.0]]), np.array([[1.0, 1.0]]))

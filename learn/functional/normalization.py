@@ -16,7 +16,7 @@ __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_res
 def layer_norm(
     input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
-    """Mean zero and variance one over the last axes, of which `normalized_shape` gives the lengths; times `weight`, plus `bias`.
+    """Give the last axes, of lengths `normalized_shape`, mean zero and variance one; times `weight`, plus `bias`.
 
     The variance is the biased one (Ba, Kiros and Hinton, 2016). Raises ShapeError (a RuntimeError) where shapes disagree.
 
@@ -31,7 +31,7 @@ def layer_norm(
 
 
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
-    """Divided by the root of the mean square over the last axes (Zhang and Sennrich, 2019), times `weight`.
+    """Divide by the root of the mean square over the last axes (Zhang and Sennrich, 2019), times `weight`.
 
     `eps` is added to the mean square; by default the smallest step of the dtype. Raises ShapeError where shapes disagree.
 
@@ -46,9 +46,10 @@ def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, ep
 
 
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """Mean zero and variance one of each group of channels (axis 1) of each example; `weight` and `bias` for each channel.
+    """Give each group of channels (axis 1) of each example mean zero and variance one (Wu and He, 2018).
 
-    Raises ShapeError where the groups do not divide the channels (Wu and He, 2018).
+    `weight` and `bias` have one number for each channel. Raises ShapeError (a RuntimeError) where the groups do not divide
+    the channels, or sizes disagree.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.group_norm(np.array([[1.0, 3.0, 5.0, 9.0]]), 2).round(3)
@@ -78,7 +79,10 @@ def instance_norm(
     input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
     use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
-    """`batch_norm` of each example by itself; the running statistics take the mean of those of the examples.
+    """Apply `batch_norm` to each example by itself; the running statistics take the mean of those of the examples.
+
+    The input has three axes or more, else it raises ShapeError (a RuntimeError). One value for each channel of an example
+    is a ValueError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.instance_norm(np.array([[[1.0, 3.0]], [[4.0, 8.0]]])).round(3)
@@ -104,7 +108,7 @@ def batch_norm(
     input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
     momentum: float = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
-    """Each channel (axis 1) less its mean, over the root of its variance; times `weight`, plus `bias` (Ioffe and Szegedy, 2015).
+    """Give each channel (axis 1) mean zero and variance one; times `weight`, plus `bias` (Ioffe and Szegedy, 2015).
 
     While `training`, mean and biased variance are those of the batch, and `running_mean` and `running_var` are changed in
     place: `momentum` times the batch's mean and unbiased variance, and the rest of what they were; both may be None.
@@ -200,7 +204,7 @@ def _beside(v: Any, x: Any) -> Any:
 
 
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
-    """`x / (k + alpha * mean of x**2 over the nearest channels)**beta`, of which there are `size` (Krizhevsky et al., 2012).
+    """Return `x / (k + alpha * mean of x**2 over the `size` nearest channels)**beta` (Krizhevsky et al., 2012).
 
     Channels are axis 1, of three axes or more; of those beyond the ends the squares count as 0. Fewer axes are a ValueError.
 

@@ -19,7 +19,7 @@ _MODES: dict[str, Any] = {"constant": "constant", "reflect": "reflect", "replica
 
 
 def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
-    """Elements added at the ends of the last axes: `pad` is (before, behind) for the last one, then for the one before it, ...
+    """Add elements at the ends of the last axes: `pad` is (before, behind) for the last one, then for the one before it, ...
 
     `mode` is "constant" (`value`, 0 by default), "reflect", "replicate" or "circular". Negative numbers cut elements
     off. Raises ShapeError (a RuntimeError) where there is too little to cut or to repeat.
@@ -82,7 +82,7 @@ def _cut(x: Any, pairs: list[tuple[int, int]]) -> Any:
 
 
 def unfold(input: Any, kernel_size: Lengths, dilation: Lengths = 1, padding: Lengths = 0, stride: Lengths = 1) -> Any:
-    """The windows of (examples, channels, height, width) as columns: (examples, channels * kernel's elements, windows).
+    """Return the windows of (examples, channels, height, width) as columns: (examples, channels * kernel's elements, windows).
 
     The axis of examples may be missing. Raises ShapeError (a RuntimeError) where no window fits.
 
@@ -114,7 +114,9 @@ def unfold(input: Any, kernel_size: Lengths, dilation: Lengths = 1, padding: Len
 def fold(
     input: Any, output_size: Lengths, kernel_size: Lengths, dilation: Lengths = 1, padding: Lengths = 0, stride: Lengths = 1
 ) -> Any:  # fmt: skip
-    """`unfold` transposed: columns put back into an image of `output_size`, and added up where windows overlap.
+    """Put the columns of `unfold` back into an image of `output_size`, and add up where windows overlap.
+
+    Raises ShapeError (a RuntimeError) where the columns do not fit the image.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.fold(np.ones((4, 2)), (2, 3), 2)

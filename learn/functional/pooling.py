@@ -29,7 +29,7 @@ def max_pool(
 
 max_pool1d, max_pool2d, max_pool3d = over_axes(
     max_pool,
-    """The maximum of each window of `kernel_size`, every `stride` (by default the window's size).
+    """Return the maximum of each window of `kernel_size`, every `stride` (by default the window's size).
 
     The input is (examples, channels, length), where the examples may be missing. Of equal elements the first takes the
     gradient, as in PyTorch. `padding` counts as minus infinity; under `ceil_mode` the last window may reach beyond the end. With
@@ -40,14 +40,18 @@ max_pool1d, max_pool2d, max_pool3d = over_axes(
     >>> gs.functional.max_pool1d(np.array([[1.0, 5.0, 2.0, 3.0]]), 2, return_indices=True)
     (array([[5., 3.]]), array([[1, 3]]))
     """,
-    """`max_pool1d` over two axes: (examples, channels, height, width).
+    """Apply `max_pool1d` over two axes: (examples, channels, height, width).
+
+    Errors are those of `max_pool1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.max_pool2d(np.arange(16.0).reshape(1, 4, 4), 2)
     array([[[ 5.,  7.],
             [13., 15.]]])
     """,
-    """`max_pool1d` over three axes: (examples, channels, depth, height, width).
+    """Apply `max_pool1d` over three axes: (examples, channels, depth, height, width).
+
+    Errors are those of `max_pool1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.max_pool3d(np.arange(8.0).reshape(1, 2, 2, 2), 2)
@@ -60,10 +64,11 @@ def avg_pool1d(
     input: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Any:  # fmt: skip
-    """The mean of each window of `kernel_size`, every `stride` (by default the window's size): of (examples, channels, length).
+    """Return the mean of each window of `kernel_size`, every `stride` (by default the window's size).
 
-    The zeros of `padding` count as elements unless `count_include_pad` is False; what `ceil_mode` lets a window reach beyond
-    them never counts. Raises ShapeError (a RuntimeError) where sizes make no sense.
+    The input is (examples, channels, length), where the examples may be missing. The zeros of `padding` count as elements
+    unless `count_include_pad` is False; what `ceil_mode` lets a window reach beyond them never counts. Raises ShapeError (a
+    RuntimeError) where sizes make no sense.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.avg_pool1d(np.array([[1.0, 5.0, 2.0, 3.0]]), 2)
@@ -84,14 +89,18 @@ def avg_pool(
 
 avg_pool2d, avg_pool3d = over_axes(
     avg_pool,
-    """`avg_pool1d` over two axes: (examples, channels, height, width); `divisor_override` takes the place of the count.
+    """Apply `avg_pool1d` over two axes: (examples, channels, height, width); `divisor_override` takes the place of the count.
+
+    A `divisor_override` of 0 is a ShapeError; other errors are those of `avg_pool1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.avg_pool2d(np.arange(16.0).reshape(1, 4, 4), 2)
     array([[[ 2.5,  4.5],
             [10.5, 12.5]]])
     """,
-    """`avg_pool2d` over three axes: (examples, channels, depth, height, width).
+    """Apply `avg_pool2d` over three axes: (examples, channels, depth, height, width).
+
+    Errors are those of `avg_pool2d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.avg_pool3d(np.arange(8.0).reshape(1, 2, 2, 2), 2)
@@ -115,22 +124,27 @@ def lp_pool(
 
 lp_pool1d, lp_pool2d, lp_pool3d = over_axes(
     lp_pool,
-    """The `norm_type`-norm of each window: `(sum of x**p) ** (1 / p)`, of infinity the greatest absolute value.
+    """Return the `norm_type`-norm of each window: `(sum of x**p) ** (1 / p)`, of infinity the greatest absolute value.
 
-    As in PyTorch a sum that is negative counts as it is, and so gives NaN unless `1 / p` is a whole number. Without `stride`
-    windows do not overlap.
+    As in PyTorch a sum that is negative counts as it is, and so gives NaN unless `1 / p` is a whole number. Without
+    `stride` windows do not overlap. Raises ShapeError (a RuntimeError) for another number of axes, and where no window
+    fits.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.lp_pool1d(np.array([[3.0, 4.0, 0.0, 2.0]]), 2, 2)
     array([[5., 2.]])
     """,
-    """`lp_pool1d` over two axes.
+    """Apply `lp_pool1d` over two axes: (examples, channels, height, width).
+
+    Errors are those of `lp_pool1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.lp_pool2d(np.array([[[1.0, 1.0], [1.0, 1.0]]]), 2, 2)
     array([[[2.]]])
     """,
-    """`lp_pool1d` over three axes.
+    """Apply `lp_pool1d` over three axes: (examples, channels, depth, height, width).
+
+    Errors are those of `lp_pool1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.lp_pool3d(np.ones((1, 2, 2, 4)), 1, 2)
@@ -266,19 +280,26 @@ def adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
 
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = over_axes(
     adaptive_avg_pool,
-    """`output_size` means along the last axis, of pieces as equal as can be: the k-th of what lies in `[k n / m, (k + 1) n / m)`.
+    """Return `output_size` means along the last axis, of pieces as equal as can be: the k-th of `[k n / m, (k + 1) n / m)`.
+
+    The input is (channels, n) or (examples, channels, n). Raises ShapeError (a RuntimeError) for another number of axes, or
+    a negative length.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.adaptive_avg_pool1d(np.array([[1.0, 2.0, 3.0, 4.0, 5.0]]), 2)
     array([[2., 4.]])
     """,
-    """`adaptive_avg_pool1d` along the last two axes; None in place of a length keeps that axis as it is.
+    """Apply `adaptive_avg_pool1d` along the last two axes; None in place of a length keeps that axis as it is.
+
+    Errors are those of `adaptive_avg_pool1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.adaptive_avg_pool2d(np.arange(6.0).reshape(1, 2, 3), (1, None))
     array([[[1.5, 2.5, 3.5]]])
     """,
-    """`adaptive_avg_pool1d` along the last three axes; None in place of a length keeps that axis as it is.
+    """Apply `adaptive_avg_pool1d` along the last three axes; None in place of a length keeps that axis as it is.
+
+    Errors are those of `adaptive_avg_pool1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.adaptive_avg_pool3d(np.arange(8.0).reshape(1, 2, 2, 2), 1)
@@ -308,21 +329,26 @@ def adaptive_max_pool(n: int, input: Any, output_size: Any, return_indices: bool
 
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = over_axes(
     adaptive_max_pool,
-    """The maxima of the pieces that `adaptive_avg_pool1d` takes the means of; of equal elements the first takes the gradient.
+    """Return the maxima of the pieces that `adaptive_avg_pool1d` takes the means of.
 
-    With `return_indices` also where each maximum stands, counted along the axes that are pooled.
+    With `return_indices` also where each maximum stands, counted along the axes that are pooled. Of equal elements the
+    first takes the gradient. Errors are those of `adaptive_avg_pool1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.adaptive_max_pool1d(np.array([[1.0, 5.0, 3.0, 4.0, 2.0]]), 2, return_indices=True)
     (array([[5., 4.]]), array([[1, 3]]))
     """,
-    """`adaptive_max_pool1d` along the last two axes; None in place of a length keeps that axis as it is.
+    """Apply `adaptive_max_pool1d` along the last two axes; None in place of a length keeps that axis as it is.
+
+    Errors are those of `adaptive_avg_pool1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.adaptive_max_pool2d(np.arange(6.0).reshape(1, 2, 3), (1, None))
     array([[[3., 4., 5.]]])
     """,
-    """`adaptive_max_pool1d` along the last three axes; None in place of a length keeps that axis as it is.
+    """Apply `adaptive_max_pool1d` along the last three axes; None in place of a length keeps that axis as it is.
+
+    Errors are those of `adaptive_avg_pool1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.adaptive_max_pool3d(np.arange(8.0).reshape(1, 2, 2, 2), 1)
@@ -392,7 +418,7 @@ def max_unpool(
 
 max_unpool1d, max_unpool2d, max_unpool3d = over_axes(
     max_unpool,
-    """The maxima of `max_pool1d(..., return_indices=True)` at their `indices`, and zeros elsewhere.
+    """Put the maxima of `max_pool1d(..., return_indices=True)` back at their `indices`, and zeros elsewhere.
 
     The result has the length of a pool's input, `(n - 1) * stride - 2 * padding + kernel_size`, or `output_size`, which is less
     than a stride from that, else a ValueError. Of several at one place the last stays. Places that do not exist, and shapes that
@@ -402,14 +428,18 @@ max_unpool1d, max_unpool2d, max_unpool3d = over_axes(
     >>> gs.functional.max_unpool1d(np.array([[5.0, 3.0]]), np.array([[1, 3]]), 2)
     array([[0., 5., 0., 3.]])
     """,
-    """`max_unpool1d` over two axes.
+    """Apply `max_unpool1d` over two axes: (examples, channels, height, width).
+
+    Errors are those of `max_unpool1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.max_unpool2d(np.array([[[5.0]]]), np.array([[[2]]]), 2)
     array([[[0., 0.],
             [5., 0.]]])
     """,
-    """`max_unpool1d` over three axes.
+    """Apply `max_unpool1d` over three axes: (examples, channels, depth, height, width).
+
+    Errors are those of `max_unpool1d`.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.max_unpool3d(np.ones((1, 1, 1, 1)), np.zeros((1, 1, 1, 1), int), 2).sum()

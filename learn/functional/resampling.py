@@ -22,7 +22,7 @@ def interpolate(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None, antialias: bool = False,
 ) -> Any:  # fmt: skip
-    """(examples, channels, ...) with one to three axes more, brought to `size`, or to `scale_factor` times what it is.
+    """Bring (examples, channels, ...), with one to three axes more, to `size`, or to `scale_factor` times what it is.
 
     `mode` is "nearest" (as PyTorch rounds it; "nearest-exact" takes the middle of each element), "linear", "bilinear" or
     "trilinear" by the number of axes, "bicubic", or "area" (`adaptive_avg_pool`). With `align_corners` the middles of the outer
@@ -54,7 +54,15 @@ def interpolate(
 def upsample(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Any:
-    """`interpolate`, by an older name, with PyTorch's warning."""
+    """Call `interpolate` by an older name, with PyTorch's warning.
+
+    Options, shapes and errors are those of `interpolate`.
+
+    >>> import numpy as np, gradscribe as gs, warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     gs.functional.upsample(np.array([[[1.0, 3.0]]]), scale_factor=2)
+    array([[[1., 1., 3., 3.]]])
+    """
     warnings.warn(
         "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=2
     )

@@ -13,7 +13,7 @@ __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 
 
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
-    """(..., channels * r * r, height, width) as (..., channels, height * r, width * r) (Shi et al., 2016).
+    """Turn (..., channels * r * r, height, width) into (..., channels, height * r, width * r) (Shi et al., 2016).
 
     Raises ShapeError (a RuntimeError) where the channels are no multiple of the factor's square.
 
@@ -37,7 +37,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
 
 
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
-    """`pixel_shuffle` undone: (..., channels, height * r, width * r) as (..., channels * r * r, height, width).
+    """Undo `pixel_shuffle`: (..., channels, height * r, width * r) becomes (..., channels * r * r, height, width).
 
     Raises ShapeError (a RuntimeError) where the factor does not divide height and width.
 
@@ -61,7 +61,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
 
 
 def channel_shuffle(input: Any, groups: int) -> Any:
-    """The channels (axis 1) of `groups` one after the other: the first of each, then the second of each (Zhang et al., 2018).
+    """Interleave the channels (axis 1) of `groups`: the first of each, then the second of each (Zhang et al., 2018).
 
     Raises ShapeError (a RuntimeError) where the groups cannot be of one size.
 

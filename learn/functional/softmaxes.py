@@ -15,7 +15,7 @@ __all__ = ["gumbel_softmax", "log_softmax", "logsumexp", "softmax", "softmin"]
 
 
 def softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any:
-    """`exp(x) / sum(exp(x))` along `dim`: positive numbers that sum to one.
+    """Return `exp(x) / sum(exp(x))` along `dim`: positive numbers that sum to one.
 
     `dtype` is what the input is cast to before. An axis that does not exist is an IndexError. Without `dim` PyTorch's
     old choice is made, with its warning.
@@ -28,7 +28,9 @@ def softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any:
 
 
 def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any:
-    """`x - log(sum(exp(x)))` along `dim`: the logarithm of `softmax`, exact where that is nearly zero.
+    """Return `x - log(sum(exp(x)))` along `dim`: the logarithm of `softmax`, exact where that is nearly zero.
+
+    A `dim` that does not exist is an IndexError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.log_softmax(np.array([0.0, 1000.0]), dim=0)
@@ -38,7 +40,9 @@ def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any
 
 
 def softmin(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any:
-    """`softmax(-x)` along `dim`.
+    """Return `softmax(-x)` along `dim`.
+
+    A `dim` that does not exist is an IndexError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.softmin(np.array([0.0, np.log(3.0)]), dim=0)
@@ -50,10 +54,10 @@ def softmin(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any:
 def gumbel_softmax(
     logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1, *, generator: Any = None
 ) -> Any:
-    """The softmax of logits over `tau`, to which Gumbel noise is added: nearly one class, drawn by its probability.
+    """Return the softmax of logits over `tau`, to which Gumbel noise is added: nearly one class, drawn by its probability.
 
-    With `hard` the result is exactly one, and its derivative that of the soft one (Jang, Gu and Poole, arXiv:1611.01144). Drawn
-    is as for `dropout`; `eps` has no effect, as PyTorch's warning says.
+    With `hard` the result is exactly one, and its derivative that of the soft one (Jang, Gu and Poole, arXiv:1611.01144).
+    Drawn is as for `dropout`; `eps` has no effect, as PyTorch's warning says. A `dim` that does not exist is an IndexError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.gumbel_softmax(np.zeros((2, 3)), hard=True, generator=np.random.default_rng(0))
@@ -89,7 +93,9 @@ def _along(function: Any, name: str, input: Any, dim: int | None, dtype: Any) ->
 
 
 def logsumexp(input: Any, dim: int | tuple[int, ...], keepdim: bool = False) -> Any:
-    """`log(sum(exp(x)))` along `dim`, one axis or several; of nothing but -inf it is -inf.
+    """Return `log(sum(exp(x)))` along `dim`, one axis or several; of nothing but -inf it is -inf.
+
+    A `dim` that does not exist is an IndexError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.logsumexp(np.array([[1000.0, 1000.0], [-np.inf, -np.inf]]), dim=1)

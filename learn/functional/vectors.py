@@ -14,7 +14,9 @@ __all__ = ["cosine_similarity", "normalize", "one_hot", "pairwise_distance", "pd
 
 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
-    """Vectors along `dim` over their `p`-norms, of which none counts as less than `eps`.
+    """Divide vectors along `dim` by their `p`-norms, of which none counts as less than `eps`.
+
+    A `dim` that does not exist is an IndexError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.normalize(np.array([[3.0, 4.0], [0.0, 0.0]]))
@@ -26,7 +28,9 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> A
 
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    """The cosine of the angle between vectors along `dim`; no length counts as less than `eps`.
+    """Return the cosine of the angle between vectors along `dim`; no length counts as less than `eps`.
+
+    A `dim` that does not exist is an IndexError. Shapes that do not broadcast are a ValueError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.cosine_similarity(np.array([[3.0, 4.0]]), np.array([[1.0, 0.0]]))
@@ -39,7 +43,9 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
-    """The `p`-norm of `x1 - x2 + eps` along the last axis.
+    """Return the `p`-norm of `x1 - x2 + eps` along the last axis.
+
+    Shapes that do not broadcast are a ValueError.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.pairwise_distance(np.array([[3.0, 4.0]]), np.array([[0.0, 0.0]]), eps=0.0)
@@ -50,7 +56,7 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
 
 
 def pdist(input: Any, p: float = 2.0) -> Any:
-    """The `p`-norms of the differences of all pairs of rows, in the order (0, 1), (0, 2), ..., (1, 2), ...
+    """Return the `p`-norms of the differences of all pairs of rows, in the order (0, 1), (0, 2), ..., (1, 2), ...
 
     Of equal rows the gradient is 0. Raises ShapeError (a RuntimeError) where there are no rows, or `p` is negative.
 
@@ -73,7 +79,7 @@ def _norm(x: Any, p: float, axis: int, keepdims: bool) -> Any:
 
 
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
-    """For each class index a row of `num_classes` zeros (by default one more than the largest index), with a one at the index.
+    """Make of each class index a row of `num_classes` zeros (by default the largest index plus one) with a one at the index.
 
     Indices that are no integers, are negative or too large are a RuntimeError.
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..functional.shared import reduction_of
+from .examples import EXAMPLES
 
 __all__ = ["Skin", "skin"]
 
@@ -60,10 +61,19 @@ def skin(name: str, function: Callable[..., Any], arrays: int, shown: str = "", 
     """The class `name` of a function whose first `arrays` parameters are given to the call; `shown` is what repr shows."""
     parameters = list(inspect.signature(function).parameters.values())[arrays:]
     options = inspect.Signature([p for p in parameters if p.name not in without.split()])
-    first = (function.__doc__ or "").partition("\n")[0]
-    named = f"`gs.functional.{function.__name__}` as an object: {first}"
     members = {
-        "__doc__": named, "__module__": __package__, "__signature__": options,
+        "__doc__": _docstring(name, function, without.split()), "__module__": __package__, "__signature__": options,
         "_function": staticmethod(function), "_options": options, "_shown": shown,
     }  # fmt: skip
     return type(name, (Skin,), members)
+
+
+def _docstring(name: str, function: Callable[..., Any], without: list[str]) -> str:
+    """What the function's docstring says of shapes and errors, with the example of the class in place of its own."""
+    told = inspect.cleandoc((function.__doc__ or "").partition(">>>")[0]).strip()
+    lacks = f" It has no option {' and '.join(f'`{one}`' for one in without)}." if without else ""
+    return (
+        f"Call `gs.functional.{function.__name__}` with options that are given once.\n\n{told}\n\n"
+        f"The options are attributes as well, and are checked at the call. An unknown one is a TypeError.{lacks}\n\n"
+        f">>> import numpy as np, gradscribe as gs{EXAMPLES[name]}"
+    )

@@ -27,9 +27,10 @@ def _betas(betas: Any) -> tuple[float, float]:
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum (as PyTorch has it), Nesterov's or not.
+    """Descend along the gradient, with momentum (as PyTorch has it), Nesterov's or not.
 
-    Raises ValueError for options out of their range. `foreach` and its like are accepted, and change nothing.
+    Raises ValueError for options out of their range. `foreach` and its like are accepted, and change nothing. Nesterov's
+    needs a momentum and no dampening, else it raises ValueError.
 
     >>> import gradscribe as gs
     >>> w = gs.tensor([1.0, 2.0], requires_grad=True)
@@ -71,9 +72,10 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam (Kingma and Ba, arXiv:1412.6980), with AMSGrad or not; `weight_decay` is added to the gradient, or decoupled.
+    """Divide a running mean of gradients by the root of that of their squares (Kingma and Ba, arXiv:1412.6980).
 
-    Raises ValueError for options out of their range.
+    That is Adam, with AMSGrad or not; `weight_decay` is added to the gradient, or decoupled. Raises ValueError for options
+    out of their range: each of `betas` is at least 0 and less than 1, the others are not negative.
 
     >>> import numpy as np, gradscribe as gs
     >>> optimizer = gs.optim.Adam(lr=0.1)
@@ -118,7 +120,9 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: parameters shrink by `lr * weight_decay` (Loshchilov and Hutter, arXiv:1711.05101).
+    """Run Adam with decoupled weight decay: parameters shrink by `lr * weight_decay` (Loshchilov and Hutter, arXiv:1711.05101).
+
+    Raises ValueError as `Adam` does.
 
     >>> import numpy as np, gradscribe as gs
     >>> optimizer, w = gs.optim.AdamW(lr=0.1, weight_decay=0.5), np.array([1.0, -2.0])
@@ -135,7 +139,9 @@ class AdamW(Adam):
 
 
 class Adamax(Optimizer):
-    """Adam by the largest gradient in place of the mean square (Kingma and Ba, arXiv:1412.6980, section 7.1).
+    """Run Adam by the largest gradient in place of the mean square (Kingma and Ba, arXiv:1412.6980, section 7.1).
+
+    Raises ValueError as `Adam` does.
 
     >>> import numpy as np, gradscribe as gs
     >>> optimizer, w = gs.optim.Adamax(lr=0.1), np.array([1.0, -2.0])
@@ -164,7 +170,9 @@ class Adamax(Optimizer):
 
 
 class RMSprop(Optimizer):
-    """Steps over the root of a running mean of the squared gradient (Tieleman and Hinton, 2012), or of its variance.
+    """Divide each step by the root of a running mean of squared gradients (Tieleman and Hinton, 2012), or of their variance.
+
+    Raises ValueError for a negative option.
 
     >>> import numpy as np, gradscribe as gs
     >>> optimizer, w = gs.optim.RMSprop(lr=0.01), np.array([1.0, -2.0])
@@ -205,7 +213,9 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Steps over the root of the sum of all squared gradients (Duchi, Hazan and Singer, 2011).
+    """Divide each step by the root of the sum of all squared gradients (Duchi, Hazan and Singer, 2011).
+
+    Raises ValueError for a negative option.
 
     >>> import numpy as np, gradscribe as gs
     >>> optimizer, w = gs.optim.Adagrad(lr=0.1), np.array([1.0, -2.0])
@@ -236,7 +246,9 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps whose root mean square follows that of the steps before (Zeiler, arXiv:1212.5701).
+    """Take steps whose root mean square follows that of the steps before (Zeiler, arXiv:1212.5701).
+
+    Raises ValueError for a negative option, and for a `rho` above 1.
 
     >>> import numpy as np, gradscribe as gs
     >>> optimizer, w = gs.optim.Adadelta(rho=0.5), np.array([1.0, -2.0])
@@ -267,7 +279,9 @@ class Adadelta(Optimizer):
 
 
 class NAdam(Optimizer):
-    """Adam with Nesterov's momentum (Dozat, 2016), which grows by `momentum_decay` from step to step.
+    """Run Adam with Nesterov's momentum (Dozat, 2016), which grows by `momentum_decay` from step to step.
+
+    Raises ValueError as `Adam` does, and for a negative `momentum_decay`.
 
     >>> import numpy as np, gradscribe as gs
     >>> optimizer, w = gs.optim.NAdam(lr=0.1), np.array([1.0, -2.0])
@@ -309,7 +323,9 @@ class NAdam(Optimizer):
 
 
 class RAdam(Optimizer):
-    """Adam whose first steps are those of momentum, until its mean square has settled (Liu et al., arXiv:1908.03265).
+    """Run Adam with first steps of mere momentum, until its mean square has settled (Liu et al., arXiv:1908.03265).
+
+    Raises ValueError as `Adam` does.
 
     >>> import numpy as np, gradscribe as gs
     >>> optimizer, w = gs.optim.RAdam(lr=0.1), np.array([1.0, -2.0])
@@ -349,9 +365,10 @@ class RAdam(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Steps by the sign of the gradient, each parameter by a size of its own (Riedmiller and Braun, 1993); for full batches.
+    """Step by the sign of the gradient, each parameter by a size of its own (Riedmiller and Braun, 1993); for full batches.
 
-    `etas` are what a step shrinks and grows by, `step_sizes` its bounds, `lr` is the first one.
+    `etas` are what a step shrinks and grows by, `step_sizes` its bounds, `lr` is the first one. Raises ValueError
+    unless `0 < etas[0] < 1 < etas[1]`.
 
     >>> import numpy as np, gradscribe as gs
     >>> optimizer, w = gs.optim.Rprop(lr=0.1), np.array([1.0, -2.0])
@@ -383,7 +400,9 @@ class Rprop(Optimizer):
 
 
 class ASGD(Optimizer):
-    """Averaged gradient descent (Polyak and Juditsky, 1992): from step `t0` on, `state[p]["ax"]` is the mean of the parameter.
+    """Descend along the gradient, and average the parameters from step `t0` on (Polyak and Juditsky, 1992).
+
+    The mean is `state[p]["ax"]`. Raises ValueError for a negative `lr` or `weight_decay`.
 
     >>> import numpy as np, gradscribe as gs
     >>> optimizer, w = gs.optim.ASGD(lr=0.1), np.array([1.0, -2.0])

@@ -14,7 +14,7 @@ __all__ = ["LBFGS"]
 
 
 class LBFGS(Optimizer):
-    """Limited-memory BFGS (Liu and Nocedal, 1989). `step(closure)` runs up to `max_iter` iterations of it.
+    """Run limited-memory BFGS (Liu and Nocedal, 1989): up to `max_iter` iterations for each `step(closure)`.
 
     `closure` clears the gradients, computes the loss, calls `backward()` and returns the loss. With `line_search_fn=None`
     each iteration goes `lr` times the quasi-Newton step, number by number as in PyTorch. With `"strong_wolfe"` SciPy's

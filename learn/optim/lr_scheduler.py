@@ -20,10 +20,10 @@ __all__ = [
 
 
 class LRScheduler:
-    """The base of schedules: `step()` once an epoch, `get_last_lr()`, `state_dict()`, `load_state_dict()`.
+    """Hold what all schedules share: `step()` once an epoch, `get_last_lr()`, `state_dict()`, `load_state_dict()`.
 
-    A subclass says in `rate(lr, base, epoch, group)` what follows `lr` in a group that began at `base`: schedules of the same
-    optimiser multiply. Raises TypeError for what is no optimiser, KeyError where `last_epoch` asks to go on and no
+    A subclass says in `rate(lr, base, epoch, group)` what follows `lr` in a group that began at `base`: schedules of the
+    same optimiser multiply. Raises TypeError for what is no optimiser, KeyError where `last_epoch` asks to go on and no
     group says where it began.
 
     >>> import gradscribe as gs
@@ -89,7 +89,9 @@ class LRScheduler:
 
 
 class LambdaLR(LRScheduler):
-    """The first learning rate times `lr_lambda(epoch)`; a list has one function for each group.
+    """Multiply the first learning rate by `lr_lambda(epoch)`; a list has one function for each group.
+
+    Raises ValueError for a list of another length.
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.LambdaLR(gs.optim.SGD(lr=1.0), lr_lambda=lambda epoch: 1 / (1 + epoch))
@@ -110,7 +112,9 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LRScheduler):
-    """Each learning rate is that before times `lr_lambda(epoch)`.
+    """Multiply each learning rate by `lr_lambda(epoch)` to get the next.
+
+    Raises ValueError for a list whose length is not the number of groups.
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.MultiplicativeLR(gs.optim.SGD(lr=1.0), lr_lambda=lambda epoch: 0.5)
@@ -131,7 +135,7 @@ class MultiplicativeLR(LRScheduler):
 
 
 class StepLR(LRScheduler):
-    """`gamma` times as much every `step_size` epochs.
+    """Multiply the learning rate by `gamma` every `step_size` epochs.
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.StepLR(gs.optim.SGD(lr=1.0), step_size=1, gamma=0.5)
@@ -153,7 +157,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """`gamma` times as much at each of the `milestones`.
+    """Multiply the learning rate by `gamma` at each of the `milestones`, which are epochs.
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.MultiStepLR(gs.optim.SGD(lr=1.0), milestones=[1, 3], gamma=0.5)
@@ -177,7 +181,9 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """`factor` times the learning rate for `total_iters` epochs.
+    """Multiply the learning rate by `factor` for `total_iters` epochs.
+
+    Raises ValueError for a factor outside of 0 to 1.
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.ConstantLR(gs.optim.SGD(lr=1.0), factor=0.5)
@@ -202,7 +208,9 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """From `start_factor` to `end_factor` times the learning rate, along a line, in `total_iters` epochs.
+    """Go from `start_factor` to `end_factor` times the learning rate, along a line, in `total_iters` epochs.
+
+    Raises ValueError unless the first is above 0 and at most 1, and the second between 0 and 1.
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.LinearLR(gs.optim.SGD(lr=1.0), start_factor=0.5, total_iters=2)
@@ -239,7 +247,7 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Down to zero in `total_iters` epochs, as the power `power` of what is left of them.
+    """Go down to zero in `total_iters` epochs, as the power `power` of what is left of them.
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.PolynomialLR(gs.optim.SGD(lr=1.0), total_iters=4)
@@ -263,7 +271,7 @@ class PolynomialLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """`gamma` times as much every epoch.
+    """Multiply the learning rate by `gamma` every epoch.
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.ExponentialLR(gs.optim.SGD(lr=1.0), gamma=0.5)
@@ -284,7 +292,7 @@ class ExponentialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Down to `eta_min` in `T_max` epochs along half a cosine, and up again (Loshchilov and Hutter, arXiv:1608.03983).
+    """Go down to `eta_min` in `T_max` epochs along half a cosine, and up again (Loshchilov and Hutter, arXiv:1608.03983).
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.CosineAnnealingLR(gs.optim.SGD(lr=1.0), T_max=2)
@@ -313,7 +321,9 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half cosines down to `eta_min`, the first `T_0` epochs long and each `T_mult` times as long as that before.
+    """Go down to `eta_min` along half cosines, the first `T_0` epochs long, each `T_mult` times as long as that before.
+
+    The source is Loshchilov and Hutter (arXiv:1608.03983). Raises ValueError where either is no integer of at least 1.
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.CosineAnnealingWarmRestarts(gs.optim.SGD(lr=1.0), T_0=1)
@@ -348,7 +358,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Up to `max_lr` and far down again, once, with momentum the other way round (Smith and Topin, arXiv:1708.07120).
+    """Go up to `max_lr` and far down again, once, with momentum the other way round (Smith and Topin, arXiv:1708.07120).
 
     It takes `total_steps`, or `epochs` and `steps_per_epoch`, and `step()` after each batch; ValueError past the last one.
 
@@ -422,11 +432,12 @@ class OneCycleLR(LRScheduler):
 
 
 class CyclicLR(LRScheduler):
-    """From `base_lr` up to `max_lr` in `step_size_up` steps, and down in `step_size_down` (Smith, arXiv:1506.01186).
+    """Go from `base_lr` up to `max_lr` in `step_size_up` steps, and down in `step_size_down` (Smith, arXiv:1506.01186).
 
     `step()` comes after each batch. The height of a cycle stays ("triangular"), is halved each time ("triangular2"), or is
     `gamma**steps` of what it was ("exp_range"); or `scale_fn` says what it is times, of the number of the cycle, or of the
-    step with `scale_mode="iterations"`. Raises ValueError for another mode, and for `cycle_momentum` where there is no momentum.
+    step with `scale_mode="iterations"`. Raises ValueError for another mode, and for `cycle_momentum` where there is no
+    momentum.
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.CyclicLR(gs.optim.SGD(momentum=0.9), base_lr=0.5, max_lr=1.5, step_size_up=2)
@@ -517,7 +528,7 @@ class _Several(LRScheduler):
 
 
 class ChainedScheduler(_Several):
-    """Schedules that step all at once: each changes the rate that the one before it left, so that their factors multiply.
+    """Step several schedules at once: each changes the rate that the one before it left, so that their factors multiply.
 
     Raises ValueError where there is none, where one is a ReduceLROnPlateau, or where they are of several optimisers.
 
@@ -556,7 +567,9 @@ class ChainedScheduler(_Several):
 
 
 class SequentialLR(_Several):
-    """One schedule after the other: the next one begins at each of the `milestones`.
+    """Run one schedule after the other: the next one begins at each of the `milestones`.
+
+    Raises ValueError unless there is one schedule more than milestones.
 
     >>> import gradscribe as gs
     >>> optimizer = gs.optim.SGD(lr=1.0)
@@ -604,7 +617,10 @@ class SequentialLR(_Several):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """`factor` times as much where a figure, given to `step(metrics)`, got no better for more than `patience` epochs.
+    """Multiply by `factor` where a figure, given to `step(metrics)`, got no better for more than `patience` epochs.
+
+    Raises ValueError for a factor of 1 or more, an unknown `mode` or `threshold_mode`, or a list `min_lr` of another length
+    than the groups.
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.ReduceLROnPlateau(gs.optim.SGD(lr=1.0), factor=0.5, patience=0)

@@ -57,9 +57,11 @@ def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Optimizer(Updates):
-    """The base of optimisers. With parameters it changes Tensors by their `.grad`; without, it updates pytrees of arrays.
+    """Hold what all optimisers share: with parameters they change Tensors by `.grad`; without, they update pytrees of arrays.
 
-    A subclass has `formula`, its update of one array (formulas.py), and `memory`, what it remembers of a parameter.
+    A subclass has `formula`, its update of one array (formulas.py), and `memory`, what it remembers of a parameter. What
+    may be given as parameters is a list of leaf Tensors, or of dicts of them. Raises ValueError for an empty list, a Tensor
+    that is no leaf, or one in two groups; TypeError for anything else, and for unknown options.
 
     >>> import gradscribe as gs
     >>> w = gs.tensor([1.0, 2.0], requires_grad=True)

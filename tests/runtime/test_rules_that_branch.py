@@ -28,6 +28,7 @@ ASKS = {
     ("polynomials.py", "roots"): "the number of roots, and their dtype",
     ("polynomials.py", "poly"): "the dtype of the result",
     ("polynomials.py", "polydiv"): "the length of the remainder",
+    ("scipy_iterations.py", "_of_iteration"): "an error, where there is no solution",
     ("scipy_interpolate.py", "_beyond"): "an error, outside of the knots",
     ("scipy_interpolate.py", "_increasing"): "an error",
     ("scipy_interpolate.py", "CubicSpline"): "an error, where the ends do not meet",

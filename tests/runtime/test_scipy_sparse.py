@@ -227,3 +227,15 @@ def test_what_raises(name: str) -> None:
             warnings.simplefilter("ignore")
             with pytest.raises(error, match=words):
                 run(NUMBERS)
+
+
+def test_a_program_that_imports_scipy_sparse_alone_has_its_products() -> None:
+    program = """
+import numpy as np, gradscribe as gs, scipy.sparse
+m = scipy.sparse.csr_array(np.diag([1.0, 2.0]))
+t = gs.tensor([3.0, 4.0], requires_grad=True)
+(m @ t).sum().backward()
+print(t.grad.tolist(), gs.grad(lambda x: np.sum(m @ x))(np.ones(2)).tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "[1.0, 2.0] [1.0, 2.0]\n", done.stderr
