@@ -183,7 +183,7 @@ def multilabel_margin_loss(
 
     The sum is divided by the number of classes. Input and target have the shape (batch, classes) or (classes,); of each row
     of the target the class indices before the first -1 count. Other shapes are a RuntimeError. So is a class that does not
-    exist.
+    exist, and a target of floats.
 
     >>> import numpy as np, gradscribe as gs
     >>> gs.functional.multilabel_margin_loss(np.array([0.0, 0.5, 2.0]), np.array([1, -1, -1])).round(6)
@@ -193,6 +193,8 @@ def multilabel_margin_loss(
     input, target = arrays(input, target)
     if np.shape(input) != np.shape(target) or np.ndim(input) not in (1, 2):
         raise RuntimeError(f"inconsistent target size: {np.shape(target)} for input of size: {np.shape(input)}")
+    if target.dtype.kind not in "iu":
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype}: the target is of class indices")
     one = np.ndim(input) == 1
     x, index = (v[None] if one else v for v in (input, target))
     classes = np.shape(x)[1]

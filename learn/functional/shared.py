@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec
 import numpy as np
 
 from ...runtime.arrays import is_cupys
-from ...runtime.errors import ShapeError
+from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.registry import require
 from ...runtime.rules.support import literal
 from ...tracer.core.count import axis_among
@@ -118,9 +118,13 @@ def per_axis(value: Any, n: int) -> tuple[int, ...]:
 
 
 def written(x: Any, inplace: bool, value: Any) -> Any:
-    """`value`, in the memory of `x` where an activation works in place."""
+    """`value`, in the memory of `x` where an activation works in place; a DtypeError where whole numbers cannot hold it."""
     if not inplace:
         return value
+    if not np.can_cast(value.dtype, x.dtype, "same_kind"):
+        raise DtypeError(
+            f"the result is {value.dtype.name} and cannot be written into the input's {x.dtype.name}: pass floats"
+        )
     x[...] = value
     return x
 

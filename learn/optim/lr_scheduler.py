@@ -515,6 +515,20 @@ class _Several(LRScheduler):
 
     _schedulers: list[LRScheduler]
 
+    def _check_all(self, schedulers: Sequence[LRScheduler]) -> None:
+        """Whether they step without a figure, and move the rates of the optimiser that this one is of."""
+        name = type(self).__name__
+        for k, scheduler in enumerate(schedulers):
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{name} does not support `ReduceLROnPlateau`, whose `step` takes a figure: it is at index {k}"
+                )
+            if scheduler.optimizer is not self.optimizer:
+                raise ValueError(
+                    f"{name} expects all schedulers to belong to the same optimizer, but {type(scheduler).__name__} at index "
+                    f"{k} has another one"
+                )
+
     def state_dict(self) -> dict[str, Any]:
         """Return the state for `load_state_dict`, with the states of the schedules."""
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
@@ -545,16 +559,7 @@ class ChainedScheduler(_Several):
         if not schedulers:
             raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
         self.optimizer = schedulers[0].optimizer if optimizer is None else optimizer
-        for k, scheduler in enumerate(schedulers):
-            if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(
-                    f"ChainedScheduler does not support `ReduceLROnPlateau`, whose `step` takes a figure: it is at index {k}"
-                )
-            if scheduler.optimizer is not self.optimizer:
-                raise ValueError(
-                    "ChainedScheduler expects all schedulers to belong to the same optimizer, but "
-                    f"{type(scheduler).__name__} at index {k} has another one"
-                )
+        self._check_all(schedulers)
         self._schedulers = list(schedulers)
         self._note_rates()
 
@@ -569,7 +574,8 @@ class ChainedScheduler(_Several):
 class SequentialLR(_Several):
     """Run one schedule after the other: the next one begins at each of the `milestones`.
 
-    Raises ValueError unless there is one schedule more than milestones.
+    Raises ValueError unless there is one schedule more than milestones, and where one is a ReduceLROnPlateau, or of another
+    optimiser.
 
     >>> import gradscribe as gs
     >>> optimizer = gs.optim.SGD(lr=1.0)
@@ -594,6 +600,7 @@ class SequentialLR(_Several):
                 f"{len(milestones)}"
             )
         self.optimizer, self._schedulers, self._milestones = optimizer, schedulers, milestones
+        self._check_all(schedulers)
         self.last_epoch = last_epoch + 1
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]

@@ -215,6 +215,15 @@ def test_dropout_of_channels_and_in_place() -> None:
     assert set(x.tolist()) == {0.0, 2.0}
 
 
+@pytest.mark.parametrize("function", [F.elu_, F.selu_, F.celu_, F.leaky_relu_])
+def test_whole_numbers_hold_no_activation_of_fractions(function: Any) -> None:
+    x = np.array([-1, 2])
+    with pytest.raises(gs.DtypeError, match="float64 and cannot be written into the input's int64"):
+        function(x)
+    assert x.tolist() == [-1, 2]
+    assert F.relu_(x).tolist() == [0, 2]
+
+
 def test_dropout_compiled_draws_as_eager_does() -> None:
     w = np.linspace(1.0, 2.0, 30)
 

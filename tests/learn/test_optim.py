@@ -287,6 +287,15 @@ def test_schedules_go_on_from_a_state_dict() -> None:
     assert schedule.get_last_lr() == again.get_last_lr() == [0.0625]
 
 
+def test_schedules_in_a_row_are_of_one_optimiser_and_step_without_a_figure() -> None:
+    lr_scheduler = gs.optim.lr_scheduler
+    optimizer, other = gs.optim.SGD(lr=1.0), gs.optim.SGD(lr=1.0)
+    with pytest.raises(ValueError, match="StepLR at index 0 has another one"):
+        lr_scheduler.SequentialLR(optimizer, [lr_scheduler.StepLR(other, 1)], [])
+    with pytest.raises(ValueError, match="SequentialLR does not support `ReduceLROnPlateau`"):
+        lr_scheduler.SequentialLR(optimizer, [lr_scheduler.ReduceLROnPlateau(optimizer)], [])
+
+
 def test_a_plateau_takes_a_loss_as_it_is() -> None:
     opt = gs.optim.SGD(lr=1.0)
     schedule = gs.optim.lr_scheduler.ReduceLROnPlateau(opt, patience=0)
