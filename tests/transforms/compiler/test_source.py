@@ -319,6 +319,8 @@ def test_the_text_goes_with_the_compiled_function() -> None:
     del compiled, made
     gc.collect()
     assert names[0] not in sys.modules
+    assert not linecache.getlines(names[1])
+    linecache.checkcache()
     assert names[1] not in linecache.cache
 
 
