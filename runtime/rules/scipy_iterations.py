@@ -42,10 +42,10 @@ def iterated(
     options: Any,
 ) -> Any:  # fmt: skip
     """The solution of a sparse system by an iteration, or NaN where that finds none."""
-    of = scipy.sparse.csc_array if by_columns else scipy.sparse.csr_array
+    matrix = (scipy.sparse.csc_array if by_columns else scipy.sparse.csr_array)((data, indices, indptr), shape, copy=True)
     near = None if not inverse else inverse[0] if len(inverse) == 1 else scipy.sparse.csr_array(tuple(inverse), shape)
     stated = dict(options) if near is None else {"M": near.T if turned else near, **dict(options)}
-    out, info = getattr(scipy.sparse.linalg, method)(of((data, indices, indptr), shape, copy=True), b, x0, **stated)
+    out, info = getattr(scipy.sparse.linalg, method)(matrix, b, x0, **stated)
     out = out if info == 0 else np.full_like(out, np.nan)
     return out
 
@@ -59,8 +59,7 @@ def iterated_back(
     options: Any,
 ) -> Any:  # fmt: skip
     """The solution of a sparse system by an iteration, or by SuperLU where that finds none."""
-    of = scipy.sparse.csc_array if by_columns else scipy.sparse.csr_array
-    matrix = of((data, indices, indptr), shape, copy=True)
+    matrix = (scipy.sparse.csc_array if by_columns else scipy.sparse.csr_array)((data, indices, indptr), shape, copy=True)
     near = None if not inverse else inverse[0] if len(inverse) == 1 else scipy.sparse.csr_array(tuple(inverse), shape)
     stated = dict(options) if near is None else {"M": near.T if turned else near, **dict(options)}
     out, info = getattr(scipy.sparse.linalg, method)(matrix, b, **stated)

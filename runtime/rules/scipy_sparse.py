@@ -34,9 +34,7 @@ def _like(data: Any, shape: Any, x: Any) -> Any:
 )  # fmt: skip
 def compressed_product(data: Any, indices: Any, indptr: Any, shape: Any, by_columns: Any, x: Any) -> Any:
     """The product of a sparse matrix with a vector or a matrix."""
-    made = scipy.sparse.csc_array if by_columns else scipy.sparse.csr_array
-    out = made((data, indices, indptr), shape) @ x
-    return out
+    return (scipy.sparse.csc_array if by_columns else scipy.sparse.csr_array)((data, indices, indptr), shape) @ x
 
 
 def _places(indices: Any, indptr: Any, by_columns: bool) -> tuple[Any, Any]:
@@ -71,9 +69,11 @@ rule(
 )  # fmt: skip
 def compressed_solve(data: Any, indices: Any, indptr: Any, shape: Any, by_columns: Any, b: Any) -> Any:
     """The solution of a sparse system, by SuperLU."""
-    made = scipy.sparse.csc_array if by_columns else scipy.sparse.csr_array
-    out = np.ascontiguousarray(scipy.sparse.linalg.spsolve(made((data, indices, indptr), shape, copy=True), b))
-    return out
+    return np.ascontiguousarray(
+        scipy.sparse.linalg.spsolve(
+            (scipy.sparse.csc_array if by_columns else scipy.sparse.csr_array)((data, indices, indptr), shape, copy=True), b
+        )
+    )
 
 
 def _solve_back(g: Any, data: Any, indices: Any, indptr: Any, shape: Any, by_columns: bool) -> Any:

@@ -58,6 +58,12 @@ class Inliner(gast.NodeTransformer):
             return gast.Attribute(value=made.args[0], attr=made.args[1].value, ctx=gast.Load())
         return made
 
+    def visit_IfExp(self, node: Any) -> Any:
+        made = self.generic_visit(node)
+        if isinstance(made.test, gast.Constant) and isinstance(made.test.value, bool):
+            return made.body if made.test.value else made.orelse
+        return made
+
     def visit_UnaryOp(self, node: Any) -> Any:
         made = self.generic_visit(node)
         value = _number(made.operand) if isinstance(made.op, gast.USub) else None
