@@ -14,7 +14,7 @@ from ...tracer.core.custom import CustomNode
 from ...tracer.core.graph import is_older
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, alias, is_inference, wrap
-from ...tracer.modes.thread_state import LOCAL, by_itself, grad_mode
+from ...tracer.modes.thread_state import LOCAL, by_itself
 from ..transform import Transform
 from ..trees import flatten, unflatten
 from ..user_code.scope import Path, scope
@@ -26,7 +26,6 @@ class Custom(Transform):
     """A function of which the user says how it is differentiated."""
 
     define = "f.defvjp(fwd, bwd)"
-    reads_arguments_alone = False  # where that is known
 
     def rule(self) -> Callable[..., Any] | None:
         """The user's derivative; None before it is stated."""
@@ -124,7 +123,7 @@ class CustomCall:
         owner = self.owner
         node.begin(tuple(self.leaves), f"{owner.label()}Backward")
         constants = [plain(x) for x in self.leaves]  # so that what has a history comes from outside
-        with grad_mode(False) if owner.reads_arguments_alone else by_itself():
+        with by_itself():
             out, kept = pick(owner.seen(name)(*self.arguments(constants)))
         if node.written(tuple(constants)):
             raise blame(

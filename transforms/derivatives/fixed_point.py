@@ -188,7 +188,6 @@ def _backward(problem: _Problem, residuals: Any, g: Leaves) -> tuple[Any, ...]:
 
 _rest.__name__ = "fixed_point"  # what errors and grad_fn call it
 _at_rest = custom_vjp(_rest, nondiff_argnums=(0,))
-_at_rest.reads_arguments_alone = True  # `first` has seen to it
 _at_rest.defvjp(_forward, _backward)
 
 

@@ -6,26 +6,28 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ...runtime.errors import AutogradError, CompileError
+from ...runtime.errors import CompileError
 from ...runtime.registry import require
 from ...runtime.unpatched import np
 from ...tracer.autograd.function import Function
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
-from ...tracer.core.graph import is_older, next_sequence
 from ...tracer.core.levels import under
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
-from ...tracer.modes.thread_state import LOCAL, capturing
+from ...tracer.modes.thread_state import LOCAL, capturing, recording, refuse
 from ...tracer.tensors.batched import Level
 from ..trees import flatten, unflatten
 from ..user_code.scope import as_it_runs, scope
 from .odeint_calls import named, recorded
+from .scipy_callbacks import Inputs, plain
 from .scipy_jumps import Sample, jump_along, jumps_along, sample_state, starts_at
+from .scipy_ode import Rule, Trajectory, as_array
 from .vjp import forward, vjp
 
 __all__ = ["odeint"]
 
 _PATH = "integrate.odeint"
+_READS = "solves a differential equation by scipy.integrate.odeint, whose function reads a traced value from outside"
 
 
 def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
@@ -34,10 +36,9 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options:
     As `scipy.integrate.odeint`, whose `options` (`rtol`, `atol`, `mxstep` ...) it takes, also for the way back; those that
     change what comes out (`full_output`, `Dfun`) have no gradient. The gradient with respect to `y0`, `t` and `args` (any
     tree of arrays) is by the adjoint method: L. S. Pontryagin; as in R. Chen et al., "Neural ordinary differential
-    equations", NeurIPS 2018, appendix B. It is as exact as the tolerances are. Generated source calls the solver and its
-    adjoint where `func` stands in a module under its name and `args` is a tuple of arrays and numbers; else a compiled
-    function runs eagerly, with a warning. Raises AutogradError where `func` reads a Tensor that requires grad and is not
-    among `args`.
+    equations", NeurIPS 2018, appendix B. It is as exact as the tolerances are; what `func` reads from outside counts as well,
+    in whichever of its calls. Generated source calls the solver and its adjoint where `func` stands in a module under its
+    name and `args` is a tuple of arrays and numbers; else a compiled function runs eagerly, with a warning.
 
     >>> import numpy as np, gradscribe as gs
     >>> from gradscribe.scipy.integrate import odeint
@@ -50,20 +51,32 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options:
     args = args if isinstance(args, tuple) else (args,)
     written, tfirst = func, bool(options.pop("tfirst", False))
     func = _in_order(as_it_runs(func), tfirst)
-    if not has_tensor((y0, t)) and not any(isinstance(a, Operand) for a in flatten(args)[0]):
-        return integrate.odeint(func, y0, t, args, **options)
+    moving = has_tensor((y0, t)) or any(isinstance(a, Operand) for a in flatten(args)[0])
+    if not moving:
+        numbers = _Numbers(func)
+        with recording(None):
+            solved = integrate.odeint(numbers, y0, t, args, **options)
+        if not numbers.inputs.edges:
+            return solved
     for name in ("Dfun", "full_output"):
         if options.pop(name, None):
             raise blame(TypeError(f"scipy.integrate.odeint of Tensors takes no {name}: leave it out"))
-    if capturing():
+    if capturing() and not moving:
+        refuse(_READS)
+    if capturing() and moving:
         y0, t = [
             stack_nested(x) if type(x) is not list or has_tensor(x) else apply(require(np.array), (x,), {})
             for x in (y0, t)
         ]
         found = named(written, (y0, t, *args), options)
         if found is not None:
-            return recorded((solution, adjoint), found, y0, t, args, {**options, "tfirst": tfirst})
-    return _solve(func, y0, t, args, options)
+            numbers = _Numbers(func)
+            with recording(None):
+                integrate.odeint(numbers, _value(y0), _value(t), tuple([_value(a) for a in args]), **options)
+            if not numbers.inputs.edges:
+                return recorded((solution, adjoint), found, y0, t, args, {**options, "tfirst": tfirst})
+            refuse(_READS)
+    return _solve(func, y0, t, args, options) if moving else _solve_with(func, y0, t, args, options)
 
 
 def _in_order(func: Callable[..., Any], tfirst: bool) -> Callable[..., Any]:
@@ -133,10 +146,50 @@ def _solve(func: Callable[..., Any], y0: Any, t: Any, args: Any, options: dict[s
         return _each(levels[0], func, (y0, t, *leaves), structure, options, ours)
     if not has_tensor((y0, t)) and not any(isinstance(a, Operand) for a in leaves):
         return integrate.odeint(func, y0, t, args, **options)
+    solved = None
     if not ours:
-        _closed(func, y0, t, args)
+        numbers, values = _Numbers(func), unflatten(structure, [_value(x) for x in leaves])
+        solved = integrate.odeint(numbers, _value(y0), _value(t), tuple(values), **options)
+        if numbers.inputs.edges:
+            return _solve_with(func, y0, t, args, options)
     y0 = np.reshape(y0, (-1,)) if isinstance(y0, Operand) else np.atleast_1d(np.asarray(y0, float))
-    return _Odeint.apply(func, structure, options, y0, t, *leaves)
+    return _Odeint.apply(func, structure, options, solved, y0, t, *leaves)
+
+
+class _Numbers:
+    """A function of plain numbers for SciPy, which notes what it reads from outside."""
+
+    def __init__(self, func: Callable[..., Any]) -> None:
+        self.func, self.inputs = func, Inputs()
+
+    def __call__(self, y: Any, s: Any, *args: Any) -> Any:
+        found = self.func(y, s, *args)
+        found = stack_nested(found) if type(found) in (tuple, list) and has_tensor(found) else found
+        self.inputs.note(found)
+        return plain(found, _PATH)
+
+
+def _solve_with(func: Callable[..., Any], y0: Any, t: Any, args: Any, options: dict[str, Any]) -> Any:
+    """The solution for a function that reads from outside: the way back reads the state from LSODA's interpolant."""
+    from scipy import integrate
+
+    tolerances = {k: 1.49012e-8 if options.get(k) is None else np.min(options[k]) for k in ("rtol", "atol")}
+
+    def again(f: Any, span: Any, y0: Any, times: Any) -> Any:
+        solve_ivp: Any = integrate.solve_ivp
+        return solve_ivp(f, span, y0, method="LSODA", t_eval=times, dense_output=LOCAL.grad, **tolerances)
+
+    def solve(f: Any, span: Any, y0: Any, times: Any) -> Any:
+        solved = integrate.odeint(lambda y, s: f(s, y), y0, times, **options)
+        path = again(f, span, y0, None)
+        path.y, path.t = solved.T, times
+        return path
+
+    def moves(s: Any, y: Any) -> Any:
+        return _flat(func(y, s, *args))
+
+    y0, t = np.reshape(as_array(y0), (-1,)), as_array(t)
+    return np.transpose(Trajectory(Rule(_PATH, solve, again), moves, y0, t[0], t[-1], t).states())
 
 
 def _each(level: Level, func: Any, given: tuple[Any, ...], structure: Any, options: dict[str, Any], ours: bool) -> Any:
@@ -158,12 +211,15 @@ def _value(x: Any) -> Any:
 
 class _Odeint(Function):
     @staticmethod
-    def forward(ctx: Any, func: Any, structure: Any, options: Any, y0: Any, t: Any, *leaves: Any) -> Any:
-        """The solution, by SciPy."""
+    def forward(ctx: Any, func: Any, structure: Any, options: Any, solved: Any, y0: Any, t: Any, *leaves: Any) -> Any:
+        """The solution, by SciPy, where it is not known yet."""
         from scipy import integrate
 
         args = unflatten(structure, [_value(x) for x in leaves])
-        solved = integrate.odeint(lambda y, s: np.asarray(_value(func(y, s, *args))), _value(y0), _value(t), **options)
+        if solved is None:
+            solved = integrate.odeint(
+                lambda y, s: np.asarray(_value(func(y, s, *args))), _value(y0), _value(t), **options
+            )
         out = wrap(solved)
         ctx.save_for_backward(out, *[x for x in (t, *leaves) if isinstance(x, Operand)])
         ctx.constants = [None if isinstance(x, Operand) else x for x in (t, *leaves)]
@@ -179,7 +235,7 @@ class _Odeint(Function):
         y, *moving = saved
         given = [moving.pop(0) if x is None else x for x in ctx.constants]
         with under(tuple([level for level in LOCAL.levels if level in differ])):
-            return (None, None, None, *_back(ctx.func, ctx.structure, ctx.options, ctx.asked, g, y, *given))
+            return (None, None, None, None, *_back(ctx.func, ctx.structure, ctx.options, ctx.asked, g, y, *given))
 
 
 def _back(
@@ -297,18 +353,3 @@ def _with(leaves: tuple[Any, ...], moved: list[int], xs: tuple[Any, ...]) -> lis
     for k, x in zip(moved, xs, strict=True):
         found[k] = x
     return found
-
-
-def _closed(func: Any, y0: Any, t: Any, args: Any) -> None:
-    """Raise where a gradient would be lost: the function reads a Tensor that requires grad past its arguments."""
-    leaves, structure = flatten(args)
-    before = next_sequence()
-    args = unflatten(structure, [_value(x) for x in leaves])
-    found = _flat(func(np.atleast_1d(_value(y0)), np.asarray(_value(t))[0], *args))
-    if isinstance(found, Operand) and found._node is not None and is_older(found._node, before):
-        raise blame(
-            AutogradError(
-                "the function that scipy.integrate.odeint solves reads a Tensor that requires grad from outside, whose "
-                "gradient would be lost: pass it in args=(...)"
-            )
-        )

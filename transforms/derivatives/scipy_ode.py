@@ -61,6 +61,8 @@ class Trajectory:
         self.smooth = False  # whether that is known
         wanted_times = None if times is None else plain(times, self.path)
         self.result = rule.solve(self._numbers, (self.start, self.stop), plain(y0, self.path), wanted_times)
+        if self.first is None:  # a way of no length, which LSODA does not look at
+            self._numbers(self.start, plain(y0, self.path))
         self.interpolant = self.result.sol
         self.edges = tuple(self.inputs.edges)
         followed = [x._node for x in (y0, t0, t1, times) if is_followed(x)]

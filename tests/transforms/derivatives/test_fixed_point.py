@@ -252,3 +252,14 @@ def test_constants_may_be_read_from_outside() -> None:
 
 def test_plain_python_functions() -> None:
     assert gs.fixed_point(math.cos, 1.0) == pytest.approx(0.7390851332151607, rel=1e-11)
+
+
+def test_what_a_later_step_reads_from_outside_is_not_lost() -> None:
+    def f(k: Any) -> Any:
+        return gs.fixed_point(lambda x, c: np.cos(k * c * x) if x < 1.5 else np.cos(c * x), 2.0, k)
+
+    for slope in (gs.grad(f), gs.compile(gs.grad(f))):
+        with pytest.raises(gs.GradientLossError, match="reads a value that requires grad from outside"):
+            slope(0.7)
+    alone = lambda k: gs.fixed_point(lambda x: np.cos(k * x) if x < 1.5 else np.cos(x), 2.0)
+    np.testing.assert_allclose(gs.grad(alone)(0.7), (alone(0.7 + 1e-5) - alone(0.7 - 1e-5)) / 2e-5, rtol=1e-8)
