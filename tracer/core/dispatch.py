@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...runtime.arrays import ARRIVALS, is_array, is_plain_array, when_arrived
-from ...runtime.errors import NoRuleError
+from ...runtime.errors import GradientLossError, NoRuleError
 from ...runtime.ops import MISSING, Kind, Op, Plan
 from ...runtime.placement import explained, function_of, has_no_protocol
 from ...runtime.registry import require
@@ -332,6 +332,8 @@ def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any,
             TypeError(f"{op.path} gave a tuple of {n}, but was registered with one result: gs.op(..., n_out={n})")
         )
     results = tuple(result) if several else (result,)
+    if any(isinstance(r, Operand) for r in results):
+        return finish(op, bound, values, _without_history(op, result), no_history)
     for r in results:
         if is_plain_array(r) and r.dtype.hasobject:
             raise blame(
@@ -381,6 +383,20 @@ def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any,
     if hasattr(result, "_fields"):  # a namedtuple such as EighResult
         return type(result)(*tensors)
     return list(tensors) if isinstance(result, list) else tensors
+
+
+def _without_history(op: Op, result: Any) -> Any:
+    """What a function of the user's gave, who computed it with a Tensor from outside: a constant one."""
+    if isinstance(result, (tuple, list)):
+        return type(result)([_without_history(op, r) for r in result])
+    if isinstance(result, Operand) and result._node is not None:
+        raise blame(
+            GradientLossError(
+                f"`{op.name}`, which has a rule, reads a value that requires grad from outside, and its gradient would be lost: "
+                f"its rule is about arguments alone. Pass it to `{op.name}`, or read gs.stop_gradient of it."
+            )
+        )
+    return unwrap(result)
 
 
 _CONSTANTS = _PLAIN | {type(None), str, type, type(...)}

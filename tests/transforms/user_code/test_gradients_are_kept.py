@@ -509,3 +509,26 @@ def test_a_class_whose_metaclass_makes_its_objects(transform: Any) -> None:
     gradient = transform(lambda x: Registered(x).v * float(x))
     np.testing.assert_array_equal([gradient(x) for x in (0.5, 0.25, -0.5)], [1.0, 0.5, -1.0])
     assert Registering.made == [0.5, 0.25, -0.5]
+
+
+HELD: list[Any] = [None]
+
+
+@gs.rule(x=lambda g, x: 2.0 * g)
+def with_what_is_held(x: Any) -> Any:
+    return x * HELD[0]
+
+
+def test_a_function_with_a_rule_that_reads_from_outside_raises() -> None:
+    def f(k: Any) -> Any:
+        HELD[0] = k * 1.0
+        return with_what_is_held(k)
+
+    compiled = gs.compile(gs.grad(f))
+    for k in (0.7, 0.9):
+        for slope in (gs.grad(f), compiled):
+            with pytest.raises(gs.GradientLossError, match="`with_what_is_held`, which has a rule, reads a value"):
+                slope(k)
+    HELD[0] = gs.tensor(2.0)
+    assert gs.value_and_grad(with_what_is_held)(3.0) == (6.0, 2.0)
+    HELD[0] = None

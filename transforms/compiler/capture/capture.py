@@ -292,6 +292,10 @@ class Capture:
         if op.may_raise and self._catching:
             self.refuse(f"calls {op.path}, which can raise, beside code that catches errors")
             return None
+        if USERS and is_users(op) and len(self.stored.found) > self.stored.done:
+            self.refuse(f"calls {op.name}, an op of yours, behind a store that it may read")
+            self._run_again()
+            return None
         if USERS and is_users(op) and home_of(op.path) is None:
             self.refuse(f"calls {op.name}, an op of yours that no module has under that name, to import it from")
             return None
