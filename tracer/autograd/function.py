@@ -6,7 +6,8 @@ import functools
 import importlib
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ...runtime.arrays import is_array
@@ -20,7 +21,9 @@ from ..core.site import blame
 from ..core.tensor_base import Operand, alias, is_tensor_like, wrap
 from ..memory import eager_writes
 from ..memory.view_renewal import node_before
-from ..modes.thread_state import LOCAL, grad_mode
+from ..modes.thread_state import LOCAL, during, grad_mode
+
+_OURS = f"{__name__.partition('.')[0]}."
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
@@ -301,13 +304,31 @@ class Function(FunctionCtx):
         node.begin(inputs, f"{cls.__name__}Backward")
         ctx = node.ctx = FunctionCtx(node)
         ctx.needs_input_grad = tuple([isinstance(x, Operand) and x._node is not None for x in inputs])
-        with grad_mode(False):
+        alone = _alone(cls, inputs)
+        with grad_mode(False), alone:
             if split:
                 output = _seen(cls, "forward", None)(*args)
                 _seen(cls, "setup_context", node)(ctx, args, output)
             else:
                 output = _seen(cls, "forward", node)(ctx, *args, **kwargs)
         return node.finish(inputs, output)
+
+
+def _alone(cls: Any, inputs: tuple[Any, ...]) -> AbstractContextManager[None]:
+    """In a transform what a user's forward reads besides its arguments raises: no backward brings its gradient."""
+    if not LOCAL.depth or not LOCAL.grad or cls.__module__.startswith(_OURS):
+        return nullcontext()
+    return during("alone", (cls.__name__, frozenset(_nodes_in(inputs))))
+
+
+def _nodes_in(value: Any) -> Iterator[Any]:
+    if isinstance(value, Operand):
+        yield value._node
+    elif isinstance(value, dict):
+        yield from _nodes_in(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from _nodes_in(v)
 
 
 class InplaceFunction(Function):

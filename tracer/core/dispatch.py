@@ -18,7 +18,7 @@ from ...runtime.placement import explained, function_of, has_no_protocol
 from ...runtime.registry import require
 from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, refuse
-from . import saved, tensor_base, versions, views, volatile
+from . import exits, saved, tensor_base, versions, views, volatile
 from .count import Count
 from .foreign import KNOWN, Foreign, base_of, defers, is_masked, not_repeated
 from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
@@ -342,6 +342,8 @@ def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any,
                     "or keep the values in a list"
                 )
             )
+    if LOCAL.alone is not None and not LOCAL.grad:
+        _refuse_outside(op, bound, results)
     node = node_of(op, bound, values, results, several) if LOCAL.grad and not no_history else None
     if node is None:
         tensors = tuple([wrap(r) for r in results])
@@ -397,6 +399,17 @@ def _without_history(op: Op, result: Any) -> Any:
             )
         )
     return unwrap(result)
+
+
+def _refuse_outside(op: Op, bound: tuple[Any, ...], results: tuple[Any, ...]) -> None:
+    """Raise where the forward of a Function computes with what is differentiated and was not passed to it."""
+    if not any(isinstance(r, (float, complex)) or (hasattr(r, "dtype") and r.dtype.kind in "fc") for r in results):
+        return
+    for param, arg in zip(op.params, bound, strict=False):
+        if op.vjps.get(param.name) is not None:
+            for x in arg if type(arg) in (list, tuple) else (arg,):
+                if isinstance(x, Operand):
+                    exits.refuse_outside(x._node)
 
 
 _CONSTANTS = _PLAIN | {type(None), str, type, type(...)}

@@ -54,6 +54,8 @@ def leave(tensor: Any, how: str, spec: str = "") -> Any:
             node = None  # of a transform that is over: it counts as its number
         elif how in _LOSES and is_followed(node) and not _formats(how):
             raise loss(how)
+        elif how in _LOSES and LOCAL.depth:
+            refuse_outside(node)
     recorder = LOCAL.recorder
     if recorder is not None:
         recorder.left(tensor, "float" if how == "step" else how, spec)
@@ -97,6 +99,19 @@ def is_ended(node: Any) -> bool:
     """Return whether a node belongs to transforms that are over, and to nothing else."""
     leaves = [found for found in reached_from([node]) if type(found) is AccumulateGrad]
     return bool(leaves) and all(type(found.inner) is Era and found.inner.over for found in leaves)
+
+
+def refuse_outside(node: Any) -> None:
+    """Raise where the forward of a Function, which runs without recording, takes up a node that it was not given."""
+    if node is None or LOCAL.alone is None or node in LOCAL.alone[1]:
+        return
+    name = LOCAL.alone[0]
+    raise blame(
+        GradientLossError(
+            f"the forward of `{name}` reads a value that requires grad from outside, and its gradient would be lost: backward "
+            f"gives those of the arguments alone. Pass it to `{name}.apply`, or read gs.stop_gradient of it."
+        )
+    )
 
 
 def is_followed(node: Any) -> bool:

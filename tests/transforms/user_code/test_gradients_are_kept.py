@@ -532,3 +532,51 @@ def test_a_function_with_a_rule_that_reads_from_outside_raises() -> None:
     HELD[0] = gs.tensor(2.0)
     assert gs.value_and_grad(with_what_is_held)(3.0) == (6.0, 2.0)
     HELD[0] = None
+
+
+class ByWhatIsHeld(gs.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * HELD[0]
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2.0
+
+
+class ByItsNumber(ByWhatIsHeld):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * float(HELD[0])
+
+
+class ByAConstant(ByWhatIsHeld):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * gs.stop_gradient(HELD[0])
+
+
+@pytest.mark.parametrize("function", [ByWhatIsHeld, ByItsNumber])
+def test_the_forward_of_a_function_that_reads_from_outside_raises(function: Any) -> None:
+    def f(k: Any) -> Any:
+        HELD[0] = k * 1.0
+        return function.apply(k * 3.0)
+
+    for slope in (gs.grad(f), gs.compile(gs.grad(f))):
+        with pytest.raises(gs.GradientLossError, match=f"the forward of `{function.__name__}` reads a value"):
+            slope(0.7)
+    HELD[0] = None
+
+
+def test_what_a_forward_reads_by_name_as_a_constant_is_one() -> None:
+    def f(k: Any) -> Any:
+        HELD[0] = k * 1.0
+        return ByAConstant.apply(k * 3.0)
+
+    assert gs.grad(f)(0.7) == 6.0
+    weight = gs.tensor(2.0, requires_grad=True)  # PyTorch's own meaning outside of transforms
+    HELD[0] = weight
+    x = gs.tensor(3.0, requires_grad=True)
+    ByWhatIsHeld.apply(x).backward()
+    assert (x.grad.item(), weight.grad) == (2.0, None)
+    HELD[0] = None
