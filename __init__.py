@@ -48,7 +48,7 @@ from .tracer.protocols.exchange import from_dlpack
 from .tracer.tensors.legacy import bind_stochastic
 from .tracer.tensors.torch_methods import FUNCTIONS, OTHER_FUNCTIONS
 from .transforms.transform import bind
-from .transforms.user_code import CALLBACKS, WHOLE_MODULES
+from .transforms.user_code import CALLBACKS
 from .transforms.user_code.finder import DropIn
 
 if TYPE_CHECKING:
@@ -213,11 +213,11 @@ def _loader(place: str, name: str) -> Callable[[], Any]:
 bind(compile=_late("transforms.compiler.compile", "compile"), compare=_late("transforms.checks.compare", "compare"))
 bind(**{name: _late("transforms.compiler.source", name) for name in ("source", "graph", "program")})
 bind_stochastic(lambda name: getattr(importlib.import_module(".tracer.autograd.legacy.stochastic", __name__), name))
-WHOLE_MODULES["scipy.integrate", "odeint"] = _late("transforms.derivatives.odeint", "odeint")
 for _place, _names in {
     "optimize scipy_roots": "bisect brenth brentq fixed_point fsolve newton ridder root root_scalar toms748",
     "integrate scipy_integrals": "dblquad fixed_quad nquad quad quad_vec tplquad",
     "integrate scipy_ode": "solve_ivp",
+    "integrate odeint": "odeint",
     "optimize scipy_optima": "brent curve_fit fminbound golden least_squares lsq_linear minimize minimize_scalar nnls",
 }.items():
     _module, _, _file = _place.partition(" ")

@@ -193,8 +193,7 @@ def multilabel_margin_loss(
     input, target = arrays(input, target)
     if np.shape(input) != np.shape(target) or np.ndim(input) not in (1, 2):
         raise RuntimeError(f"inconsistent target size: {np.shape(target)} for input of size: {np.shape(input)}")
-    if target.dtype.kind not in "iu":
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype}: the target is of class indices")
+    _check_indices(target)
     one = np.ndim(input) == 1
     x, index = (v[None] if one else v for v in (input, target))
     classes = np.shape(x)[1]
@@ -209,6 +208,12 @@ def multilabel_margin_loss(
     return losses[0] if how == "none" and one else reduced(losses, how)
 
 
+def _check_indices(target: Any) -> None:
+    """Raise where a target is not of whole numbers."""
+    if target.dtype.kind not in "iu":
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype}: the target is of class indices")
+
+
 def _rows_of(input: Any, target: Any, name: str) -> tuple[Any, Any]:
     """An input of classes with one row for each target, and the targets as a vector."""
     if np.ndim(input) not in (1, 2) or np.shape(target) not in (np.shape(input)[:-1], (1,) * (np.ndim(input) == 1)):
@@ -216,8 +221,7 @@ def _rows_of(input: Any, target: Any, name: str) -> tuple[Any, Any]:
             f"{name}: target tensor should be 1-D with size equal to the number of input samples (batch size): the input has the "
             f"shape {np.shape(input)}, the target {np.shape(target)}"
         )
-    if target.dtype.kind not in "iu":
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype}: the target is of class indices")
+    _check_indices(target)
     return np.reshape(input, (-1, np.shape(input)[-1])), np.reshape(target, (-1,))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...runtime.arrays import ARRIVALS, is_array, is_plain_array, when_arrived
-from ...runtime.errors import GradientLossError, NoRuleError
+from ...runtime.errors import NoRuleError
 from ...runtime.ops import MISSING, Kind, Op, Plan
 from ...runtime.placement import explained, function_of, has_no_protocol
 from ...runtime.registry import require
@@ -23,6 +23,7 @@ from .count import Count
 from .foreign import KNOWN, Foreign, base_of, defers, is_masked, not_repeated
 from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
 from .levels import refuse_leaked
+from .losses import read_from_outside
 from .singular import strict
 from .site import blame, user_site
 from .tensor_base import Operand, alias, wrap
@@ -332,9 +333,9 @@ def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any,
             TypeError(f"{op.path} gave a tuple of {n}, but was registered with one result: gs.op(..., n_out={n})")
         )
     results = tuple(result) if several else (result,)
-    if any(isinstance(r, Operand) for r in results):
-        return finish(op, bound, values, _without_history(op, result), no_history)
     for r in results:
+        if isinstance(r, Operand):
+            return finish(op, bound, values, _without_history(op, result), no_history)
         if is_plain_array(r) and r.dtype.hasobject:
             raise blame(
                 TypeError(
@@ -392,12 +393,7 @@ def _without_history(op: Op, result: Any) -> Any:
     if isinstance(result, (tuple, list)):
         return type(result)([_without_history(op, r) for r in result])
     if isinstance(result, Operand) and result._node is not None:
-        raise blame(
-            GradientLossError(
-                f"`{op.name}`, which has a rule, reads a value that requires grad from outside, and its gradient would be lost: "
-                f"its rule is about arguments alone. Pass it to `{op.name}`, or read gs.stop_gradient of it."
-            )
-        )
+        raise blame(read_from_outside(f"`{op.name}`, which has a rule,", "its rule is about arguments alone", op.name))
     return unwrap(result)
 
 

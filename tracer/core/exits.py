@@ -13,7 +13,7 @@ from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, RUNNING, Era
 from .graph import AccumulateGrad, reached_from
 from .levels import refuse_one_value
-from .losses import loss
+from .losses import loss, read_from_outside
 from .site import blame, is_library, is_ours
 from .tensor_base import levels_of
 from .versions import own_array
@@ -106,12 +106,8 @@ def refuse_outside(node: Any) -> None:
     if node is None or LOCAL.alone is None or node in LOCAL.alone[1]:
         return
     name = LOCAL.alone[0]
-    raise blame(
-        GradientLossError(
-            f"the forward of `{name}` reads a value that requires grad from outside, and its gradient would be lost: backward "
-            f"gives those of the arguments alone. Pass it to `{name}.apply`, or read gs.stop_gradient of it."
-        )
-    )
+    given = "backward gives those of the arguments alone"
+    raise blame(read_from_outside(f"the forward of `{name}`", given, f"{name}.apply"))
 
 
 def is_followed(node: Any) -> bool:

@@ -12,10 +12,28 @@ from ..modes.thread_state import LOCAL, RUNNING, Era
 from .libraries import OURS
 from .site import add_line, is_ours, library_of, user_site
 
-__all__ = ["WATCHING", "Suppressing", "asks_for_a_library", "caught", "loss", "running", "telling", "watching"]
+__all__ = [
+    "WATCHING",
+    "Suppressing",
+    "asks_for_a_library",
+    "caught",
+    "loss",
+    "read_from_outside",
+    "running",
+    "telling",
+    "watching",
+]
 
 
 _BY_NAME = "Where no gradient is wanted, say so: gs.stop_gradient(x), x.detach(), or `with gs.no_grad():`."
+
+
+def read_from_outside(who: str, given: str, taker: str) -> Exception:
+    """Return the error about a function whose derivative is of its arguments, and that computes with what was not passed."""
+    return GradientLossError(
+        f"{who} reads a value that requires grad from outside, and its gradient would be lost: {given}. "
+        f"Pass it to `{taker}`, or read gs.stop_gradient of it."
+    )
 
 
 def loss(how: str, asked: bool = True) -> Exception:

@@ -104,9 +104,7 @@ class _Local(_local):
     written: list[Any]  # those of them that the function wrote into
     era: Era | None = None  # of the outermost transform that runs: what it made is of no use when it is over
     levels: tuple[Any, ...] = ()  # the vmaps running, the outermost first
-    alone: tuple[str, frozenset[Any]] | None = (
-        None  # in the forward of a user's Function: its name, the nodes it was given
-    )
+    alone: tuple[str, frozenset[Any]] | None = None  # in a user's forward: whose, and the nodes that it was given
 
     @staticmethod
     def hand_back(tensor: Any) -> None:

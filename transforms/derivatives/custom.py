@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...runtime.arrays import is_array
-from ...runtime.errors import AutogradError, GradientLossError
+from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
 from ...tracer.core.custom import CustomNode
 from ...tracer.core.graph import is_older
+from ...tracer.core.losses import read_from_outside
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, alias, is_inference, wrap
 from ...tracer.modes.thread_state import LOCAL, by_itself
@@ -146,12 +147,8 @@ class CustomCall:
         """Raise where an output depends on what the function was not passed, and whose gradient no rule gives."""
         if any(isinstance(x, Operand) and x._node is not None and is_older(x._node, begun) for x in outputs):
             name = self.owner.label()
-            raise blame(
-                GradientLossError(
-                    f"`{name}`, a gs.{self.owner.kind}, reads a value that requires grad from outside, and its gradient would "
-                    f"be lost: its rule is about arguments alone. Pass it to `{name}`, or read gs.stop_gradient of it."
-                )
-            )
+            who = f"`{name}`, a gs.{self.owner.kind},"
+            raise blame(read_from_outside(who, "its rule is about arguments alone", name))
 
 
 class CustomCallNode(CustomNode):

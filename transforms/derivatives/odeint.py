@@ -46,17 +46,14 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options:
     >>> bool(abs(decay(0.5) - -2 * np.exp(-1.0)) < 1e-6)
     True
     """
-    from scipy import integrate
 
     args = args if isinstance(args, tuple) else (args,)
     written, tfirst = func, bool(options.pop("tfirst", False))
     func = _in_order(as_it_runs(func), tfirst)
     moving = has_tensor((y0, t)) or any(isinstance(a, Operand) for a in flatten(args)[0])
     if not moving:
-        numbers = _Numbers(func)
-        with recording(None):
-            solved = integrate.odeint(numbers, y0, t, args, **options)
-        if not numbers.inputs.edges:
+        solved, reads = _noted(func, y0, t, args, options)
+        if not reads:
             return solved
     for name in ("Dfun", "full_output"):
         if options.pop(name, None):
@@ -70,10 +67,7 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options:
         ]
         found = named(written, (y0, t, *args), options)
         if found is not None:
-            numbers = _Numbers(func)
-            with recording(None):
-                integrate.odeint(numbers, _value(y0), _value(t), tuple([_value(a) for a in args]), **options)
-            if not numbers.inputs.edges:
+            if not _noted(func, _value(y0), _value(t), tuple([_value(a) for a in args]), options)[1]:
                 return recorded((solution, adjoint), found, y0, t, args, {**options, "tfirst": tfirst})
             refuse(_READS)
     return _solve(func, y0, t, args, options) if moving else _solve_with(func, y0, t, args, options)
@@ -148,25 +142,30 @@ def _solve(func: Callable[..., Any], y0: Any, t: Any, args: Any, options: dict[s
         return integrate.odeint(func, y0, t, args, **options)
     solved = None
     if not ours:
-        numbers, values = _Numbers(func), unflatten(structure, [_value(x) for x in leaves])
-        solved = integrate.odeint(numbers, _value(y0), _value(t), tuple(values), **options)
-        if numbers.inputs.edges:
+        values = tuple(unflatten(structure, [_value(x) for x in leaves]))
+        solved, reads = _noted(func, _value(y0), _value(t), values, options)
+        if reads:
             return _solve_with(func, y0, t, args, options)
     y0 = np.reshape(y0, (-1,)) if isinstance(y0, Operand) else np.atleast_1d(np.asarray(y0, float))
     return _Odeint.apply(func, structure, options, solved, y0, t, *leaves)
 
 
-class _Numbers:
-    """A function of plain numbers for SciPy, which notes what it reads from outside."""
+def _noted(
+    func: Callable[..., Any], y0: Any, t: Any, args: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[Any, bool]:  # fmt: skip
+    """The solution of plain numbers, and whether a call of the function reads what is differentiated from outside."""
+    from scipy import integrate
 
-    def __init__(self, func: Callable[..., Any]) -> None:
-        self.func, self.inputs = func, Inputs()
+    inputs = Inputs()
 
-    def __call__(self, y: Any, s: Any, *args: Any) -> Any:
-        found = self.func(y, s, *args)
+    def numbers(y: Any, s: Any, *args: Any) -> Any:
+        found = func(y, s, *args)
         found = stack_nested(found) if type(found) in (tuple, list) and has_tensor(found) else found
-        self.inputs.note(found)
+        inputs.note(found)
         return plain(found, _PATH)
+
+    with recording(None):
+        return integrate.odeint(numbers, y0, t, args, **options), bool(inputs.edges)
 
 
 def _solve_with(func: Callable[..., Any], y0: Any, t: Any, args: Any, options: dict[str, Any]) -> Any:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-# SciPy's functions whose derivative takes a module of its own: it stands above this folder, and the face puts it in here.
-WHOLE_MODULES: dict[tuple[str, str], Callable[..., Any]] = {}
-
-# Those that call the user's function, which may close over Tensors: under a transform another is loaded for each.
+# SciPy's functions that call the user's, which may close over Tensors: under a transform another is loaded for each. These stand
+# above this folder, and the face puts them in here.
 CALLBACKS: dict[tuple[str, str], Callable[[], Any]] = {}

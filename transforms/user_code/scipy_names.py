@@ -17,7 +17,7 @@ from ...runtime.rules.support import literal
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.core.tensor_base import Operand
 from ...tracer.modes.thread_state import capturing, refuse
-from . import CALLBACKS, WHOLE_MODULES
+from . import CALLBACKS
 
 __all__ = ["Distribution", "Maker", "class_of", "is_known", "object_of", "of_scipy", "parts_of", "through_apply"]
 
@@ -76,10 +76,6 @@ def _instead(fn: Any, load: Callable[[], Any]) -> Callable[..., Any]:
 
     call.__module__ = __name__  # it is ours
     return call
-
-
-def _giving(value: Any) -> Callable[[], Any]:
-    return lambda: value
 
 
 def _parts(value: Any) -> list[str]:
@@ -207,9 +203,6 @@ def _found(value: Any) -> Any:
         return _where_tensors(value, formula)
     if op is not None:
         return through_apply(value)
-    for (module, name), ours in WHOLE_MODULES.items():
-        if getattr(value, "__name__", None) == name and getattr(sys.modules.get(module), name, None) is value:
-            return _instead(value, _giving(ours))  # of constants too: what they call may read from outside
     for (module, name), load in CALLBACKS.items():
         if getattr(value, "__name__", None) == name and getattr(sys.modules.get(module), name, None) is value:
             return _instead(value, load)

@@ -135,5 +135,7 @@ def sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
         return len(args) == 1 or args[1] is None
     if any(lengths_among(op, args)):
         return True
-    parts = args[1] if op.base is GETITEM and isinstance(args[1], tuple) else args[1:2]
-    return op.base is GETITEM and any(isinstance(p, Value) and p.type.dtype == np.bool_ for p in parts)
+    if op.base is not GETITEM:
+        return False
+    parts = args[1] if isinstance(args[1], tuple) else (args[1],)
+    return any(isinstance(p, Value) and p.type.dtype == np.bool_ for p in parts)
