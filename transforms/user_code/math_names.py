@@ -24,7 +24,7 @@ from ...tracer.core.exits import leave
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, alias, levels_of
 from ...tracer.modes.listening import catches, of_sizes
-from ...tracer.modes.thread_state import refuse
+from ...tracer.modes.thread_state import LOCAL, refuse
 
 __all__ = ["ROWS", "stand_in"]
 
@@ -106,6 +106,10 @@ def _whole(fn: Function, rounding: Function) -> Function:
         found = of_sizes(fn, (x,))
         if found is not NotImplemented:
             return found
+        if (method := LOCAL.special(x, f"__{fn.__name__}__")) is not None:
+            return method()
+        if (method := LOCAL.special(x, "__float__")) is not None:
+            x = method()
         return fn(leave(alias(apply(require(rounding), (x,), {})), "int")) if isinstance(x, Operand) else fn(x)
 
     return call

@@ -28,6 +28,7 @@ from .math_names import ROWS, stand_in
 from .scipy_names import is_known, of_scipy, through_apply
 
 __all__ = [
+    "length",
     "makes_generators",
     "may_draw",
     "op_of_the_user",
@@ -258,7 +259,7 @@ def _by_identity() -> dict[int, Any]:
         id(np.array): _array, id(np.asarray): _asarray, id(np.asanyarray): _asarray,
         id(np.ascontiguousarray): _laid_out(np.ascontiguousarray, "c_contiguous"),
         id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"),
-        id(isinstance): _isinstance, id(type): type_of, id(len): _len, id(hasattr): _hasattr, id(getattr): _getattr,
+        id(isinstance): _isinstance, id(type): type_of, id(len): length, id(hasattr): _hasattr, id(getattr): _getattr,
         id(np.isscalar): _isscalar, id(print): printed, id(np.vectorize): vectorize, id(np.take): _indexing(np.take), **JOINERS,
         id(np.ndenumerate): ndenumerate, id(np.nditer): nditer, id(np.broadcast): broadcast,
         id(np.fromiter): _fromiter, id(np.asarray_chkfinite): chkfinite(_asarray), id(np.require): required(_asarray),
@@ -418,6 +419,6 @@ def _isscalar(obj: Any) -> bool:
     return np.isscalar(obj._value if isinstance(obj, Operand) else obj)
 
 
-def _len(obj: Any) -> int:
+def length(obj: Any) -> int:
     """A Tensor's length, which remembers while capturing that it is one (len itself gives a plain int)."""
     return obj.shape[0] if isinstance(obj, Operand) and obj.shape else len(obj)

@@ -12,6 +12,7 @@ import contextlib
 import contextvars
 import dis
 import functools
+import itertools
 import operator
 import sys
 import threading
@@ -50,7 +51,7 @@ from ...tracer.memory.survivors import (
     note_moved,
     remembered,
 )
-from ...tracer.modes.listening import captured_scope
+from ...tracer.modes.listening import captured_scope, printed
 from ...tracer.modes.thread_state import LOCAL, capturing, refuse
 from ...tracer.tensors.tensor import Tensor as tensor_class
 from ..compiler.frontend.bytecode import rewritten_bytecode, stores_through_module, telling_bytecode
@@ -58,6 +59,7 @@ from ..compiler.frontend.hooks import (
     CALLED,
     GLOBALS,
     HOOKS,
+    OF_TEXT,
     OPERATORS,
     SPECIAL,
     all_code,
@@ -81,7 +83,7 @@ from .casting import (
     threaded,
 )
 from .drop_in import Namespace
-from .namespaces import makes_generators, may_draw, op_of_the_user, polynomials, replacement
+from .namespaces import length, makes_generators, may_draw, op_of_the_user, polynomials, replacement
 
 __all__ = [
     "ABSENT",
@@ -574,6 +576,12 @@ class Scope:
                 return higher(value, self.callee)
             if issubclass(getattr(value, "__objclass__", type), _NUMBERS):
                 return functools.partial(_of_tensor, value)
+            if self.witness is None and value in _RUNNING:
+                return functools.partial(_run_special, value, _RUNNING[value])
+            if self.witness is None and value in _OPERATING:
+                return functools.partial(_operate, value, _OPERATING[value])
+            if self.witness is None and value is printed:
+                return functools.partial(_print, value)
         if kind in _STOOD_FOR and _is_threaded(value):
             return threaded(value, self.callee)
         if takes_numbers(value):
@@ -736,6 +744,7 @@ class Scope:
         told = (
             isinstance(value, type) or takes_numbers(value) or _is_threaded(value) or higher or is_user_callable(value)
         )
+        told = told or (self.witness is None and _runs_special(value) and has_operators(real))
         if not told or value is super:
             return False
         holders = [_value_of(chain[:k], real) for k in range(1, len(chain))]
@@ -1000,6 +1009,13 @@ def as_it_runs(function: Any) -> Any:
     return scope().rebuild(function) if LOCAL.depth else function
 
 
+def _runs_special(value: Any) -> bool:
+    """Whether a value is a function of Python's that runs a special method of what it is given."""
+    if type(value) is not types.BuiltinFunctionType or not _hashable(value):
+        return False
+    return value in _RUNNING or value in _OPERATING or value is print
+
+
 _with_operators: dict[type, bool] = {}
 _modules_with_operators: dict[
     int, tuple[int, bool]
@@ -1018,9 +1034,19 @@ def has_operators(space: dict[str, Any]) -> bool:
 def _defines_operators(cls: type) -> bool:
     if cls not in _with_operators:
         _with_operators[cls] = (
-            is_user_class(cls) and not is_left_alone(cls.__module__) and any(_is_special(cls, name) for name in SPECIAL)
+            is_user_class(cls)
+            and not is_left_alone(cls.__module__)
+            and (any(_is_special(cls, name) for name in SPECIAL) or any(_computes(cls, name) for name in OF_TEXT))
         )
     return _with_operators[cls]
+
+
+def _computes(cls: type, name: str) -> bool:
+    """Whether a special method, most of which only write or hash attributes, calls something that might be in scope."""
+    return _is_special(cls, name) and any(
+        len(chain) > 1 or not hasattr(builtins, chain[0]) or chain[0] in ("float", "complex")
+        for chain in needs_of(member(cls, name).__code__).called
+    )
 
 
 def _is_special(cls: type, name: str) -> bool:
@@ -1040,6 +1066,59 @@ def _of_tensor(method: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 _CASTING = {float: "__float__", complex: "__complex__"}
+
+# Builtins that run a special method of what they are given: the first of these that its class has.
+_RUNNING: dict[Any, tuple[str, ...]] = {
+    abs: ("__abs__",), round: ("__round__",), len: ("__len__",), length: ("__len__",), next: ("__next__",),
+    reversed: ("__reversed__", "__len__", "__getitem__"),
+    hash: ("__hash__",), bool: ("__bool__", "__len__"), int: ("__int__", "__index__", "__trunc__"),
+    str: ("__str__", "__repr__"), repr: ("__repr__",), format: ("__format__", "__str__", "__repr__"),
+    operator.abs: ("__abs__",), operator.index: ("__index__",), operator.truth: ("__bool__", "__len__"),
+}  # fmt: skip
+_OPERATING: dict[Any, str] = {  # functions that are an operator
+    pow: "Pow", **{plain: sign for sign, (plain, *_) in OPERATORS.items() if not sign.endswith("=")}
+}  # fmt: skip
+
+
+@functools.cache
+def _class_in_scope(name: str, methods: tuple[str, ...]) -> type:
+    """A class, named as the user's, whose special methods are those that an object of it holds."""
+
+    def run(method: str) -> Callable[..., Any]:
+        return lambda self, *args: self.methods[method](*args)
+
+    return type(name, (), {"__slots__": ("methods",), **{method: run(method) for method in methods}})
+
+
+def _in_scope(obj: Any, names: tuple[str, ...]) -> Any:
+    """An object as Python's own code gets it, which runs one of these special methods: in scope, if it is the user's."""
+    if type(obj) in _AS_THEY_ARE:
+        return obj
+    own = [name for name in names if member(type(obj), name) not in (ABSENT, getattr(object, name, ABSENT))]
+    if not own or not _is_special(type(obj), own[0]):
+        return obj
+    methods = {name: method for name in own if (method := _special(obj, name)) is not None}
+    if not methods:
+        return obj
+    made = _class_in_scope(type(obj).__name__, tuple(methods))()
+    made.methods = methods
+    return made
+
+
+def _run_special(function: Any, names: tuple[str, ...], *args: Any, **options: Any) -> Any:
+    """A builtin of an object whose special methods are in scope."""
+    return function(*[_in_scope(a, names) for a in args[:1]], *args[1:], **options)
+
+
+def _operate(function: Any, sign: str, *args: Any, **options: Any) -> Any:
+    """A function that is an operator, whose special methods are in scope."""
+    plain = options or len(args) != (2 if OPERATORS[sign][2] else 1)
+    return function(*args, **options) if plain else _operator(sign, *args)
+
+
+def _print(show: Any, *args: Any, **options: Any) -> Any:
+    """`print`, of objects whose special methods are in scope."""
+    return show(*[_in_scope(a, _RUNNING[str]) for a in args], **options)
 
 
 def _cast(cls: Any, cast: Any, *args: Any, **options: Any) -> Any:
@@ -1156,6 +1235,8 @@ def _method(obj: Any, name: str) -> Any:
         return _call(getattr(obj, name))
     if cls is np.ufunc:
         return stacking(getattr(obj, name))
+    if cls is str and name == "format":
+        return functools.partial(_formatted, obj)
     if name in _LOOKING_UP and isinstance(obj, dict) and not is_user_class(cls):
         if name == "setdefault":
             note(obj)
@@ -1332,7 +1413,7 @@ def _operator(sign: str, *operands: Any) -> Any:
     """An operator, whose special methods are in scope."""
     plain, name, reflected = OPERATORS[sign]
     if sign == "Mod" and isinstance(operands[0], (str, bytes)):
-        return operands[0] % unwrap(operands[1])  # text is no loss
+        return operands[0] % _as_text(unwrap(operands[1]))  # text is no loss
     if all(map(_AS_THEY_ARE.__contains__, map(type, operands))):
         return plain(*operands)
     if reflected == "__contains__":
@@ -1344,6 +1425,10 @@ def _operator(sign: str, *operands: Any) -> Any:
     if len(operands) == 1:
         return plain(*operands) if method is None else method()
     x, y = operands
+    if sign.endswith("="):
+        if method is not None and (found := method(y)) is not NotImplemented:
+            return found
+        return plain(x, y) if method is None and member(type(x), name) is not ABSENT else _operator(sign[:-1], x, y)
     other = _special(y, reflected)
     tried: list[Any] = (
         [(method, y)] if type(x) is type(y) and not sign.endswith(("t", "q", "E")) else [(method, y), (other, x)]
@@ -1361,6 +1446,8 @@ def _iterate(obj: Any) -> Any:
     if type(obj) in _AS_THEY_ARE:
         return obj
     begin = _special(obj, "__iter__")
+    if begin is None and (item := _special(obj, "__getitem__")) is not None and member(type(obj), "__iter__") is ABSENT:
+        return iter(_steps(map(item, itertools.count()).__next__))
     found = obj if begin is None else begin()
     step = _special(found, "__next__")
     return found if step is None else _steps(step)
@@ -1370,9 +1457,26 @@ def _steps(step: Any) -> Any:
     while True:
         try:
             item = step()
-        except StopIteration:
+        except (StopIteration, IndexError) as error:
+            if isinstance(error, IndexError) and type(getattr(step, "__self__", None)) is not map:
+                raise
             return
         yield item
+
+
+def _seen(obj: Any, by: str) -> Any:
+    """An object whose truth is asked for, or that a text shows, with its special methods in scope."""
+    return obj if type(obj) in _AS_THEY_ARE else _in_scope(obj, _RUNNING[vars(builtins)[by]])
+
+
+def _formatted(text: str, *args: Any, **options: Any) -> str:
+    """`text.format(...)`."""
+    return text.format(*[_seen(a, "format") for a in args], **{k: _seen(v, "format") for k, v in options.items()})
+
+
+def _as_text(values: Any) -> Any:
+    """What is put into a text by `%`, with special methods in scope."""
+    return tuple([_seen(v, "str") for v in values]) if type(values) is tuple else _seen(values, "str")
 
 
 class _Entered:
@@ -1400,7 +1504,7 @@ def _grow(holder: Any, value: Any) -> Any:
     return value
 
 
-_HOOKS = (_read, _method, _call, _item, _put, _grow, _operator, _iterate, _enter, caught)
+_HOOKS = (_read, _method, _call, _item, _put, _grow, _operator, _iterate, _enter, _seen, caught)
 CELLS = {
     n: types.CellType(hook) for n, hook in zip(HOOKS, _HOOKS, strict=True)
 }  # what stands in rewritten code's free variables

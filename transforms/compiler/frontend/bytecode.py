@@ -6,6 +6,7 @@ import dis
 import functools
 import inspect
 import itertools
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -425,26 +426,37 @@ class _Hooked:
         if name == "LOAD_SUPER_ATTR" and step.arg & 1:
             plain = _Step(name, step.arg & ~1, step.caches)
             return [plain, *_with_null_above(self.call())]
-        if name == "CALL_FUNCTION_EX" and not NULL_AFTER:
-            place = 3 if step.arg & 1 else 2
-            return [_Step("SWAP", place), *self.call(), _Step("SWAP", place), step]
+        if name == "CALL_FUNCTION_EX":
+            place, given = 3 if step.arg & 1 else 2, self.iterated(2) if step.arg & 1 else self.iterated()
+            if NULL_AFTER:
+                return [*given, step]
+            return [*given, _Step("SWAP", place), *self.call(), _Step("SWAP", place), step]
         if name == "BINARY_OP" and step.arg >= IN_PLACE:
             both = [_Step("COPY", 2), _Step("COPY", 2), pair]
-            return [*both, *hook("grow", lambda both: grow(*both)), _Step("POP_TOP"), step]
+            grown = [*both, *hook("grow", lambda both: grow(*both)), _Step("POP_TOP")]
+            return [*grown, *(self.operator(step) if self.operators else [step])]
+        if self.operators and (by := _seen_by(step)):
+            seen, swap = self.run["__gs_seen__"], [_Step("SWAP", 2)] if _has_spec(step) else []
+            return [*swap, *hook(("seen", by), lambda obj: seen(obj, by)), *swap, step]
         return self.operator(step) if self.operators or name == "CONTAINS_OP" else [step]
+
+    def iterated(self, place: int = 1) -> list[_Step]:
+        """Return the instructions that put the special methods of what will be run over, so deep on the stack, in scope."""
+        swap = [_Step("SWAP", place)] if place > 1 else []
+        return [*swap, *self.rewriter.hook("iterate", self.run["__gs_iterate__"]), *swap] if self.operators else []
 
     def operator(self, step: _Step) -> list[_Step]:
         """Return the instructions for an operator, or the beginning of a loop, that may run special methods."""
         run, pair, sign = self.run["__gs_operator__"], [_Step("BUILD_TUPLE", 2)], ""
-        if step.name == "GET_ITER":
-            return [*self.rewriter.hook("iterate", self.run["__gs_iterate__"]), step]
+        if step.name in _ITERATES:
+            return [*self.iterated(), step]
         if step.name == "LOAD_GLOBAL" and step.arg & 1 and step.value in ITERATING:
             iterate = self.run["__gs_iterate__"]
             over = self.rewriter.hook("iterating", lambda function: _over(function, iterate))
             swapped = [_Step("SWAP", 2)]  # its NULL lies above it
             return [step, *swapped, *over, _Step("SWAP", 2)] if NULL_AFTER else [step, *over]
         if step.name == "BINARY_OP":
-            sign = _SIGNS[step.arg]
+            sign = _SIGNS[step.arg] if step.arg < IN_PLACE else f"{_SIGNS[step.arg - IN_PLACE]}="
         elif step.name == "COMPARE_OP":
             sign = _COMPARISONS[step.value]
         elif step.name == "CONTAINS_OP":
@@ -456,6 +468,28 @@ class _Hooked:
         new = self.rewriter.hook(("operator", sign), lambda both: run(sign, *(both if pair else [both])))
         truth = [_Step("TO_BOOL")] if step.name == "COMPARE_OP" and NULL_AFTER and step.arg & 16 else []
         return [*pair, *new, *truth]
+
+
+def _seen_by(step: _Step) -> str:
+    """Return the builtin that does to the top of the stack what an instruction does: ask for its truth, make text of it."""
+    if step.name == "TO_BOOL" or (
+        not NULL_AFTER and (step.name == "UNARY_NOT" or _JUMPS_BY_TRUTH.fullmatch(step.name))
+    ):
+        return "bool"
+    if step.name in ("FORMAT_VALUE", "CONVERT_VALUE"):
+        return ("format", "str", "repr", "repr")[step.arg & 3]
+    return "format" if step.name in ("FORMAT_SIMPLE", "FORMAT_WITH_SPEC") else ""
+
+
+_JUMPS_BY_TRUTH = re.compile("POP_JUMP_((FORWARD|BACKWARD)_)?IF_(TRUE|FALSE)")
+
+
+def _has_spec(step: _Step) -> bool:
+    """Return whether the width of a text lies above what it shows."""
+    return step.name == "FORMAT_WITH_SPEC" or (step.name == "FORMAT_VALUE" and bool(step.arg & 4))
+
+
+_ITERATES = frozenset(["GET_ITER", "GET_YIELD_FROM_ITER", "UNPACK_SEQUENCE", "UNPACK_EX", "LIST_EXTEND", "SET_UPDATE"])
 
 
 def _over(function: Callable[..., Any], iterate: Callable[[Any], Any]) -> Callable[..., Any]:

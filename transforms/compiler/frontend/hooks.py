@@ -27,6 +27,7 @@ __all__ = [
     "ITERATING",
     "METHOD_FLAG",
     "NULL_AFTER",
+    "OF_TEXT",
     "OPERATORS",
     "SIZES",
     "SPECIAL",
@@ -45,7 +46,7 @@ CALLED = "()"  # behind a name: what a call of it runs
 GLOBALS = "__gradscribe_globals__"  # the name by which rewritten code reaches the module's real globals
 HOOKS = (
     "__gs_read__", "__gs_method__", "__gs_call__", "__gs_item__", "__gs_put__", "__gs_grow__",
-    "__gs_operator__", "__gs_iterate__", "__gs_enter__", "__gs_caught__",
+    "__gs_operator__", "__gs_iterate__", "__gs_enter__", "__gs_seen__", "__gs_caught__",
 )  # fmt: skip
 OPERATORS: dict[str, tuple[Callable[..., Any], str, str]] = {  # by the name of the node: what it does, and by which methods
     "Add": (operator.add, "__add__", "__radd__"), "Sub": (operator.sub, "__sub__", "__rsub__"),
@@ -60,6 +61,14 @@ OPERATORS: dict[str, tuple[Callable[..., Any], str, str]] = {  # by the name of 
     "Gt": (operator.gt, "__gt__", "__lt__"), "GtE": (operator.ge, "__ge__", "__le__"),
     "Eq": (operator.eq, "__eq__", "__eq__"), "NotEq": (operator.ne, "__ne__", "__ne__"),
     "In": (lambda x, y: x in y, "", "__contains__"), "NotIn": (lambda x, y: x not in y, "", "__contains__"),
+    "Divmod": (divmod, "__divmod__", "__rdivmod__"),
+    "Add=": (operator.iadd, "__iadd__", ""), "Sub=": (operator.isub, "__isub__", ""),
+    "Mult=": (operator.imul, "__imul__", ""), "Div=": (operator.itruediv, "__itruediv__", ""),
+    "FloorDiv=": (operator.ifloordiv, "__ifloordiv__", ""), "Mod=": (operator.imod, "__imod__", ""),
+    "Pow=": (operator.ipow, "__ipow__", ""), "MatMult=": (operator.imatmul, "__imatmul__", ""),
+    "BitAnd=": (operator.iand, "__iand__", ""), "BitOr=": (operator.ior, "__ior__", ""),
+    "BitXor=": (operator.ixor, "__ixor__", ""), "LShift=": (operator.ilshift, "__ilshift__", ""),
+    "RShift=": (operator.irshift, "__irshift__", ""),
 }  # fmt: skip
 ITERATING = frozenset(  # builtins that run over what they are given
     [
@@ -80,8 +89,10 @@ ITERATING = frozenset(  # builtins that run over what they are given
     ]
 )
 SPECIAL = frozenset([n for _, *names in OPERATORS.values() for n in names if n]) | {
-    "__iter__", "__next__", "__enter__", "__float__", "__complex__", "__len__", "__abs__", "__getitem__",
+    "__iter__", "__next__", "__enter__", "__float__", "__complex__", "__len__", "__abs__", "__getitem__", "__reversed__",
+    "__bool__", "__int__", "__index__", "__round__", "__floor__", "__ceil__", "__trunc__",
 }  # fmt: skip
+OF_TEXT = ("__str__", "__repr__", "__format__", "__hash__")  # which most classes have, and few compute in
 SIZES = frozenset(["shape", "ndim", "dtype"])  # of arrays, which no object hides a gradient in
 
 
@@ -363,7 +374,7 @@ def _rewriter() -> Callable[..., Any]:
                     node.args = [a if isinstance(a, gast.Starred) else self._iterated(a) for a in node.args]
                 if func.id in self.declared:
                     node.func = self._hook("__gs_call__", [self.visit(func)], func)
-                elif func.id in self.bound and func.id != "super":
+                elif (func.id in self.bound or self.in_class) and func.id != "super":
                     node.func = self._hook("__gs_call__", [func], func)
             elif isinstance(func, gast.Attribute):
                 if not self._of_module(func):
@@ -377,6 +388,8 @@ def _rewriter() -> Callable[..., Any]:
         def visit_Assign(self, node: Any) -> Any:
             node.value = self.visit(node.value)
             node.targets = [self._target(t) for t in node.targets]
+            if all(isinstance(t, (gast.Tuple, gast.List)) for t in node.targets):
+                node.value = node.value if isinstance(node.value, gast.Tuple) else self._iterated(node.value)
             return node
 
         def visit_AugAssign(self, node: Any) -> Any:
@@ -385,7 +398,11 @@ def _rewriter() -> Callable[..., Any]:
                 if not isinstance(node.value, gast.Constant):
                     grown = gast.copy_location(_again(gast, node.target), node.value)
                     node.value = self._hook("__gs_grow__", [grown, node.value], node.value)
-                return node
+                if not self.operators:
+                    return node
+                now = gast.copy_location(_again(gast, node.target), node.target)
+                made = self._operated(node, f"{type(node.op).__name__}=", [now, node.value])
+                return gast.copy_location(gast.Assign(targets=[node.target], value=made, type_comment=None), node)
             node.target = self._target(node.target)
             return node
 
@@ -450,7 +467,52 @@ def _rewriter() -> Callable[..., Any]:
         def visit_comprehension(self, node: Any) -> Any:
             node.target, node.iter = self._target(node.target), self.visit(node.iter)
             node.iter = node.iter if node.is_async else self._iterated(node.iter)
-            node.ifs = [self.visit(t) for t in node.ifs]
+            node.ifs = [self._tested(t) for t in node.ifs]
+            return node
+
+        def visit_If(self, node: Any) -> Any:
+            node.test = self._tested(node.test)
+            node.body, node.orelse = [self.visit(s) for s in node.body], [self.visit(s) for s in node.orelse]
+            return node
+
+        visit_While = visit_If
+
+        def visit_IfExp(self, node: Any) -> Any:
+            node.test = self._tested(node.test)
+            node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
+            return node
+
+        def visit_Assert(self, node: Any) -> Any:
+            node.test, node.msg = self._tested(node.test), node.msg and self.visit(node.msg)
+            return node
+
+        def _tested(self, node: Any) -> Any:
+            """What is asked for its truth, and for nothing else."""
+            if isinstance(node, gast.BoolOp):
+                node.values = [self._tested(v) for v in node.values]
+                return node
+            kept = isinstance(node, (gast.Compare, gast.Constant)) or (
+                isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not)
+            )
+            return self.visit(node) if kept or not self.operators else self._seen(self.visit(node), "bool")
+
+        def visit_FormattedValue(self, node: Any) -> Any:
+            node.value, node.format_spec = self.visit(node.value), node.format_spec and self.visit(node.format_spec)
+            if self.operators:
+                node.value = self._seen(node.value, {ord("s"): "str", ord("r"): "repr"}.get(node.conversion, "format"))
+            return node
+
+        def _seen(self, node: Any, by: str) -> Any:
+            return self._hook("__gs_seen__", [node, gast.copy_location(gast.Constant(value=by, kind=None), node)], node)
+
+        def visit_Starred(self, node: Any) -> Any:
+            node.value = self.visit(node.value)
+            if isinstance(node.ctx, gast.Load):
+                node.value = self._iterated(node.value)
+            return node
+
+        def visit_YieldFrom(self, node: Any) -> Any:
+            node.value = self._iterated(self.visit(node.value))
             return node
 
         def _iterated(self, node: Any) -> Any:
@@ -461,6 +523,9 @@ def _rewriter() -> Callable[..., Any]:
             return self._operated(node, type(node.op).__name__, [node.left, node.right])
 
         def visit_UnaryOp(self, node: Any) -> Any:
+            if isinstance(node.op, gast.Not):
+                node.operand = self._tested(node.operand)
+                return node
             node.operand = self.visit(node.operand)
             return self._operated(node, type(node.op).__name__, [node.operand])
 
@@ -492,7 +557,7 @@ def _rewriter() -> Callable[..., Any]:
         def visit_ClassDef(self, node: Any) -> Any:
             outer, self.in_class = self.in_class, True
             private, self.private = self.private, f"_{node.name.lstrip('_')}"
-            node.body = [self.visit(s) if isinstance(s, gast.FunctionDef) else s for s in node.body]
+            node.body = [self.visit(s) for s in node.body]
             self.in_class, self.private = outer, private
             return node
 

@@ -58,7 +58,7 @@ PLAIN: dict[str, Callable[..., Any]] = {  # hooks that do what Python does
     "__gs_read__": getattr, "__gs_method__": getattr, "__gs_call__": lambda f: f, "__gs_item__": operator.getitem,
     "__gs_put__": lambda holder, key=None: holder, "__gs_grow__": lambda holder, value: value,
     "__gs_operator__": lambda sign, *operands: OPERATORS[sign][0](*operands), "__gs_iterate__": lambda obj: obj,
-    "__gs_enter__": lambda manager: manager, "__gs_caught__": lambda: None,
+    "__gs_enter__": lambda manager: manager, "__gs_seen__": lambda obj, by: obj, "__gs_caught__": lambda: None,
 }  # fmt: skip
 RUN = tuple(counting(name, PLAIN[name]) for name in HOOKS)
 
@@ -111,7 +111,7 @@ def test_the_standard_library_runs_as_before(
             rewritten += 1
     assert uses(tmp_path) == expected
     assert rewritten > 400
-    never = set() if operators else {"__gs_iterate__"}
+    never = set() if operators else {"__gs_iterate__", "__gs_seen__"}
     assert set(HOOKS) - set(counts) == never
 
 
