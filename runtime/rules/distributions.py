@@ -10,6 +10,7 @@ from scipy import special, stats
 
 from ..registry import composed
 from ..unpatched import np
+from .support import literal
 
 HALF_LOG_TAU = math.log(2 * math.pi) / 2
 INF = math.inf
@@ -197,6 +198,8 @@ def multivariate_normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_sin
             "scipy.stats.multivariate_normal with allow_singular=True has no gradient where the rank changes, and none "
             "here: leave it out, and add a small multiple of the identity to cov"
         )
+    given = (x, mean, cov)
+    x, mean, cov = [literal(v, *given) if isinstance(v, (list, tuple)) else v for v in given]
     d = _dimension(mean, cov)
     off = x if mean is None else x - mean
     if np.ndim(off) == 0 or (np.ndim(off) == 1 and d == 1):

@@ -57,13 +57,7 @@ def taken(table: Any, i: Any) -> Any:
 
 def arrays(*values: Any) -> tuple[Any, ...]:
     """Arguments that may be lists, as arrays; None stays."""
-    return tuple([None if v is None else _array(v, values) for v in values])
-
-
-def _array(value: Any, beside: tuple[Any, ...]) -> Any:
-    if isinstance(value, (list, tuple)) and any(hasattr(type(v), "__gradscribe_apply__") for v in value):
-        return np.stack(value)
-    return literal(value, *beside)
+    return tuple([None if v is None else literal(v, *values) for v in values])
 
 
 def refused(name: str, what: str, way: str) -> NotImplementedError:

@@ -18,14 +18,7 @@ from ..registry import composed, object_class
 from ..unpatched import np
 from .scipy_functions import arrays, made, refused, taken
 from .scipy_linalg import solve_banded
-from .support import happens, literal
-
-
-def is_traced(value: Any) -> bool:
-    """Whether a Tensor is among values, in lists and tuples too."""
-    if isinstance(value, (list, tuple)):
-        return any(map(is_traced, value))
-    return hasattr(type(value), "__gradscribe_apply__")
+from .support import happens, is_traced, literal
 
 
 class _Traced:
@@ -53,7 +46,7 @@ def _given(*values: Any) -> tuple[Any, ...]:
 
 def _points(x: Any, beside: Any) -> tuple[Any, tuple[int, ...]]:
     """Points in a row, and their shape."""
-    x = _floats(literal(np.stack(x) if isinstance(x, (list, tuple)) and is_traced(x) else x, x, beside))
+    x = _floats(literal(x, x, beside))
     return np.reshape(x, (-1,)), np.shape(x)
 
 
@@ -695,7 +688,7 @@ class RegularGridInterpolator(_Traced):
             parts = np.broadcast_arrays(*[_floats(literal(x, self.values, *xi)) for x in xi])
             return [np.reshape(x, (-1,)) for x in parts], np.shape(parts[0])
         xi = xi[0] if isinstance(xi, tuple) else xi
-        xi = _floats(literal(np.stack(xi) if isinstance(xi, list) and is_traced(xi) else xi, self.values))
+        xi = _floats(literal(xi, self.values))
         if np.ndim(xi) == 1:
             xi = np.reshape(xi, (-1, 1)) if n == 1 else np.reshape(xi, (1, -1))
         if np.shape(xi)[-1] != n:

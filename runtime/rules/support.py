@@ -125,11 +125,20 @@ def literal(value: Any, *beside: Any) -> Any:
     """The array of a list or number, made so that a recorder notes it where one of those `beside` it is traced."""
     if hasattr(value, "dtype"):
         return value
+    if isinstance(value, (list, tuple)) and is_traced(value):
+        return np.stack([literal(v) if is_traced(v) else v for v in value])
     for b in beside:
         enter = getattr(type(b), "__gradscribe_apply__", None)
         if enter is not None:
             return enter(require(np.array), (value,))
     return np.array(value)
+
+
+def is_traced(value: Any) -> bool:
+    """Whether something traced is among values, in lists and tuples too."""
+    if isinstance(value, (list, tuple)):
+        return any(map(is_traced, value))
+    return hasattr(type(value), "__gradscribe_apply__")
 
 
 def happens(condition: Any) -> bool:

@@ -305,6 +305,9 @@ def through_door(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def run(op: Op, bound: tuple[Any, ...]) -> Any:
     """Run an op on arguments in the order of its parameters."""
+    kinds = {*map(type, bound)}
+    if list in kinds or tuple in kinds:
+        bound = tuple([_stacked(op, k, b) if type(b) is list or type(b) is tuple else b for k, b in enumerate(bound)])
     no_history = tensor_base.volatile_class and volatile.among(bound)
     if LOCAL.levels:
         found = run_batched(op, bound)
@@ -541,6 +544,8 @@ def node_of(
                         in_lists = True
                         slots.append((k, i))
                         edges.append(e._node)
+                elif (type(e) is list or type(e) is tuple) and _has_history(e):
+                    raise blame(NoRuleError.argument(op.path, param.name))
         elif isinstance(b, Operand):
             special = special or kind is not tensor_class
             if b._node is not None:
@@ -581,6 +586,13 @@ def node_of(
     return node
 
 
+def _has_history(value: Any) -> bool:
+    """Whether a Tensor that depends on what is differentiated stands in nested lists."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_history, value))
+    return isinstance(value, Operand) and value._node is not None
+
+
 def _may_be_saved(plan: Plan, bound: tuple[Any, ...]) -> None:
     """Raise where backward would need a Tensor that was made in inference mode."""
     for spec in plan.saved:
@@ -588,6 +600,14 @@ def _may_be_saved(plan: Plan, bound: tuple[Any, ...]) -> None:
             given = bound[spec.param]
             for v in given if type(given) is list or type(given) is tuple else (given,):
                 tensor_base.may_be_saved(v)
+
+
+def _stacked(op: Op, k: int, value: Any) -> Any:
+    """The Tensor that a list with Tensors in it stands for where the op takes an array, or one of several."""
+    param = op.params[k]
+    if param.name not in op.vjps or not has_tensor(value):
+        return value
+    return type(value)(map(stack_nested, value)) if param.sequence or param.variadic else stack_nested(value)
 
 
 def _as_array(op: Op, k: int, value: Any) -> Any:

@@ -176,7 +176,7 @@ def _started(start: Any, ours: Callable[[Any], Any], *args: Any) -> Any:
 
 HIGHER: dict[Any, Callable[[Any, Callable[[Any], Any]], Any]] = {
     **dict.fromkeys(
-        (map, filter, functools.reduce, functools.partial, defaultdict, itertools.starmap, itertools.takewhile,
+        (map, filter, functools.reduce, defaultdict, itertools.starmap, itertools.takewhile,
          itertools.dropwhile, itertools.filterfalse),
         _first,
     ),

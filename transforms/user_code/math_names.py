@@ -71,6 +71,7 @@ def _by_op(fn: Function) -> Function:
             return found
         op = require(fn)
         fits = len(args) == sum(not p.by_name for p in op.params) or op.params[0].variadic
+        fits = fits and (op.params[0].sequence or not any(isinstance(a, (list, tuple)) for a in args))
         if (not has_tensor(args) and not has_tensor(kwargs)) or not fits or (kwargs and op.kind is not Kind.opaque):
             return fn(*args, **kwargs)  # or the error of one that is called in another way
         taken = tuple(map(take, args))

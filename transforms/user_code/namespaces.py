@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import itertools
 import operator
@@ -65,7 +66,11 @@ def _by_own_methods(value: Any, dtype: Any, inside: bool = False) -> Any:
     return value if method is None else method()
 
 
-def _array(obj: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, **options: Any) -> Any:
+_MODES = {"ALWAYS": True, "NEVER": False, "IF_NEEDED": None}  # NumPy's own way to say `copy=`
+
+
+def _array(obj: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **options: Any) -> Any:
+    copy = _MODES[copy.name] if isinstance(copy, enum.Enum) else copy
     if LOCAL.depth and not _is_no_number(dtype):
         obj = _by_own_methods(obj, dtype)
     if isinstance(obj, Operand):

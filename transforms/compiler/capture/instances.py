@@ -24,7 +24,7 @@ from .classes import Classes, class_of_mirror
 from .definitions import Definitions
 from .handles import OURS, handle_of
 from .numbers import is_float
-from .outside import is_constant, why_not
+from .outside import is_constant, own_code, why_not
 from .stored import Store
 
 if TYPE_CHECKING:
@@ -152,6 +152,8 @@ class Instances:
             return value
         if getattr(value, "default_factory", None) not in _FACTORIES:
             return value
+        if named and (reason := own_code(type(value))) is not None:
+            capture.refuse(reason)
         capture.reads[Path(("id", path, ""))] = value
         capture.reads[Path(("keys", value, ""), words=path.words, parent=path)] = tuple(keys)
         copy: Any = [] if isinstance(value, tuple) else _copied(value)

@@ -154,3 +154,26 @@ def test_one_list_under_two_names() -> None:
         return np.sum(a * holder.a[0]) * holder.b[1] * (2.0 if holder.a is holder.b else 1.0)
 
     compiled_through(f, put(holder, a=shared, b=shared), put(holder, b=other), put(holder, a=other))
+
+
+class Scale(NamedTuple):
+    k: float
+
+    def run(self, t: Any) -> Any:
+        return (3.0 if type(t) is np.float64 else 5.0) * t * self.k
+
+
+SCALE = Scale(2.0)
+
+
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")
+def test_a_method_of_a_named_tuple_from_outside_runs_in_scope() -> None:
+    def loss(x: Any) -> Any:
+        return SCALE.run(x[0] * x[1])
+
+    compiled = gs.compile(gs.value_and_grad(loss))
+    x = np.array([1.0, 2.0])
+    for _ in range(3):
+        value, slopes = compiled(x)
+        assert value == loss(x)
+        np.testing.assert_array_equal(slopes, [12.0, 6.0])
