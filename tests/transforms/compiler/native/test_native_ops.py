@@ -279,3 +279,35 @@ def test_every_sample(part: int, rng: np.random.Generator) -> None:
         batch = jobs[start : start + 60]
         for (name, args, _), kernel in zip(batch, together([job for _, _, job in batch]), strict=True):
             checked(kernel, args, name)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_power_of_a_half_is_numpys_at_special_values(dtype: str) -> None:
+    x = np.array([0.25, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1.0], dtype=dtype)
+    compiled = gs.compile(lambda x: x**0.5 + np.power(x, 0.5), target="native")
+    with np.errstate(all="ignore"):
+        expected = x**0.5 + np.power(x, 0.5)
+    for k in range(3):
+        with np.errstate(invalid="ignore"):
+            compiled(x[k:].copy())  # the first calls of NumPy's source warn
+    for k in range(3):
+        found = compiled(x[k:].copy())
+        np.testing.assert_array_equal(found, expected[k:])
+        assert np.array_equal(np.signbit(found[:2]), np.signbit(expected[k : k + 2]))
+    assert gs.explain(compiled).specialisations[0].runs == "native, without a call of Python"
+
+
+@needs_compiler
+def test_results_that_are_parts_of_new_arrays_have_the_strides_of_numpys() -> None:
+    def parts_of(x: Any) -> Any:
+        y = np.exp(x)
+        return y[::2], y[::-1], np.sin(x)[1:, None]
+
+    compiled = gs.compile(parts_of, target="native")
+    for n in (9, 9, 12, 30):
+        x = np.linspace(-1.0, 1.0, n)
+        for found, expected in zip(compiled(x), parts_of(x), strict=True):
+            assert found.strides == expected.strides
+            np.testing.assert_allclose(found, expected, rtol=1e-14)
+    assert gs.explain(compiled).specialisations[0].runs.startswith("native")
