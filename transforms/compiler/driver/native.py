@@ -26,6 +26,7 @@ from ..native.values import RefusedError
 from ..schedule.signature import built as built_tree
 from . import cache
 from .generated import Specialisation, coarsest
+from .guards.quick import joined
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
@@ -307,6 +308,10 @@ class _Served:
         if not (names or entry.extras or rebuild is not None or self.kernel.nested is not None):
             return function
         outside = entry.outside_now
+        if not names and rebuild is None and self.kernel.nested is None:
+            found = joined(function, outside)
+            if found is not None:
+                return found
 
         def call(*args: Any, **kwargs: Any) -> Any:
             result = function(*args, *[kwargs[name] for name in names], *outside())
