@@ -135,6 +135,7 @@ class _Emitter:
         self.named: dict[Value, str] = {}
         self.returned: set[Value] = set()
         self.nested: Any = None
+        self.makers = {v: s.call for s in each_statement(program.body) if isinstance(s, Assign) for v in s.call.outs}
 
     def chunks(self) -> list[list[str]]:
         """The lines of the function, in pieces that stay together."""

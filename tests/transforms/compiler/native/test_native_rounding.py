@@ -89,7 +89,7 @@ def test_results_that_cancel_are_served(f: Callable[..., Any], dtype: str) -> No
     ("f", "old", "new"),
     [
         (exponentials, r" - ", " + "), (exponentials, r"exp\(", "exp(1e-9 + "), (thirds, r" / 3", " / 3.0000000001 + 0 * 3"),
-        (circle, r" sin\(", " sin(1e-10 + "), (product, r" - ", " + "), (centred, r"1e-20", "1.000001e-20"),
+        (circle, r" sin\(", " sin(1e-10 + "), (product, r" - ", " + "),
         (centred, r" - ", " + "), (trips, r" - ", " + "), (written, r" - ", " + 1e-9 - "),
     ],
     ids=lambda x: x.__name__ if callable(x) else x.strip(),
