@@ -311,3 +311,14 @@ def test_results_that_are_parts_of_new_arrays_have_the_strides_of_numpys() -> No
             assert found.strides == expected.strides
             np.testing.assert_allclose(found, expected, rtol=1e-14)
     assert gs.explain(compiled).specialisations[0].runs.startswith("native")
+
+
+@needs_compiler
+@pytest.mark.parametrize("order", [1, -1, np.inf, -np.inf])
+def test_gradients_of_extreme_sums_do_not_hang_on_the_order_of_terms(order: float, rng: np.random.Generator) -> None:
+    eager = gs.grad(lambda x: np.linalg.norm(x, ord=order) + np.linalg.cond(x, p=order))
+    compiled = gs.compile(eager, target="native")
+    for n in (3, 3, 3, *range(3, 30)):
+        x = rng.normal(size=(n, n)) + 5.0 * np.eye(n)
+        np.testing.assert_allclose(compiled(x), eager(x), rtol=1e-9, atol=1e-12)
+    assert {one.runs.partition(",")[0] for one in gs.explain(compiled).specialisations} == {"native"}
