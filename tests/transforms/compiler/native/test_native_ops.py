@@ -322,3 +322,13 @@ def test_gradients_of_extreme_sums_do_not_hang_on_the_order_of_terms(order: floa
         x = rng.normal(size=(n, n)) + 5.0 * np.eye(n)
         np.testing.assert_allclose(compiled(x), eager(x), rtol=1e-9, atol=1e-12)
     assert {one.runs.partition(",")[0] for one in gs.explain(compiled).specialisations} == {"native"}
+
+
+@needs_compiler
+def test_the_gradient_of_a_trace_runs_natively() -> None:
+    eager = gs.grad(lambda x: np.trace(x) * np.sum(x))
+    compiled = gs.compile(eager, target="native")
+    for shape in ((3, 4), (3, 4), (5, 2), (2, 2), (7, 7), (4, 3)):
+        x = np.arange(1.0, 1.0 + shape[0] * shape[1]).reshape(shape)
+        np.testing.assert_allclose(compiled(x), eager(x), rtol=1e-14)
+    assert {one.runs.partition(",")[0] for one in gs.explain(compiled).specialisations} == {"native"}
