@@ -16,6 +16,7 @@ import numpy as np
 
 from ..transforms.compiler.compile import compile
 from ..transforms.compiler.driver import cache
+from ..transforms.compiler.driver.guards.quick import is_built
 from ..transforms.compiler.explain import explain
 from ..transforms.compiler.native.build import NONE, compiler, vector_units
 from ..transforms.derivatives.gradient import grad
@@ -51,6 +52,10 @@ def doctor(version: str) -> list[Check]:
         *[Check(name, _version(name) or f"not installed (optional: {why})") for name, why in _OPTIONAL.items()],
         *[Check(name, os.environ[name]) for name in sorted(os.environ) if name.startswith("GRADSCRIBE_")],
         _cache(),
+        Check(
+            "guards",
+            "in C" if is_built() else "in Python: the extension was not built, which takes a C compiler and Python.h",
+        ),
     ]
     tried: list[tuple[str, Callable[[], str]]] = [("gradients", _gradient), ("compiled code", _compiled)]
     if compiler() is None:

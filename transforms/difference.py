@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..runtime.arrays import is_array, is_cupys
@@ -17,8 +18,11 @@ NO_SIGNS = 1e-300  # an `eps` by which nothing differs but the signs of zeros
 LOOSE_COMPLEX = NUMPY < (2, 1)
 
 
-def difference(found: Any, expected: Any, eps: float = 0.0) -> str | None:
-    """Return the difference of compiled and eager results, bit for bit, or beyond rounding by `eps`; None where there is none."""
+def difference(found: Any, expected: Any, eps: float = 0.0, slack: Sequence[float] | None = None) -> str | None:
+    """Return the difference of compiled and eager results, bit for bit, or beyond rounding by `eps`; None where there is none.
+
+    `slack` says of each result how far it may be off beside that, where this is known better than from `eps`.
+    """
     a, structure_a = flatten_row(found)
     b, structure_b = flatten_row(expected)
     if structure_a != structure_b:
@@ -36,7 +40,9 @@ def difference(found: Any, expected: Any, eps: float = 0.0) -> str | None:
                 f"eager's {y.dtype}, {y.shape}, {y.strides}"
             )
         if isinstance(x, np.generic) or is_array(x):
-            if not _same_bytes(x, y) and not (is_near(x, y, eps) if eps else _same_bits(x, y)):
+            if not _same_bytes(x, y) and not (
+                is_near(x, y, eps, None if slack is None else slack[k]) if eps else _same_bits(x, y)
+            ):
                 with np.errstate(all="ignore"):
                     worst = np.max(np.abs(np.asarray(x, dtype=complex) - np.asarray(y, dtype=complex)))
                 return f"result {k} differs by up to {worst:.3g}"
@@ -78,12 +84,12 @@ def _same_bits(x: Any, y: Any) -> bool:
     return bool(np.all((np.isnan(x) & np.isnan(y)) | ((x == y) & signs)))
 
 
-def is_near(x: Any, y: Any, eps: float) -> bool:
+def is_near(x: Any, y: Any, eps: float, slack: float | None = None) -> bool:
     """Whether `x` is `y` but for rounding: NaN and infinities at the same places, the rest to half of the digits.
 
-    That is `sqrt(eps)` times the largest finite number of `y`, and `1000 * eps` for what cancels, where eps is that of
-    the coarsest dtype computed with: 1.5e-8 of it and 2e-13 for float64, 3.5e-4 and 1.2e-4 for float32. Integers must
-    be equal.
+    That is `sqrt(eps)` times the largest finite number of `y`, and `slack`, or `1000 * eps`, for what cancels, where eps is
+    that of the coarsest dtype computed with: 1.5e-8 of it and 2e-13 for float64, 3.5e-4 and 1.2e-4 for float32. Integers
+    must be equal.
     """
     x, y = np.asarray(x), np.asarray(y)
     if x.dtype.kind not in "fc":
@@ -94,5 +100,5 @@ def is_near(x: Any, y: Any, eps: float) -> bool:
     infinite = ~finite & ~np.isnan(y)
     a, b = x[finite].astype(np.complex128), y[finite].astype(np.complex128)
     largest = float(np.max(np.abs(b), initial=0.0))
-    near = np.abs(a - b) <= eps**0.5 * largest + 1000 * eps
+    near = np.abs(a - b) <= eps**0.5 * largest + (1000 * eps if slack is None else slack)
     return bool(np.all(near)) and bool(np.array_equal(x[infinite], y[infinite]))

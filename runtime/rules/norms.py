@@ -75,7 +75,7 @@ def norm_back(g: Any, x: Any, out: Any, ord: Any, axis: Any, keepdims: bool) -> 
     if ord is None or ord in ("f", "fro"):
         return vector_back(g, x, out, 2, axis)
     axes = axis if isinstance(axis, tuple) else (axis,) if axis is not None else tuple(range(x.ndim))
-    return vector_back(g, x, out, ord, axes) if len(axes) == 1 else matrix_back(g, x, out, ord, axes)
+    return vector_back(g, x, out, ord, axes) if len(axes) == 1 else matrix_back(g, x, ord, axes)
 
 
 def vector_back(g: Any, x: Any, out: Any, ord: Any, axis: Any) -> Any:
@@ -107,12 +107,14 @@ def shared(chosen: Any, axis: Any, dtype: Any) -> Any:
     return chosen / np.sum(chosen, axis=axis, keepdims=True, dtype=dtype.newbyteorder("="))
 
 
-def matrix_back(g: Any, x: Any, out: Any, ord: Any, axes: tuple[int, ...]) -> Any:
-    """The cotangent under a matrix norm over two axes; `g` and `out` keep the axes."""
+def matrix_back(g: Any, x: Any, ord: Any, axes: tuple[int, ...]) -> Any:
+    """The cotangent under a matrix norm over two axes; `g` keeps the axes."""
     if ord in (1, -1, np.inf, -np.inf):
         summed, chosen = axes if abs(ord) == 1 else axes[::-1]
         sums = np.sum(np.abs(x), axis=summed, keepdims=True)
-        return g * phase(x) * shared(sums == out, chosen, sums.dtype)
+        # not the norm itself, whose sums may be added in another order (target="native")
+        extreme = np.max(sums, axis=chosen, keepdims=True) if ord > 0 else np.min(sums, axis=chosen, keepdims=True)
+        return g * phase(x) * shared(sums == extreme, chosen, sums.dtype)
     if ord not in (2, -2, "nuc"):
         raise NotImplementedError(f"np.linalg.norm with ord={ord!r} has no gradient rule for matrices")
     u, s, vh = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), full_matrices=False)

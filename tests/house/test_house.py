@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -204,7 +205,8 @@ def test_package_data_exists_and_is_complete():
         p
         for layer in (*LAYERS, "stubs")
         for p in (ROOT / layer).rglob("*")
-        if p.is_file() and p.suffix not in (".py", ".pyc")
+        if p.is_file()
+        and p.suffix not in (".py", ".pyc", ".c", ".so", ".pyd")  # of the optional extension, which setup.py builds
     }
     assert data <= matched, f"these would not be installed: {sorted(map(str, data - matched))}"
 
@@ -270,14 +272,36 @@ def test_examples_in_docstrings_and_documents(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def wheel_names(tmp_path, **variables):
+    """What a wheel of the checkout holds, which is built with these variables of the environment."""
+    source = tmp_path / "source"
+    left = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "*.so")
+    shutil.copytree(ROOT, source, ignore=left)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(source)]
+    subprocess.run(pip, check=True, cwd=tmp_path, env=os.environ | variables)
+    (wheel,) = tmp_path.glob("*.whl")
+    return zipfile.ZipFile(wheel).namelist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("compiler", "is_there"), [("cc", True), ("no-such-compiler", False), ("cc -nostdinc", False)],
+    ids=["with a compiler", "without one", "without Python.h"],
+)  # fmt: skip
+def test_the_wheel_is_built_with_or_without_the_extension(tmp_path, compiler, is_there):
+    if shutil.which("cc") is None or not Path(sysconfig.get_path("include"), "Python.h").exists():
+        pytest.skip("there is no C compiler, or this Python came without its header")
+    names = wheel_names(tmp_path, CC=compiler, LDSHARED=f"{compiler} -shared")
+    extensions = [name for name in names if name.endswith((".so", ".pyd"))]
+    assert [name.partition(".cpython")[0] for name in extensions] == [
+        "gradscribe/transforms/compiler/driver/guards/_entry"
+    ] * is_there
+    assert "gradscribe/transforms/compiler/driver/guards/quick.py" in names
+
+
 @pytest.mark.slow
 def test_the_wheel_holds_one_name_and_the_modules_alone(tmp_path):
-    source = tmp_path / "source"
-    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__"))
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(source)]
-    subprocess.run(pip, check=True, cwd=tmp_path)
-    (wheel,) = tmp_path.glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
+    names = wheel_names(tmp_path)
     tops = {name.partition("/")[0] for name in names}
     assert len(tops) == 2, tops
     assert tops > {"gradscribe"}

@@ -52,7 +52,7 @@ class Native:
 
     seconds: float
     absolute: float  # the largest difference from eager
-    relative: float  # over the largest entry of its gradient
+    relative: float  # over the largest entry of its gradient, or 1000 * sqrt(eps)
     tolerance: float  # what the relative difference may be
     runs: str  # what serves the calls: a kernel, with the calls of Python in it, or NumPy, and why
 
@@ -337,14 +337,15 @@ class _Run:
         for _ in range(2):  # the first captures
             args, kwargs = self._fresh()
             found = self._leaves(function(*args, **kwargs))
+        types = [_dtype(leaf) for leaf in self.inputs.leaves]
+        coarsest = max(float(np.finfo(t).eps) for t in types if t is not None and t.kind in "fc")
+        floor = 1000 * coarsest**0.5  # below it, what differs by 1000 * eps cancels
         absolute = relative = 0.0
         for a, b in zip(found, eager, strict=True):
             alike = (a == b) | (np.isnan(a) & np.isnan(b))  # infinities among them
             far = float(np.max(np.where(alike, 0.0, np.abs(a - b)), initial=0.0))
             far, size = far if far == far else np.inf, float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b)))
-            absolute, relative = max(absolute, far), max(relative, far / size if size else far)
-        types = [_dtype(leaf) for leaf in self.inputs.leaves]
-        coarsest = max(float(np.finfo(t).eps) for t in types if t is not None and t.kind in "fc")
+            absolute, relative = max(absolute, far), max(relative, far / max(size, floor))
         ran = [str(function._native.ran(one)) for one in function._texts.values()] if function._native else []
         runs = ran[-1] if ran else "eagerly"
         return Native(self._fastest(function), absolute, relative, coarsest**0.5, runs)

@@ -25,6 +25,7 @@ def aliases_of(program: Program) -> Aliases:
     roots = {v: walk.roots(v) for v in walk.ends}
     counted = Counter(root for found in roots.values() for root in found)
     hot = {root for root, n in counted.items() if n > 1 or root in walk.arguments}
+    hot.update(root for v, found in roots.items() if _has_gaps(v) for root in found)
     shared: set[Value] = set()
     for v in walk.ends:
         walk.reaching(v, hot, shared)
@@ -115,6 +116,20 @@ class _Walk:
             if self.roots(v) & hot:
                 found.add(v)
                 stack += self.sources.get(v, [])
+
+
+def _has_gaps(v: Value) -> bool:
+    """Whether an array is a part of another by its strides, which NumPy's result then has, too."""
+    if v.type.kind != "array" or 0 in v.type.shape:
+        return False
+    if 0 in v.type.strides:  # of a new axis, or a repeated one
+        return True
+    place = v.type.dtype.itemsize
+    for stride, n in sorted((s, n) for s, n in zip(v.type.strides, v.type.shape, strict=True) if n > 1):
+        if stride != place:
+            return True
+        place *= n
+    return False
 
 
 def _has_memory(v: Value) -> bool:

@@ -285,9 +285,11 @@ def place_diagonal(block: Place, call: Call, lengths: Callable[..., Any]) -> Non
     def fill(target: Arr) -> list[str]:
         n = block.emitter.name("length")
         least = dims[0] if dims[0] == dims[1] else f"{dims[0]} < {dims[1]} ? {dims[0]} : {dims[1]}"
+        m = a.dims[0]  # of fewer numbers NumPy takes the first ones again
+        place = "0" if m == "1" else f"(i < {m} ? i : i % {m}) * ({a.strides[0]})"
         return [
-            f"const int64_t {n} = {least};", f"if ({a.dims[0]} < {n}) goto punt;",
-            f"for (int64_t i = 0; i < {n}; i++) {target.p}[i * ({dims[1]} + 1)] = {a.p}[i * ({a.strides[0]})];",
+            f"const int64_t {n} = {least};", *([] if m == "1" else [f"if ({m} == 0 && {n} > 0) goto punt;"]),
+            f"for (int64_t i = 0; i < {n}; i++) {target.p}[i * ({dims[1]} + 1)] = {a.p}[{place}];",
         ]  # fmt: skip
 
     laid(block, call, dims, fill, zero=True)

@@ -38,7 +38,7 @@ from .forms import form_of
 from .linalg import systems
 from .lock import counted, with_lock
 from .nests import Fold, Item, Nest, written
-from .parts import apart, ends, in_parts
+from .parts import apart, ends, in_parts, is_mark, marked
 from .prelude import ENTRY, prelude
 from .stacks import as_list, depth_of, is_storable, item_of, length_of, pushed, room_on, turned
 from .values import (
@@ -135,6 +135,7 @@ class _Emitter:
         self.named: dict[Value, str] = {}
         self.returned: set[Value] = set()
         self.nested: Any = None
+        self.makers = {v: s.call for s in each_statement(program.body) if isinstance(s, Assign) for v in s.call.outs}
 
     def chunks(self) -> list[list[str]]:
         """The lines of the function, in pieces that stay together."""
@@ -169,7 +170,7 @@ class _Emitter:
         text = "\n".join([
             *head, "", *functions, "static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)", "{",
             *[line if line.startswith("#") else f"    {line}" for line in counted(lines)],
-            *ends(0),
+            *ends(0, lines),
         ])  # fmt: skip
         return Kernel(
             text, len(self.program.parameters), tuple(self.calls), tuple(self.constants), self.arms, self.paths, self.called_out,
@@ -808,10 +809,11 @@ class Block:
         swaps: list[str] = []
         for c, (held, k) in zip(s.carries, carried, strict=True):
             self.carry_on(inner, held, k, inner.read(c.after), last, objects, swaps)
-        inner.group(*last, *objects, *swaps, f"{count}++;")
-        body += inner.lines()
+        pieces = inner.chunks()
+        body += marked(pieces) if e.alone is None else [line for piece in pieces for line in piece]
+        body += [*last, *objects, *swaps, f"{count}++;"]
         if e.alone is None:
-            body.append(f"WORK({len(body)});")
+            body.append(f"WORK({sum(not is_mark(line) for line in body)});")
         lines += _deeper(body)
         g = self.group(*lines, "}")
         for c, (held, _) in zip(s.carries, carried, strict=True):

@@ -119,9 +119,19 @@ def form_of(op: Op, args: tuple[Any, ...], out: Value) -> Form:
     exponent = args[1] if fn is np.power else None
     if exponent is not None and not isinstance(exponent, Value) and exponent in _POWERS:
         text = _POWERS[int(exponent)] if dtypes[0].kind == "f" or exponent > 0 else ""
+    elif type(exponent) is float and exponent == 0.5 and dtypes[0].kind == "f" and _is_root(op, args[0]):
+        text = _UFUNCS[np.sqrt][0]
     if not text or len(set(dtypes)) > 1:
         raise UnmodelledError
     return Form(_filled(text, dtypes[0]), dtypes, result)
+
+
+def _is_root(op: Op, x: Any) -> bool:
+    """Whether NumPy takes the power 0.5 of an array as its square root, which differs at -0.0 and -inf: newer ones do."""
+    if not isinstance(x, Value) or x.type.kind != "array":
+        return False
+    with np.errstate(all="ignore"):
+        return bool(np.all(np.isnan(op.fn(np.full((1,) * len(x.type.shape), -np.inf), 0.5))))
 
 
 def _is_number(v: Value) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SMALL", "asked", "copied_out", "systems"]
 
 SMALL = 16  # rows of a matrix up to which C is quicker than the way to LAPACK
+FEW = 4  # right-hand sides up to which C solves systems of a factor of any size
 
 
 def matrix(block: Place, x: Any) -> Arr:
@@ -97,24 +98,25 @@ class _System:
             self.lines += [f"{self.t} *const {self.name} = {block.room(call.outs[0], shape)};"]
             self.lines += [f"if (!{self.name}) goto punt;"]
 
-    def finish(self, own: list[str], test: str, otherwise: list[str]) -> int:
-        """Put the lines together: C where the matrix is small and the test holds, or else Python."""
+    def finish(self, own: list[str], test: str, otherwise: list[str], most: str = "") -> int:
+        """Put the lines together: C where the matrix is small, or `most` holds, and so does the test; or else Python."""
         done = self.block.emitter.name("done")
         head = [*self.lines, f"int {done} = 0, {done}_sign = 1; (void){done}_sign;"]
         body = [*own, f"{done} = {test.format(sign=f'&{done}_sign')};"]
-        test = "" if self.block.emitter.alone is not None else f"if ({self.n} <= {SMALL}) "
+        always = self.block.emitter.alone is not None or most == "1"
+        test = "" if always else f"if ({self.n} <= {SMALL}{most and f' || {most}'}) "
         return self.block.group(
             *head, f"{test}{{{self.block.comment(self.call)}", *[f"    {line}" for line in body], "}",
             f"if (!{done}) {{", *[f"    {line}" for line in otherwise], "}",
         )  # fmt: skip
 
-    def array(self, own: list[str], test: str) -> None:
+    def array(self, own: list[str], test: str, most: str = "") -> None:
         """The same, of a result that is an array."""
         assert self.out is not None
         otherwise: list[str] = []
         text = asked(self.block, self.call, otherwise)
         otherwise += copied_out(text, self.out)
-        g = self.finish(own, test, otherwise)
+        g = self.finish(own, test, otherwise, most)
         out = self.call.outs[0]
         held = self.block.held.get(out, "")
         self.block.env[out] = self.out._replace(obj=held, made=out in self.block.held)
@@ -134,8 +136,27 @@ def solve(block: Place, call: Call, own_call: str = "lu_{s}({work}, {name}, {n},
     system = _System(block, call, block.roots(b.dims))
     assert system.out is not None
     columns = system.out.dims[1] if len(system.out.dims) == 2 else "1"
+    turned = _turned(block, call.args[0], system.a)
+    if turned is not None:
+        system.lines = system.lines[2:]  # the factor is read where it lies
+        test = f"triangle_{system.s}({system.a.p}, {system.name}, {system.n}, {columns}, {int(turned)}, 1)"
+        most = "1" if columns.isdigit() and int(columns) <= FEW else f"{columns} <= {FEW}"
+        system.array(block.copied(system.out, b, "="), test, most)
+        return
     own = [*block.copied(system.copy, system.a, "="), *block.copied(system.out, b, "=")]
     system.array(own, own_call.format(s=system.s, work=system.work, name=system.name, n=system.n, columns=columns))
+
+
+def _turned(block: Place, x: Any, a: Arr) -> bool | None:
+    """Whether a matrix is a Cholesky factor (False), which lies in C order, or its transpose (True); None where it is neither."""
+    maker = block.emitter.makers.get(x)
+    turned = maker is not None and maker.op.base is require(np.transpose).base
+    if turned:
+        maker = block.emitter.makers.get(maker.args[0])
+    if maker is None or maker.op.base is not require(np.linalg.cholesky).base or any(maker.args[1:]):
+        return None
+    step, one = a.strides[::-1] if turned else a.strides
+    return turned if one == "1" and block.root(step) == block.root(a.dims[0]) else None
 
 
 def inverse(block: Place, call: Call) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -33,14 +33,17 @@ from .program import (
 from .reuse import ufunc_of
 from .signature import built, children
 
-__all__ = ["run_program"]
+__all__ = ["called", "run_program"]
 
 
 class _Space:
     """What values are while a Program runs: by variable, in one space for all blocks, or by value, in one for each block."""
 
-    def __init__(self, variables: Mapping[Value, str], held: dict[Any, Any] | None = None) -> None:
+    def __init__(
+        self, variables: Mapping[Value, str], called: Callable[..., Any], held: dict[Any, Any] | None = None
+    ) -> None:
         self.variables = variables
+        self.called = called  # what each call gives
         self.held: dict[Any, Any] = {} if held is None else held
 
     def __getitem__(self, v: Value) -> Any:
@@ -56,13 +59,13 @@ class _Space:
 
     def copy(self, more: Mapping[Value, Any] = MappingProxyType({})) -> _Space:
         """The same values and some more, apart from what is put there later."""
-        made = _Space(self.variables, dict(self.held))
+        made = _Space(self.variables, self.called, dict(self.held))
         made.update(more.items())
         return made
 
     def block(self, pairs: Iterable[tuple[Value, Any]]) -> _Space:
         """The space of a block that is given these values."""
-        made = self if self.variables else _Space(self.variables)
+        made = self if self.variables else _Space(self.variables, self.called)
         made.update(pairs)
         return made
 
@@ -73,8 +76,22 @@ class _Space:
         return made
 
 
-def run_program(program: Program, *args: Any, **kwargs: Any) -> Any:
+def called(call: Call, args: tuple[Any, ...], buffer: Any) -> Any:
+    """Return what a call gives: over a buffer, where there is one."""
+    positional, named = call.op.call_form(args)
+    if buffer is None:
+        return call.op.fn(*positional, **named)
+    if call.op.consuming is not None:
+        return call.op.consuming(*args)
+    ufunc = ufunc_of(call.op)
+    assert ufunc is not None  # nothing else is written over an argument (reuse.py)
+    return ufunc(*positional, **named, out=buffer)
+
+
+def run_program(program: Program, *args: Any, called: Callable[..., Any] = called, **kwargs: Any) -> Any:
     """Run a Program on the arguments of its function; NotImplemented where a guard fails.
+
+    `called` makes each call, of its arguments and the array that it may write over, if there is one.
 
     >>> import numpy as np, gradscribe as gs
     >>> program = gs.grad(lambda x: x * x).program(np.float64(3.0))
@@ -82,7 +99,7 @@ def run_program(program: Program, *args: Any, **kwargs: Any) -> Any:
     np.float64(6.0)
     """
     given = dict(zip(program.parameters, args, strict=False)) | kwargs
-    space = _Space(program.variables)
+    space = _Space(program.variables, called)
     result = _run(program.body, space, given)
     return result[0] if result is not None else None
 
@@ -106,9 +123,9 @@ def _one(statement: Statement, space: _Space, given: Mapping[str, Any]) -> tuple
             _unpack(tree, given[parameter], space)
         case Assign(slots=slots, call=call):
             over = slots[0].of[0] if slots and slots[0].memory == "over" else None
-            _results(call, _called(call, now(call.args), None if over is None else space[over]), space)
+            _results(call, space.called(call, now(call.args), None if over is None else space[over]), space)
         case Effect(call=call):
-            _results(call, _called(call, now(call.args), None), space)
+            _results(call, space.called(call, now(call.args), None), space)
         case Store(base=base, index=index, value=value):
             space[base][now(index)] = now(value)
         case List(target=target):
@@ -145,18 +162,6 @@ def _one(statement: Statement, space: _Space, given: Mapping[str, Any]) -> tuple
             found = [now(v) for v in outputs]
             return (built(tree, found.__getitem__),)
     return None
-
-
-def _called(call: Call, args: tuple[Any, ...], buffer: Any) -> Any:
-    """Return what a call gives: over a buffer, where there is one."""
-    positional, named = call.op.call_form(args)
-    if buffer is None:
-        return call.op.fn(*positional, **named)
-    if call.op.consuming is not None:
-        return call.op.consuming(*args)
-    ufunc = ufunc_of(call.op)
-    assert ufunc is not None  # nothing else is written over an argument (reuse.py)
-    return ufunc(*positional, **named, out=buffer)
 
 
 def _results(call: Call, result: Any, space: _Space) -> None:

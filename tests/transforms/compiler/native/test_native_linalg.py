@@ -102,3 +102,30 @@ def test_systems_of_a_factor_are_solved_in_c_and_large_or_singular_ones_by_scipy
         kernel.numpy(singular, np.ones((3, 2)))
     with pytest.raises(np.linalg.LinAlgError):
         kernel.run(singular, np.ones((3, 2)))
+
+
+def test_systems_of_a_factor_are_substitutions_at_any_size(rng: np.random.Generator) -> None:
+    def solved(k: Any, y: Any, z: Any) -> Any:
+        factor = np.linalg.cholesky(k)
+        return (
+            np.linalg.solve(factor, y),
+            np.linalg.solve(factor.T, y),
+            np.linalg.solve(factor, z),
+            np.linalg.solve(factor.T, z),
+        )
+
+    (kernel,) = together([written(solved, np.eye(3), np.ones(3), np.ones((3, 2)))])
+    assert kernel.kernel.text.count("triangle_d(") == 4
+    assert "lu_d(" not in kernel.kernel.text
+    for n, columns in ((2, 3), (5, 5), (16, 2), (17, 3), (40, 4), (40, 9), (100, 2)):
+        k = np.cos(rng.normal(size=(n, n)))
+        k = k @ k.T + np.eye(n)
+        for given in (k, np.asfortranarray(k), np.repeat(k, 2, axis=1)[:, ::2]):
+            args = given, rng.normal(size=n), rng.normal(size=(columns, n)).T
+            for found, expected in zip(kernel.run(*args), kernel.numpy(*args), strict=True):
+                assert (found.shape, found.strides) == (expected.shape, expected.strides)
+                np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+    assert kernel.left == [0]
+    for bad in (-np.eye(20), np.zeros((3, 3))):
+        with pytest.raises(np.linalg.LinAlgError):
+            kernel.run(bad, np.ones(len(bad)), np.ones((len(bad), 2)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,3 +97,33 @@ def test_every_loop_of_the_corpus() -> None:
 def test_every_loop_of_the_corpus_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "LINES", 5)
     check(CASES)
+
+
+def test_the_long_body_of_a_loop_is_cut_into_parts(tmp_path: Path) -> None:
+    lines = [f"        s{k % 3} = s{k % 3} * 0.5 + 0.3 * np.sin(s{(k + 1) % 3}) * w" for k in range(60)]
+    text = "\n".join([
+        "def f(x, w):", "    s0, s1, s2 = x, x * 2.0, x[::-1]", "    n = 0",
+        "    while n < 6 or np.sum(s0 * s0) > 1e9:", "        n = n + 1",
+        "        s0 = s0 + 1.0", *lines[:30], "        for _ in range(4):", *[f"    {line}" for line in lines[30:]],
+        "        s0 = s0 + 2.0", "    return np.sum(s0 * s1 + s2)", "",
+    ])  # fmt: skip
+    path = tmp_path / "long.py"
+    path.write_text(text, encoding="utf-8")
+    space: dict[str, Any] = {"np": np}
+    exec(compile(text, str(path), "exec"), space)
+    both = gs.value_and_grad(space["f"], argnums=(0, 1))
+    kernel = written(both, np.ones(5), np.float64(0.1))[1]
+    assert re.search(r"^    +if \(JOIN\(run, body_\d+_1\)\(st, f, a, why, &body_\d+\)\) goto left;$", kernel.text, re.M)
+    functions = re.split(r"^static ", kernel.text, flags=re.M)
+    assert max(one.count("\n") for one in functions) < 3 * parts.LINES < kernel.text.count("\n")
+    compiled = gs.compile(both, target="native")
+    for n, w in ((5, 0.1), (5, 0.3), (9, 0.2), (1, -0.1), (30, 0.5)):
+        x = np.linspace(0.1, 1.0, n)
+        for found, expected in zip(_leaves(compiled(x, np.float64(w))), _leaves(both(x, np.float64(w))), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+    assert {one.runs for one in gs.explain(compiled).specialisations} == {"native, without a call of Python"}
+
+
+def _leaves(result: Any) -> list[Any]:
+    value, slopes = result
+    return [value, *slopes]

@@ -279,3 +279,56 @@ def test_every_sample(part: int, rng: np.random.Generator) -> None:
         batch = jobs[start : start + 60]
         for (name, args, _), kernel in zip(batch, together([job for _, _, job in batch]), strict=True):
             checked(kernel, args, name)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_power_of_a_half_is_numpys_at_special_values(dtype: str) -> None:
+    x = np.array([0.25, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1.0], dtype=dtype)
+    compiled = gs.compile(lambda x: x**0.5 + np.power(x, 0.5), target="native")
+    with np.errstate(all="ignore"):
+        expected = x**0.5 + np.power(x, 0.5)
+    for k in range(3):
+        with np.errstate(invalid="ignore"):
+            compiled(x[k:].copy())  # the first calls of NumPy's source warn
+    for k in range(3):
+        found = compiled(x[k:].copy())
+        np.testing.assert_array_equal(found, expected[k:])
+        assert np.array_equal(np.signbit(found[:2]), np.signbit(expected[k : k + 2]))
+    assert gs.explain(compiled).specialisations[0].runs == "native, without a call of Python"
+
+
+@needs_compiler
+def test_results_that_are_parts_of_new_arrays_have_the_strides_of_numpys() -> None:
+    def parts_of(x: Any) -> Any:
+        y = np.exp(x)
+        return y[::2], y[::-1], np.sin(x)[1:, None]
+
+    compiled = gs.compile(parts_of, target="native")
+    for n in (9, 9, 12, 30):
+        x = np.linspace(-1.0, 1.0, n)
+        for found, expected in zip(compiled(x), parts_of(x), strict=True):
+            assert found.strides == expected.strides
+            np.testing.assert_allclose(found, expected, rtol=1e-14)
+    assert gs.explain(compiled).specialisations[0].runs.startswith("native")
+
+
+@needs_compiler
+@pytest.mark.parametrize("order", [1, -1, np.inf, -np.inf])
+def test_gradients_of_extreme_sums_do_not_hang_on_the_order_of_terms(order: float, rng: np.random.Generator) -> None:
+    eager = gs.grad(lambda x: np.linalg.norm(x, ord=order) + np.linalg.cond(x, p=order))
+    compiled = gs.compile(eager, target="native")
+    for n in (3, 3, 3, *range(3, 30)):
+        x = rng.normal(size=(n, n)) + 5.0 * np.eye(n)
+        np.testing.assert_allclose(compiled(x), eager(x), rtol=1e-9, atol=1e-12)
+    assert {one.runs.partition(",")[0] for one in gs.explain(compiled).specialisations} == {"native"}
+
+
+@needs_compiler
+def test_the_gradient_of_a_trace_runs_natively() -> None:
+    eager = gs.grad(lambda x: np.trace(x) * np.sum(x))
+    compiled = gs.compile(eager, target="native")
+    for shape in ((3, 4), (3, 4), (5, 2), (2, 2), (7, 7), (4, 3)):
+        x = np.arange(1.0, 1.0 + shape[0] * shape[1]).reshape(shape)
+        np.testing.assert_allclose(compiled(x), eager(x), rtol=1e-14)
+    assert {one.runs.partition(",")[0] for one in gs.explain(compiled).specialisations} == {"native"}

@@ -158,12 +158,14 @@ class Leaves:
             before, after = _shape(a), _shape(_as(b, a))
             if before != after:
                 return f"finds `{name}` of shape {before}, and leaves it of shape {after}"
+            if _is_opened(a, b):
+                return f"finds `{name}` {_type(a)}, and leaves it {_type(b)}"
         return None
 
     def may_peel(self, found: Leaves) -> bool:
-        """Whether the first trip alone may give a variable its shape."""
+        """Whether the first trip alone may give a variable its shape, or make a number of an array without axes."""
         return len(self.values) == len(found.values) and any(
-            _is_carried(a) and _is_carried(b) and _shape(a) != _shape(b)
+            _is_carried(a) and _is_carried(b) and (_shape(a) != _shape(b) or _is_opened(a, b))
             for a, b in zip(self.values, found.values, strict=True)
         )
 
@@ -374,6 +376,11 @@ def _repeated(a: Any, b: Any, written: bool) -> tuple[Any, Any]:
         raise LoopRejected("writes a value for each example into an array of all of them")
     rebind(a, np.copy(over(a, levels)))
     return a, b
+
+
+def _is_opened(a: Any, b: Any) -> bool:
+    """Whether an array without axes becomes one of NumPy's numbers, as arithmetic gives it."""
+    return _shape(a) == () and _type(a).kind == "array" and _type(b).kind == "scalar"
 
 
 def _promoted(a: Any, b: Any, name: str) -> Any:

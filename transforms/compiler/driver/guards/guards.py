@@ -21,6 +21,7 @@ from ....user_code.scope import Path
 from ...capture.failure import read_at
 from ...capture.generators import is_generator
 from ...capture.sizes import Compared, Fixed
+from .quick import quick
 
 __all__ = [
     "ANY_INT", "OF_ARGUMENTS", "REMEDIES", "Assumption", "Exactly", "GuardPlan", "described", "same", "signature_key",
@@ -321,7 +322,7 @@ class GuardPlan:
         return self._now(holder) if kind == "id" else f"{self._constant(path)}.read()"
 
     def _tests(self) -> list[str]:
-        """The conditions, those of many places outside in sweeps that run in C; what is not identical is compared alone."""
+        """The conditions, those of many places outside in sweeps; what is not identical is compared alone."""
         own, swept = self._own, [a for a in self.assumptions if a.held]
         if len(swept) < FEW:
             return [a.test for a in self.assumptions]
@@ -340,11 +341,18 @@ class GuardPlan:
     def reader(self, paths: Iterable[Path]) -> Callable[[], tuple[Any, ...]]:
         """Return what reads these places, all at once."""
         now = "".join(f"{self._now(path)}, " for path in paths)
+        found = quick(f"({now})", (), 0, self._space, same) if now else None
+        if found is not None:
+            return found
         exec(compile(f"def read():\n    return ({now})\n", "<plan of reads>", "exec"), self._space)
         read: Callable[[], tuple[Any, ...]] = self._space.pop("read")
         return read
 
     def _compiled(self) -> Callable[..., bool]:
+        whole = " and ".join(f"({a.test})" for a in self.assumptions)
+        found = quick(whole, self.names, self.positional, self._space, same) if whole else None
+        if found is not None:
+            return found
         positional, keywords = self.names[: self.positional], self.names[self.positional :]
         parameters = ", ".join([*positional, *(["*", *keywords] if keywords else [])])
         tests = "\n        and ".join(self._tests() or ["True"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -163,3 +164,34 @@ def test_capture_of_a_loop_that_never_ends_is_bounded() -> None:
     text = raise_if_unrolled.source(-np.ones(3))
     assert time.perf_counter() - start < 5.0
     assert "while " in text
+
+
+def halved_often(x: Any) -> Any:
+    while x > 0.5:
+        x = x * 0.999
+    return x
+
+
+def from_a_constant(x: Any) -> Any:
+    s = np.array(1.0)
+    while s > 0.5:
+        s = s * 0.999
+    return np.sum(x) * s
+
+
+def scaled_often(x: Any) -> Any:
+    for _ in range(100):
+        x = x * 0.999
+    return x
+
+
+@pytest.mark.parametrize("f", [halved_often, from_a_constant, scaled_often], ids=lambda f: f.__name__)
+def test_loops_that_begin_with_an_array_without_axes_are_kept(f: Callable[..., Any]) -> None:
+    for made in (f, gs.grad(f)):
+        compiled = gs.compile(made, verify="first calls")
+        for x in (1.0, 1.5, 4.0, 0.4, 0.6):
+            found, expected = compiled(np.array(x)), made(np.array(x))
+            assert type(found) is type(expected)
+            assert found == expected
+        assert len(gs.source(made, np.array(1.0)).splitlines()) < 40
+        assert gs.explain(compiled).specialisations[0].unrolled == ()
