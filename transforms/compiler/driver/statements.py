@@ -73,7 +73,7 @@ def _statements_of(emitter: Emitter, definition: Any, function: ast.FunctionDef)
     at = {id(part): node for made, node in zip(written, nodes, strict=True) for part in parts_of(made)}
     return [
         Statement(node.lineno, _header_of(node).end_lineno, call, {v: named[v] for v in call.outs if v in named})
-        for node, call in ((at[id(made)], call) for made, call in each_statement(emitter.statements))
+        for node, call in ((at[id(made)], call) for made, call in each_statement(emitter.entries))
     ]
 
 

@@ -41,40 +41,33 @@ def arguments_of(signature: Signature) -> Any:
     )  # fmt: skip
 
 
-def unpacking_of(program: Program, names: Names, trees: dict[Value, Any]) -> list[Any]:
-    """Statements that take the leaves out of arguments that are trees; `trees` learns how to write each input."""
-    statements: list[Any] = []
-    for statement in program.body:
-        if not isinstance(statement, Unpack):
-            continue
-        tree, parameter = statement.tree, statement.parameter
-        if isinstance(tree, Value):
-            trees[tree] = _name(parameter)
-            continue
-        found = _leaves(tree, _name(parameter))
-        if type(tree) in (list, tuple) and len(tree) > 1 and all(isinstance(v, Value) for v in tree):
-            targets = []
-            for value, _ in found:
-                name = names.new(program.names[value])
-                trees[value] = _name(name)
-                targets.append(gast.Name(id=name, ctx=gast.Store(), annotation=None, type_comment=None))
-            left = gast.Tuple(elts=targets, ctx=gast.Store())
-            statements.append(gast.Assign(targets=[left], value=_name(parameter), type_comment=None))
-            continue
-        taken = None if _is_flat(tree) else _taken_apart(tree, parameter, names, program)
-        if taken is not None:
-            statement, given = taken
-            statements.append(statement)
-            trees.update({value: _name(name) for value, name in given.items()})
-            continue
-        first = len(statements)
-        for value, access in found:
+def unpacking_of(unpack: Unpack, program: Program, names: Names, trees: dict[Value, Any]) -> list[Any]:
+    """Statements that take the leaves out of an argument that is a tree; `trees` learns how to write each input."""
+    tree, parameter = unpack.tree, unpack.parameter
+    if isinstance(tree, Value):
+        trees[tree] = _name(parameter)
+        return []
+    found = _leaves(tree, _name(parameter))
+    if type(tree) in (list, tuple) and len(tree) > 1 and all(isinstance(v, Value) for v in tree):
+        targets = []
+        for value, _ in found:
             name = names.new(program.names[value])
             trees[value] = _name(name)
-            target = gast.Name(id=name, ctx=gast.Store(), annotation=None, type_comment=None)
-            statements.append(gast.Assign(targets=[target], value=access, type_comment=None))
-        statements[first:] = _on_one_line(statements[first:])
-    return statements
+            targets.append(gast.Name(id=name, ctx=gast.Store(), annotation=None, type_comment=None))
+        left = gast.Tuple(elts=targets, ctx=gast.Store())
+        return [gast.Assign(targets=[left], value=_name(parameter), type_comment=None)]
+    taken = None if _is_flat(tree) else _taken_apart(tree, parameter, names, program)
+    if taken is not None:
+        statement, given = taken
+        trees.update({value: _name(name) for value, name in given.items()})
+        return [statement]
+    statements: list[Any] = []
+    for value, access in found:
+        name = names.new(program.names[value])
+        trees[value] = _name(name)
+        target = gast.Name(id=name, ctx=gast.Store(), annotation=None, type_comment=None)
+        statements.append(gast.Assign(targets=[target], value=access, type_comment=None))
+    return _on_one_line(statements)
 
 
 def _is_flat(tree: Any) -> bool:

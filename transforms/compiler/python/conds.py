@@ -1,4 +1,4 @@
-"""Branches in print: `if` and `else`, with their results under one name in both, or `a if test else b`."""
+"""Names and lines of branches: their results are under one name in both arms, or it is `a if test else b`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import gast
 
 from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.opcodes import COND
-from ..schedule.program import If
-from .blocks import Block, Entries, about, alike, assign, mentions, name_of
+from ..schedule.program import Branch, If
+from .blocks import Entries, about, alike, assign, mentions, name_of
+from .definition import entries_of
 from .inlining import name_tree
 from .layout import WIDTH
+from .lines import IfLines, Lines
 from .printer import to_source
 from .region import finish, inner, into
 from .stacks import note_lengths
@@ -33,53 +35,33 @@ def write_cond(emitter: Emitter, chosen: If) -> If:
     targets: dict[int, str] = {}
     for k in wanted:
         targets[k] = _target(emitter, call, k, list(targets.values()))
-    arms: list[Entries] = []
-    bodies = []
+    arms: list[Branch] = []
+    closing: list[Lines] = []
     lengths = []
-    for graph, statements in zip(branch, (chosen.then.body, chosen.orelse.body), strict=True):
+    for graph, its in zip(branch, (chosen.then, chosen.orelse), strict=True):
         given = dict(zip(graph.inputs, ins, strict=True))
         names = {v: emitter.naming.wishes.get(x) for v, x in given.items() if isinstance(x, Value)}
-        arm = inner(emitter, statements, graph, names)
+        arm = inner(emitter, its.body, graph, names)
         arm.trees = {v: emitter.tree(x) for v, x in given.items()}
         arm.lists.lengths = {v: emitter.lists.lengths[x] for v, x in given.items() if x in emitter.lists.lengths}
         arm.region.foreign = {name for tree in arm.trees.values() for name in mentions(tree)}
         results = [(graph.outputs[k], name) for k, name in targets.items() if not _is_left_out(emitter, call, graph, k)]
         into(arm, results)
-        arm.write(statements)
+        arm.write(its.body)
         finish(arm, results, about(call))
-        arms.append(arm.statements)
-        bodies.append(arm.nesting.close(arm.trees, arm.folded))
+        closing.append(arm.take())
+        arms.append(its._replace(body=arm.nesting.close(arm.trees, arm.folded)))
         lengths.append(arm.lists.lengths)
     for k, name in targets.items():
         emitter.trees[call.outs[k]] = name_tree(name)
         emitter.naming.called[call.outs[k]] = name
     note_lengths(emitter, call, lengths)
-    expression = _add(emitter, call, test, *arms)
-    then, orelse = [arm._replace(body=body) for arm, body in zip((chosen.then, chosen.orelse), bodies, strict=True)]
-    return dataclasses.replace(chosen, then=then, orelse=orelse, expression=expression)
-
-
-def _add(emitter: Emitter, call: Call, test: Any, then: Entries, orelse: Entries) -> bool:
-    """Add the statement of a branch with these arms; return whether it is one expression."""
-    pred = call.args[1]
-    if not then and not orelse:
-        if emitter.order is not None and emitter.order.has_effect(emitter, pred):
-            emitter.add(gast.Expr(value=test), call)
-        return False
-    short = _choice(emitter, call, test, then, orelse) if "nesting" in emitter.steps else None
-    if short is not None:
-        emitter.add(short, call)
-        return True
-    if not then:
-        negated = isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not)
-        test = test.operand if negated else gast.UnaryOp(op=gast.Not(), operand=test)
-        then, orelse = orelse, []
-    if not orelse and len(then) == 1 and isinstance(then[0][0], Block) and isinstance(then[0][0].node, gast.If):
-        inside = then[0][0]
-        if not inside.orelse:  # `if a and b:`
-            test, then = gast.BoolOp(op=gast.And(), values=[test, inside.node.test]), inside.body
-    emitter.statements.append((Block(gast.If(test=test, body=[], orelse=[]), then, orelse), call))
-    return False
+    then, orelse = [[*entries_of(arm.body), *lines] for arm, lines in zip(arms, closing, strict=True)]
+    whole = _choice(emitter, call, test, then, orelse) if "nesting" in emitter.steps else None
+    asked = emitter.order is not None and emitter.order.has_effect(emitter, pred)
+    lines = IfLines(emitter.take(), test, (closing[0], closing[1]), whole, asked)
+    expression = whole is not None
+    return dataclasses.replace(chosen, then=arms[0], orelse=arms[1], expression=expression, lines=lines)
 
 
 def _target(emitter: Emitter, call: Call, k: int, taken: list[str]) -> str:

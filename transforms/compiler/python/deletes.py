@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
-
-import gast
 
 from ....runtime.ir.graph import Call, Value, values_in
 from ....runtime.ir.opcodes import is_region
@@ -32,10 +28,8 @@ from ..schedule.program import (
     straight,
     writes_of,
 )
-from .blocks import Entries, TileLoop
-from .layout import WIDTH
 
-__all__ = ["deletes", "print_deletes"]
+__all__ = ["calls_alone", "deletes"]
 
 WORTH = 1 << 18  # bytes that the peak must come down by
 PART = 64  # what is smaller than this part of the peak is not worth a word
@@ -175,7 +169,7 @@ class _Memory:
 
         for v in values_in(statement.outputs) if isinstance(statement, Return) else ():
             read(v)
-        for call in _calls(statement):
+        for call in calls_alone(statement):
             for v in (*call.reads, *call.outs):
                 read(v)
         return found
@@ -204,53 +198,11 @@ def _same_memory(statement: Statement, v: Value) -> Value | None:
     return None
 
 
-def _calls(statement: Statement) -> list[Call]:
-    """The calls that stand as statements of their own."""
+def calls_alone(statement: Statement) -> list[Call]:
+    """Return the calls of a statement that are not nested in another."""
     if isinstance(statement, (Assign, Effect)):
         return [] if statement.nested else [statement.call]
     if isinstance(statement, (Tiled, Fork)):
         first = [statement.call] if isinstance(statement, Fork) else []
-        return [*first, *[call for inner in statement.body for call in _calls(inner)]]
+        return [*first, *[call for inner in statement.body for call in calls_alone(inner)]]
     return [statement.call] if isinstance(statement, (Guard, Store, Loop, If)) else []
-
-
-def print_deletes(entries: Entries, body: list[Statement], variables: Mapping[Value, str]) -> None:
-    """Put a `del` for each Free among printed statements, before the one that follows it."""
-    at, freed = 0, list[str]()
-    for statement in body:
-        if isinstance(statement, Free):
-            freed += [variables[v] for v in statement.values]
-            continue
-        calls = _calls(statement)
-        if not calls:  # it is nested
-            continue
-        place = next((k for k in range(at, len(entries)) if _prints(entries[k], calls)), None)
-        if place is None:
-            continue
-        if isinstance(statement, Fork):
-            print_deletes(entries[place][0].entries, statement.body, variables)
-        lines = _lines(freed, entries[place][1], entries[place - 1][1] if place else None)
-        entries[place:place] = lines
-        at, freed = place + len(lines), []
-    if freed:
-        beside = entries[-1][1]
-        entries += _lines(freed, beside, beside)
-
-
-def _prints(entry: tuple[Any, Call], calls: list[Call]) -> bool:
-    """Whether an entry is the statement of these calls."""
-    statement, call = entry
-    if isinstance(statement, TileLoop):
-        return any(inner in calls for _, inner in statement.entries)
-    return call is calls[0]
-
-
-def _lines(names: list[str], call: Call, before: Call | None) -> Entries:
-    """`del a, b`, in as many lines as it takes, on the line of the statement before it where that stands in the same block."""
-    beside = call if before is None or (before.quiet, before.backward) != (call.quiet, call.backward) else before
-    about = Call(call.op, (), (), beside.site, call.backward, call.quiet)
-    lines = [
-        [gast.Name(id=name.strip(","), ctx=gast.Del(), annotation=None, type_comment=None) for name in line.split()]
-        for line in textwrap.wrap(", ".join(names), WIDTH - len("        del "))
-    ]
-    return [(gast.Delete(targets=line), about) for line in lines]

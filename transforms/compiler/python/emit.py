@@ -43,15 +43,15 @@ from ..schedule.signature import Signature
 from ..schedule.steps import chosen, program_of
 from ..schedule.verify import verified
 from ..schedule.weak import SPREADING
-from .blocks import Fork as Path
-from .blocks import about, assign, each_statement, every_tree, mentions, name_of, together
-from .boundary import arguments_of, is_large, keeps_memory, result_of, returns_of, unpacking_of
-from .conditions import condition
+from .blocks import Entries, about, assign, mentions, name_of
+from .boundary import is_large, keeps_memory, result_of, returns_of, unpacking_of
 from .conds import write_cond
-from .deletes import deletes, print_deletes
+from .definition import definition, entries_of, trees_of
+from .deletes import deletes
 from .docstrings import Docstring
 from .inlining import body_of, inlined, locals_of, name_tree, times_used
 from .layout import WIDTH
+from .lines import ForkLines, Lines, ReturnLines
 from .literals import constant_tree, given_tree, in_place_of
 from .loops import write_scan
 from .naming import Naming, is_dotted, is_transposed_name, is_widened, name_lists
@@ -59,7 +59,6 @@ from .nesting import Nesting, named_program
 from .order import Order
 from .printer import note, to_source
 from .region import Lists, Region, append, changed, is_deferred, is_read_once, variables_for
-from .sections import in_sections, note_tricks
 from .signs import with_sign
 from .spelling import SCIPY, imports_of_users
 from .steps import STEPS
@@ -182,7 +181,9 @@ class Emitter:
         inputs = [v for s in body if isinstance(s, Unpack) for v in leaves_of(s.tree)]
         graph = Graph(inputs, calls_of(program.body), [v for s in body if isinstance(s, Return) for v in s.outputs])
         self.naming = Naming(program, signature, graph)
-        self.unpacking = unpacking_of(program, self.naming.names, self.trees)
+        self.unpacking = {
+            s: unpacking_of(s, program, self.naming.names, self.trees) for s in program.body if isinstance(s, Unpack)
+        }
         self.returns = returns_of(program.body, graph)
         self.branches = any(isinstance(s, (Fork, If)) for s in _everywhere(program.body))
         self.nesting = Nesting({}, {})
@@ -202,7 +203,7 @@ class Emitter:
         self.region = Region(self.facts.outputs, self.region.around)
         self.lists = Lists()
         self.pieces: dict[Value, Any] | None = None  # in a loop over tiles: where the results go that are needed whole
-        self.statements: list[tuple[Any, Call]] = []
+        self.lines: Entries = []  # of the statement at hand
         self.folded: set[Value] = set()
         self.order = Order(self.facts.graph) if has_effects(graph) else None
 
@@ -212,11 +213,10 @@ class Emitter:
         seen: Callable[[str, Program], object] | None = None,
     ) -> Any:  # fmt: skip
         """The whole definition."""
-        result = self.path(self.program.body)
-        owner = None if self.returns is None else self.returns.owner()
-        if owner is not None:
-            self.add(gast.Return(value=result), owner)
+        self.path(self.program.body)
         body = self.nesting.close(self.trees, self.folded)
+        if any(isinstance(s, List) for s in _everywhere(body)):
+            name_lists(trees_of(body), self.naming.stem, self.naming.names)
         self.program = verified(named_program(self.program, body, self.nesting.variables()), "names")
         if seen is not None:
             seen("names", self.program)
@@ -224,7 +224,6 @@ class Emitter:
             self.program = verified(deletes(self.program), "deletes")
             if seen is not None:
                 seen("deletes", self.program)
-        print_deletes(self.statements, self.program.body, self.program.variables)
         called = {v: t.id for v, t in self.trees.items() if isinstance(t, gast.Name)}
         called |= {} if self.returns is None else self.returns.names
         said = (
@@ -232,15 +231,20 @@ class Emitter:
             if docstring is None
             else docstring.text([self.facts.graph] if paths is None else paths, called)
         )
-        return self.definition(name, said, None if owner is not None else result)
+        self.entries = entries_of(self.program.body, self.program.variables)
+        return definition(self.program, self.signature, name, said, self.entries, self.section)
 
-    def path(self, body: list[Statement]) -> Any:
-        """Write down statements that end the function; the expression that they return."""
+    def path(self, body: list[Statement]) -> None:
+        """Decide about statements that end the function."""
         *others, result = body
         assert isinstance(result, Return)
         self.write(others)
-        self.nesting.add(result)
-        return self.returned(result.tree, list(result.outputs))
+        value = result_of(
+            result.tree, lambda v: self.trees[v] if isinstance(v, Value) else given_tree(v), list(result.outputs)
+        )
+        owner = None if self.returns is None else self.returns.owner()
+        variables = frozenset(filter(None, [name_of(self.trees.get(v)) for v in self.facts.outputs]))
+        self.nesting.add(dataclasses.replace(result, lines=ReturnLines(self.take(), value, variables, owner)))
 
     def write(self, body: Iterable[Statement]) -> None:
         """Write statements down."""
@@ -251,14 +255,16 @@ class Emitter:
             if isinstance(statement, (Assign, Effect)) and not self.folded.isdisjoint(writes_of(statement)):
                 self.nesting.wait(statement)
             elif not isinstance(statement, Free):
-                self.nesting.add(written)
+                self.nesting.add(dataclasses.replace(written, lines=self.take()) if written is statement else written)
 
     def statement(self, statement: Statement) -> Statement | None:
-        """Write a statement down; the statement, where what it holds is nested.
+        """Decide about a statement; return it with its lines, where these are more than what was added for it.
 
-        Lists are made where their loop begins, and what is freed is left to `print_deletes`.
+        Lists are made where their loop begins.
         """
         match statement:
+            case Unpack():
+                return dataclasses.replace(statement, lines=tuple(self.unpacking[statement]))
             case Assign(call=call) if statement.is_over() and call.op.consuming is not None:
                 self.consumed(call)
             case Assign(slots=slots, call=call) if statement.is_over():
@@ -287,30 +293,6 @@ class Emitter:
                 turned = gast.Expr(value=gast.Call(func=turn, args=[], keywords=[]))
                 self.add(turned, about(self.facts.maker[target]))
         return None
-
-    def returned(self, tree: Any, outputs: list[Any]) -> Any:
-        """The returned expression: a tree of outputs."""
-        return result_of(tree, lambda v: self.trees[v] if isinstance(v, Value) else given_tree(v), outputs)
-
-    def definition(self, name: str, docstring: str, result: Any) -> Any:
-        """The definition around the statements, and behind them the `return`, where that is not among them."""
-        body: list[Any] = [gast.Expr(value=gast.Constant(value=docstring, kind=None))]
-        body.extend(self.unpacking)
-        if any(isinstance(s, List) for s in _everywhere(self.program.body)):
-            trees = [*self.unpacking, *every_tree(self.statements)]
-            trees += [] if result is None else [gast.Return(value=result)]
-            name_lists(trees, self.naming.stem, self.naming.names)
-        variables = [name_of(self.trees.get(v)) for v in self.facts.outputs]
-        results = {variable for variable in variables if variable is not None}
-        statements = together(self.statements, 4, results)
-        note_tricks(made for made, _ in each_statement(statements))
-        body.extend(in_sections(statements, quietly=self.section is not None, before=self.section))
-        if result is not None:
-            body.append(gast.Return(value=result))
-        return gast.FunctionDef(
-            name=name, args=arguments_of(self.signature), body=body, decorator_list=[], returns=None, type_comment=None,
-            **({"type_params": []} if "type_params" in gast.FunctionDef._fields else {}),
-        )  # fmt: skip
 
     # one call
     def call(self, call: Call) -> None:
@@ -363,7 +345,13 @@ class Emitter:
             self.trees[out] = place
 
     def add(self, statement: Any, call: Call) -> None:
-        self.statements.append((statement, call))
+        """Add a line of the statement at hand."""
+        self.lines.append((statement, call))
+
+    def take(self) -> Lines:
+        """Return the lines so far, which belong to a statement from here on."""
+        found, self.lines = tuple(self.lines), []
+        return found
 
     def fresh(self, v: Value) -> str:
         """A name for a value, under which it is used from here on."""
@@ -543,8 +531,10 @@ class Emitter:
         self.folded.discard(v)
         whole = self.trees[v]
         name = self.fresh(v) if self.returns is None else self.returns.name(self, v)
-        self.add(assign(name, whole), self.facts.maker[v])
-        self.nesting.part(v)
+        line = assign(name, whole), self.facts.maker[v]
+        first = not self.lines
+        if not self.nesting.part(v, (line,) if first else ()) or not first:
+            self.lines.append(line)
 
     # expressions
     def tree(self, x: Any, call: Call | None = None) -> Any:
@@ -622,19 +612,35 @@ class Emitter:
         """`if not x > 0: return NotImplemented`: another specialisation is wanted."""
         otherwise = gast.Return(value=name_tree("NotImplemented"))
         note(otherwise, "another specialisation is wanted")
-        self.add(gast.If(test=condition(call, self.tree(call.args[0]), fails=True), body=[otherwise], orelse=[]), call)
+        self.add(gast.If(test=_condition(call, self.tree(call.args[0]), fails=True), body=[otherwise], orelse=[]), call)
 
     def fork(self, fork: Fork) -> Fork:
         """`if s > 0:` and the path that takes it."""
-        test = condition(fork.call, self.tree(fork.value))
+        test = _condition(fork.call, self.tree(fork.value))
         self.nesting.nest(reads_of(fork))
         names, trees, folded = self.naming.names.copy(), dict(self.trees), set(self.folded)
-        statements, nesting = self.statements, self.nesting
-        self.statements, self.nesting, self.indent = [], nesting.path(), self.indent + 4
-        result = gast.Return(value=self.path(fork.body))
+        lines, nesting = ForkLines(self.take(), test), self.nesting
+        self.nesting, self.indent = nesting.path(), self.indent + 4
+        self.path(fork.body)
         body = self.nesting.end()
-        statements.append((Path(gast.If(test=test, body=[], orelse=[]), self.statements, result), fork.call))
-        self.statements, self.nesting, self.indent = statements, nesting, self.indent - 4
+        self.nesting, self.indent = nesting, self.indent - 4
         self.naming.names, self.folded = names, folded
         self.trees |= trees  # what a path named anew is called so there alone
-        return dataclasses.replace(fork, body=body)
+        return dataclasses.replace(fork, body=body, lines=lines)
+
+
+def _condition(guard: Call, tree: Any, fails: bool = False) -> Any:
+    """`s > 0` or `int(n) == 3` where the value is written `tree`; with `fails` its negation."""
+    value, how, expect = guard.args
+    if how == "bool":
+        return tree if expect is not fails else gast.UnaryOp(op=gast.Not(), operand=tree)
+    shown: Any = tree
+    if how == "item":
+        if value.type.kind != "python":
+            shown = gast.Call(func=gast.Attribute(value=tree, attr="item", ctx=gast.Load()), args=[], keywords=[])
+    elif how != "index":
+        shown = gast.Call(func=name_tree(how), args=[tree], keywords=[])
+    if isinstance(expect, (float, complex)) and (expect != expect or 0 in (expect.real, expect.imag)):
+        shown, expect = gast.Call(func=name_tree("repr"), args=[shown], keywords=[]), repr(expect)  # -0.0 and nan
+    sign = gast.NotEq() if fails else gast.Eq()
+    return gast.Compare(left=shown, ops=[sign], comparators=[constant_tree(expect)])

@@ -14,7 +14,7 @@ import gast
 from ....runtime.ir.graph import Call, Value, values_in
 from .literals import constant_tree
 
-__all__ = ["body_of", "inlined", "locals_of", "name_tree", "times_used"]
+__all__ = ["body_of", "call_tree", "inlined", "locals_of", "name_tree", "times_used"]
 
 Tree = Callable[[Any], Any]
 
@@ -28,6 +28,11 @@ def name_tree(name: str, store: bool = False) -> Any:
     for k, part in enumerate(rest):
         tree = gast.Attribute(value=tree, attr=part, ctx=gast.Store() if store and k == len(rest) - 1 else gast.Load())
     return tree
+
+
+def call_tree(name: str, *args: Any) -> Any:
+    """`name(a, b)`."""
+    return gast.Call(func=name_tree(name), args=list(args), keywords=[])
 
 
 class Inliner(gast.NodeTransformer):

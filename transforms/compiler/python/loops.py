@@ -1,4 +1,4 @@
-"""Loops in print: `while`, `for` over a range or over lists, carries as variables, stacks as lists."""
+"""Names and lines of loops: `while`, `for` over a range or over lists, carries as variables, stacks as lists."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from ..passes.scans import Carry, Item, Scan
 from ..schedule.buffers import is_steady
 from ..schedule.names import STEPS, TAKEN, plural
 from ..schedule.program import Loop
-from .blocks import Block, about, alike, assign, is_start, mentions, moves, name_of
+from .blocks import about, alike, assign, is_start, mentions, moves, name_of
 from .bundles import bundles_of, named_item, unpacked
-from .inlining import name_tree
+from .definition import entries_of, head_tree
+from .inlining import call_tree, name_tree
 from .layout import WIDTH
+from .lines import Head, Lines, LoopLines, Walked
 from .literals import constant_tree
 from .ranges import bounds, range_of
 from .region import finish, inner, into, is_read_once
-from .stacks import call_tree, lengths_of_items, note_lengths, same_length
+from .stacks import lengths_of_items, note_lengths, same_length
 from .widths import SHORT, is_sum_of_counts, width
 
 if TYPE_CHECKING:
@@ -68,7 +70,9 @@ class _Loop:
         self.walks = self.walks and not self.hidden
         self.rows = self.rows if self.walks else []
         self.indexed = (place and not self.rows) or (bool(self.xs) and not self.walks)
-        self.steps: tuple[Any, Any] | None = None  # an item of the user's range, and that, where lists are walked, too
+        self.opening: Lines = ()  # what stands before the test
+        self.asking: Lines = ()  # and behind its statements
+        self.stop: Any = None  # the test, where it is not in the head
         self.index: str | None = None  # the variable that is the place of a trip
         self.counter: str | None = None  # the variable that counts the trips, where the header does not
 
@@ -128,14 +132,15 @@ class _Loop:
         body.lists.lengths = {p.param: known[p.given] for p in (*scan.inv, *scan.xs) if p.given in known}
         body.lists.lengths |= lengths_of_items(emitter, scan)
         body.region.walked = set(self.rows if self.range is None else self.range.calls)
-        node = self.header(body, times)
+        head = self.header(body, times)
+        fetched = body.take()
         body.region.foreign = foreign | {name for name in [self.index] if name is not None}
         body.write(self.loop.body)
         finish(body, results, self.beside)
         if self.counter is not None:
             one = gast.AugAssign(target=name_tree(self.counter, store=True), op=gast.Add(), value=constant_tree(1))
             body.add(one, self.beside)
-        emitter.statements.append((Block(node, body.statements, []), call))
+        lines = LoopLines(emitter.take(), head, self.opening, self.asking, self.stop, fetched, body.take(), self.beside)
         for c, name in zip(self.carried, variables, strict=True):
             emitter.trees[c.out] = name_tree(name)
             emitter.naming.called[c.out] = name
@@ -145,7 +150,8 @@ class _Loop:
         body.folded |= {call.outs[0] for call in self.rows[1:]}  # which are the first, by its name
         if self.range is not None:
             body.folded |= {call.outs[0] for call in self.range.calls[:-1]}
-        return dataclasses.replace(self.loop, body=body.nesting.close(body.trees, body.folded), test=self.branch)
+        made = body.nesting.close(body.trees, body.folded)
+        return dataclasses.replace(self.loop, body=made, test=self.branch, lines=lines)
 
     def spare(self, name: str, v: Value) -> bool:
         """Whether an item may have the variable of a value of its kind that nobody reads from the loop on."""
@@ -213,42 +219,40 @@ class _Loop:
         return self.beside
 
     # the header
-    def header(self, body: Emitter, times: Any) -> Any:
-        """The `while` or `for`, and at the start of the body what it leaves to that."""
+    def header(self, body: Emitter, times: Any) -> Head:
+        """Return the `while` or `for`; at the start of the body stands what it leaves to that."""
         scan, emitter, xs = self.scan, self.emitter, self.xs
         if self.endless:
-            test, statements = self.asked(body)
-            if statements:
-                body.statements += [*statements, self.leave(test)]
-                test = constant_tree(True)
+            test, alone = self.asked(body)
+            self.stop, test = (None, test) if alone else (test, constant_tree(True))
             self.fetch(body, xs)
-            return gast.While(test=test, body=[], orelse=[])
+            return Head(test=test)
         if self.indexed:
             self.index = body.naming.names.new(body.naming.wishes.get(scan.place) or self.free_index())
             self.trees[scan.place] = name_tree(self.index)
         target: Any = name_tree(self.index or "_", store=True)
         if self.walks:
-            target, steps = self.walk(body, xs)
+            head = self.walk(body, xs)
         elif self.range is not None:
-            target, steps = self.counted(body)
+            head = Head((self.counted(body),))
         elif times is None and self.index is None:
-            steps = emitter.tree(scan.xs[0].given)
+            head = Head((Walked(target, emitter.tree(scan.xs[0].given)),))
         else:
             times = call_tree("len", emitter.tree(scan.xs[0].given)) if times is None else times
             times = _as_len(times, scan.n, emitter)
-            if self.index and scan.loop.reverse and "reversed" in self.hidden:
+            turned = self.index is not None and scan.loop.reverse
+            if turned and "reversed" in self.hidden:
                 last = gast.BinOp(left=times, op=gast.Sub(), right=constant_tree(1))
-                steps = call_tree("range", last, constant_tree(-1), constant_tree(-1))
+                head = Head((Walked(target, (last, constant_tree(-1), constant_tree(-1))),))
             else:
-                steps = call_tree("range", times)
-                steps = self.turned(steps) if self.index else steps
+                head = Head((Walked(target, (times,), turned),))
         if scan.test is not None:
-            test, statements = self.asked(body)
-            body.statements += [*statements, self.leave(test)]
+            self.opening = body.take()
+            self.stop, _ = self.asked(body)
         self.fetch(body, [] if self.walks else xs)
-        return gast.For(target=target, iter=steps, body=[], orelse=[], type_comment=None)
+        return head
 
-    def counted(self, body: Emitter) -> tuple[Any, Any]:
+    def counted(self, body: Emitter) -> Walked:
         """`t`, and the range of the user's that it is of."""
         assert self.range is not None
         item = self.range.item
@@ -257,7 +261,7 @@ class _Loop:
         body.naming.called[item] = name
         arguments = bounds(self.emitter, self.scan, self.range, self.outside(self.range.start))
         assert arguments is not None
-        return name_tree(name, store=True), self.turned(call_tree("range", *arguments))
+        return Walked(name_tree(name, store=True), tuple(arguments), self.scan.loop.reverse)
 
     def walked_rows(self) -> list[Call]:
         """The calls that take row after row of one array, where nothing else asks for the place of a trip."""
@@ -280,8 +284,8 @@ class _Loop:
         names = self.emitter.naming.names
         return next((s for s in "ijkmn" if s not in self.emitter.naming.users and names.is_free(s)), "i")
 
-    def asked(self, body: Emitter) -> tuple[Any, list[Any]]:
-        """The test as an expression, and the statements that it takes before."""
+    def asked(self, body: Emitter) -> tuple[Any, bool]:
+        """The test as an expression, and whether it takes no statements before."""
         graph, call, branch = self.scan.test, self.call, self.loop.test
         assert graph is not None
         assert branch is not None
@@ -294,16 +298,11 @@ class _Loop:
         test.region.foreign = {name for tree in self.trees.values() for name in mentions(tree)}
         test.write(branch.body)
         self.branch = branch._replace(body=test.nesting.close(test.trees, test.folded))
-        return test.tree(result), test.statements
+        self.asking = test.take()
+        return test.tree(result), not (self.asking or entries_of(self.branch.body))
 
-    def leave(self, test: Any) -> tuple[Any, Call]:
-        """`if not test: break`."""
-        negated = isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not)
-        stop = test.operand if negated else gast.UnaryOp(op=gast.Not(), operand=test)
-        return gast.If(test=stop, body=[gast.Break()], orelse=[]), self.beside
-
-    def walk(self, body: Emitter, xs: list[Item]) -> tuple[Any, Any]:
-        """`t, (h, z)` and `enumerate(zip(hs, zs))`."""
+    def walk(self, body: Emitter, xs: list[Item]) -> Head:
+        """`for t, (h, z) in enumerate(zip(hs, zs)):`."""
         emitter = self.emitter
         found: dict[str, Any] = {}  # by the name of a list what its items are called
         for x in xs:
@@ -322,35 +321,22 @@ class _Loop:
             body.naming.called |= {call.outs[0]: name for call in self.rows}
             given = next(item.given for item in self.scan.inv if item.param is self.rows[0].args[0])
             found = {emitter.trees[given].id: name_tree(name, store=True), **found}
-        if self.range is not None:
-            self.steps = self.counted(body)
-        target, steps = self.together(found)
-        if width(target) + width(steps) + emitter.indent + 4 * self.call.quiet + len("for  in :") > WIDTH:
+        steps = None if self.range is None else self.counted(body)
+        head = self.together(found, steps)
+        node = head_tree(head)
+        if width(node.target) + width(node.iter) + emitter.indent + 4 * self.call.quiet + len("for  in :") > WIDTH:
             for name, names in found.items():
                 if isinstance(names, gast.Tuple):
                     found[name] = name_tree(body.naming.names.new("item"), store=True)
                     item = name_tree(found[name].id)
                     body.add(gast.Assign(targets=[names], value=item, type_comment=None), self.beside)
-            target, steps = self.together(found)
-        return target, steps
+            head = self.together(found, steps)
+        return head
 
-    def together(self, found: dict[str, Any]) -> tuple[Any, Any]:
-        """One target, and what is walked, of what the items of several lists are called."""
-        lists = [self.turned(name_tree(name)) for name in found]
-        targets = list(found.values())
-        if self.steps is not None:
-            targets.insert(0, self.steps[0])
-            lists.insert(0, self.steps[1])
-        target, steps = targets[0], lists[0]
-        if len(lists) > 1:
-            target, steps = gast.Tuple(elts=targets, ctx=gast.Store()), call_tree("zip", *lists)
-        if self.index is not None:
-            target = gast.Tuple(elts=[name_tree(self.index, store=True), target], ctx=gast.Store())
-            steps = call_tree("enumerate", steps)
-        return target, steps
-
-    def turned(self, steps: Any) -> Any:
-        return call_tree("reversed", steps) if self.scan.loop.reverse else steps
+    def together(self, found: dict[str, Any], steps: Walked | None) -> Head:
+        """One head of what the items of several lists are called, and of a range."""
+        lists = [Walked(target, name_tree(name), self.scan.loop.reverse) for name, target in found.items()]
+        return Head((*([] if steps is None else [steps]), *lists), self.index)
 
     def fetch(self, body: Emitter, xs: list[Item]) -> None:
         """`h = hs[i]`, or that where `h` is read, if it is but once."""

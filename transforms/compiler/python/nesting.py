@@ -26,6 +26,7 @@ from ..schedule.program import (
     straight,
     writes_of,
 )
+from .lines import Lines
 
 __all__ = ["Nesting", "named_program"]
 
@@ -63,11 +64,12 @@ class Nesting:
                 assert isinstance(statement, (Assign, Effect))
                 self.add(dataclasses.replace(statement, nested=True))
 
-    def part(self, v: Value) -> None:
-        """Add the statement of a value that turned out to need a variable."""
+    def part(self, v: Value, lines: Lines) -> bool:
+        """Add the statement of a value that turned out to need a variable, with these lines; whether it waits no longer."""
         statement = self.waiting.pop(v, None)
         if statement is not None:
-            self.add(statement)
+            self.add(dataclasses.replace(statement, lines=lines))
+        return statement is not None
 
     def end(self) -> list[Statement]:
         """Return all statements."""

@@ -1,6 +1,7 @@
 """Print gast trees as text: source with few parentheses, aligned comments and wrapped lines, which parses back."""
 
 import ast
+import copy
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
@@ -27,6 +28,14 @@ def note(statement: ast.AST, text: str, above: bool = False) -> None:
 def section(statement: ast.AST, text: str) -> None:
     """Print `text` as a heading: a comment above the statement, after a blank line where code stands before it."""
     _notes(statement).append(("section", text))
+
+
+def fresh(statement: Any) -> Any:
+    """Return the statement anew, for notes that the first is not to bear."""
+    made = copy.copy(statement)
+    if _NOTES in made.__dict__:
+        made.__dict__[_NOTES] = list(made.__dict__[_NOTES])
+    return made
 
 
 def is_noted(statement: ast.AST) -> bool:

@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import gast
-
 from ....runtime.ir.graph import Call, Value
 from ....runtime.ir.opcodes import COND
 from ..passes.scans import Scan
-from .inlining import name_tree
 from .region import Lengths
 
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["call_tree", "lengths_of_items", "note_lengths", "same_length"]
-
-
-def call_tree(name: str, *args: Any) -> Any:
-    """`name(a, b)`."""
-    return gast.Call(func=name_tree(name), args=list(args), keywords=[])
+__all__ = ["lengths_of_items", "note_lengths", "same_length"]
 
 
 def same_length(emitter: Emitter, n: Any, stack: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Loops over tiles in print: `for start in range(0, len(x), 32768):`, in it the user's lines on slices."""
+"""Names and lines of loops over tiles: `for start in range(0, len(x), 32768):`, in it the user's lines on slices."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Value
 from ..schedule.program import Tiled, calls_of
-from .blocks import TileLoop
 from .inlining import name_tree
+from .lines import TiledLines
 from .literals import constant_tree
-from .printer import note
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -34,7 +33,7 @@ def write_loop(emitter: Emitter, tiles: Tiled) -> Tiled:
         emitter.naming.names.new(next(s for s in wishes if s not in taken))
         for wishes in (("tile", "part", "slice_of_rows"), ("start", "first", "first_row"))
     )
-    arrays = {v: emitter.trees[v] for v in tiles.sliced}
+    arrays, before = {v: emitter.trees[v] for v in tiles.sliced}, emitter.take()
     made = []
     for v in tiles.whole:
         twin = next((x for x in tiles.sliced if x.type == v.type), None)
@@ -44,34 +43,20 @@ def write_loop(emitter: Emitter, tiles: Tiled) -> Tiled:
         arrays[v] = emitter.trees[v]
     for v, tree in arrays.items():
         emitter.trees[v] = piece(tree, tile)
-    above, emitter.statements = emitter.statements, []
     around, emitter.nesting = emitter.nesting, emitter.nesting.block()
     emitter.pieces = {v: piece(arrays[v], tile, store=True) for v in tiles.whole}
     emitter.write(tiles.body)
     emitter.pieces = None
     mixed = about.backward != any(c.backward for c in calls)
-    header = _header(arrays[like], tile, start, tiles.step)
-    above.append((TileLoop(made, header, tile, emitter.statements, mixed), about))
-    emitter.statements = above
+    lines = TiledLines(before, tuple(made), arrays[like], tile, start, mixed, about)
     emitter.trees |= arrays
     body, emitter.nesting = emitter.nesting.end(), around
-    return dataclasses.replace(tiles, body=body)
+    return dataclasses.replace(tiles, body=body, lines=lines)
 
 
 def piece(array: Any, tile: str, store: bool = False) -> Any:
     """`array[tile]`."""
     return gast.Subscript(value=array, slice=name_tree(tile), ctx=gast.Store() if store else gast.Load())
-
-
-def _header(array: Any, tile: str, start: str, step: int) -> Any:
-    length = gast.Call(func=name_tree("len"), args=[array], keywords=[])
-    steps = gast.Call(func=name_tree("range"), args=[constant_tree(0), length, constant_tree(step)], keywords=[])
-    end = gast.BinOp(left=name_tree(start), op=gast.Add(), right=constant_tree(step))
-    cut = gast.Call(func=name_tree("slice"), args=[name_tree(start), end], keywords=[])
-    body = [gast.Assign(targets=[name_tree(tile, store=True)], value=cut, type_comment=None)]
-    made = gast.For(target=name_tree(start, store=True), iter=steps, body=body, orelse=[], type_comment=None)
-    note(made, "in tiles, which stay in the cache")
-    return made
 
 
 def _new_like(array: Any) -> Any:

@@ -17,9 +17,9 @@ from ....runtime.ir.graph import Call, Value, values_in
 from .signature import children
 
 __all__ = [
-    "Assign", "Branch", "Carry", "Effect", "Fork", "Free", "Given", "Guard", "If", "List", "Loop", "Note", "Program", "Push",
-    "Return", "Reverse", "Slot", "Statement", "Store", "Tiled", "Unpack", "blocks_of", "calls_of", "each_statement", "leaves_of",
-    "named_in", "reads_of", "straight", "writes_of",
+    "Assign", "Branch", "Carry", "Effect", "Fork", "Free", "Given", "Guard", "If", "List", "Loop", "Note", "Printed",
+    "Program", "Push", "Return", "Reverse", "Slot", "Statement", "Store", "Tiled", "Unpack", "blocks_of", "calls_of",
+    "each_statement", "leaves_of", "named_in", "reads_of", "straight", "writes_of",
 ]  # fmt: skip
 
 
@@ -39,8 +39,15 @@ class Slot(NamedTuple):
     of: tuple[Value, ...] = ()
 
 
+@dataclasses.dataclass(eq=False, kw_only=True)
+class Printed:
+    """A statement, and what the steps of a target decide to write for it (python/lines.py)."""
+
+    lines: Any = None
+
+
 @dataclasses.dataclass(eq=False)
-class Assign:
+class Assign(Printed):
     """The results of one call; one that is `nested` has no variable, and is written within the next that reads it."""
 
     slots: tuple[Slot, ...]
@@ -54,7 +61,7 @@ class Assign:
 
 
 @dataclasses.dataclass(eq=False)
-class Unpack:
+class Unpack(Printed):
     """The leaves of a parameter: of a tree that holds Values, and constants that are not looked at."""
 
     tree: Any
@@ -63,7 +70,7 @@ class Unpack:
 
 
 @dataclasses.dataclass(eq=False)
-class Store:
+class Store(Printed):
     """`base[index] = value`, in an array of the caller's."""
 
     base: Value
@@ -74,7 +81,7 @@ class Store:
 
 
 @dataclasses.dataclass(eq=False)
-class List:
+class List(Printed):
     """A new list, for one item of each trip of a loop; a bundle holds tuples, with an item of each of several lists."""
 
     target: Value
@@ -83,7 +90,7 @@ class List:
 
 
 @dataclasses.dataclass(eq=False)
-class Push:
+class Push(Printed):
     """One more item at the end of a list."""
 
     target: Value
@@ -92,7 +99,7 @@ class Push:
 
 
 @dataclasses.dataclass(eq=False)
-class Reverse:
+class Reverse(Printed):
     """A list the other way round."""
 
     target: Value
@@ -120,7 +127,7 @@ class Branch(NamedTuple):
 
 
 @dataclasses.dataclass(eq=False)
-class Loop:
+class Loop(Printed):
     """Statements that run once a trip: `trips` times, or while the test holds, or both; else once for each item of the lists."""
 
     trips: Any
@@ -137,7 +144,7 @@ class Loop:
 
 
 @dataclasses.dataclass(eq=False)
-class Tiled:
+class Tiled(Printed):
     """Elementwise calls that run on one piece of their arrays after the other, `step` rows at a time."""
 
     step: int
@@ -149,7 +156,7 @@ class Tiled:
 
 
 @dataclasses.dataclass(eq=False)
-class If:
+class If(Printed):
     """One of two branches; `outs` are what they give. One that is an `expression` is written `a if test else b`."""
 
     test: Any
@@ -162,7 +169,7 @@ class If:
 
 
 @dataclasses.dataclass(eq=False)
-class Guard:
+class Guard(Printed):
     """A value that has to be what it was in the capture; else another specialisation is wanted."""
 
     value: Any
@@ -174,7 +181,7 @@ class Guard:
 
 
 @dataclasses.dataclass(eq=False)
-class Fork:
+class Fork(Printed):
     """A path of its own: the statements of it end with a return, and what follows is for the calls that do not take it.
 
     A call takes it whose value is what it was in the captures of that path. `other` is the guard of what follows, where one of
@@ -191,7 +198,7 @@ class Fork:
 
 
 @dataclasses.dataclass(eq=False)
-class Effect:
+class Effect(Printed):
     """A call that can be seen from outside: it draws or prints."""
 
     call: Call
@@ -200,7 +207,7 @@ class Effect:
 
 
 @dataclasses.dataclass(eq=False)
-class Free:
+class Free(Printed):
     """Values that nobody reads again."""
 
     values: tuple[Value, ...]
@@ -208,7 +215,7 @@ class Free:
 
 
 @dataclasses.dataclass(eq=False)
-class Return:
+class Return(Printed):
     """The result: a tree of places among the outputs. It ends the function, or a path of it."""
 
     tree: Any

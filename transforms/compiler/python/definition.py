@@ -1,24 +1,221 @@
-"""Sections of generated source: forward and backward, one np.errstate, the user's lines as comments, words on tricks."""
+"""A shaped Program as the definition of a function, by sections: it writes down what the steps of the target have decided."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import gast
 
 from ....runtime.arrays import PLACE
-from ....runtime.ir.graph import Call
+from ....runtime.ir.graph import Call, Value
 from ..frontend.user_names import line_text
+from ..schedule.program import (
+    Fork,
+    Free,
+    If,
+    Loop,
+    Program,
+    Return,
+    Statement,
+    Tiled,
+    Unpack,
+    straight,
+)
+from ..schedule.signature import Signature
 from ..schedule.stores import section_of
-from .blocks import Block, Entries, Fork, TileLoop, each_statement
-from .inlining import name_tree
-from .printer import is_noted, note, section, to_source
+from .blocks import Block, Entries, TileLoop, each_statement, every_tree, together
+from .blocks import Fork as Path
+from .boundary import arguments_of
+from .deletes import calls_alone
+from .inlining import call_tree, name_tree
+from .layout import WIDTH
+from .lines import Head, IfLines, LoopLines, ReturnLines, TiledLines, Walked
+from .literals import constant_tree
+from .printer import fresh, is_noted, note, section, to_source
 
-__all__ = ["in_sections", "note_tricks"]
+__all__ = ["definition", "entries_of", "head_tree", "trees_of"]
 
 
+def definition(
+    program: Program, signature: Signature, name: str, said: str, entries: Entries, before: str | None = None
+) -> Any:
+    """The definition of a function: the docstring `said`, what takes its arguments apart, and its statements, by sections.
+
+    `entries` are those of its program; `before` is the section that all of them stand in, where they are
+    a part of another function.
+    """
+    body: list[Any] = [gast.Expr(value=gast.Constant(value=said, kind=None))]
+    body += [line for s in program.body if isinstance(s, Unpack) for line in s.lines or ()]
+    returns = [s.lines for s in straight(program.body) if isinstance(s, Return)]
+    statements = together(entries, 4, frozenset[str]().union(*[lines.variables for lines in returns]))
+    note_tricks(made for made, _ in each_statement(statements))
+    body.extend(in_sections(statements, quietly=before is not None, before=before))
+    if returns[-1].owner is None:
+        body.append(gast.Return(value=returns[-1].value))
+    return gast.FunctionDef(
+        name=name, args=arguments_of(signature), body=body, decorator_list=[], returns=None, type_comment=None,
+        **({"type_params": []} if "type_params" in gast.FunctionDef._fields else {}),
+    )  # fmt: skip
+
+
+def entries_of(body: Iterable[Statement], variables: Mapping[Value, str] | None = None) -> Entries:
+    """The lines of a block, loops and branches with those in them; what is freed is deleted before the next call's."""
+    made: Entries = []
+    freed: list[str] = []
+    for statement in body:
+        if isinstance(statement, Free):
+            assert variables is not None
+            freed += [variables[v] for v in statement.values]
+            continue
+        written = _written(statement, variables)
+        calls = calls_alone(statement) if freed else []
+        place = next((k for k, entry in enumerate(written) if calls and _prints(entry, calls)), None)
+        if place is not None:
+            before = [*made[-1:], *written[:place]]
+            written[place:place] = _deleted(freed, written[place][1], before[-1][1] if before else None)
+            freed = []
+        made += written
+    if freed:
+        beside = made[-1][1]
+        made += _deleted(freed, beside, beside)
+    return made
+
+
+def trees_of(body: list[Statement]) -> list[Any]:
+    """All lines of a function; their parts are those that it is written with."""
+    unpacking = [line for s in body if isinstance(s, Unpack) for line in s.lines]
+    last = body[-1].lines
+    return [*unpacking, *every_tree(entries_of(body)), *([gast.Return(value=last.value)] * (last.owner is None))]
+
+
+def _written(statement: Statement, variables: Mapping[Value, str] | None) -> Entries:
+    """The lines of a statement."""
+    lines = statement.lines
+    match statement:
+        case Unpack():
+            return []
+        case Loop():
+            return _loop(statement, lines, variables)
+        case If():
+            return [*_fresh(lines.before), *_branch(statement, lines, variables)]
+        case Tiled():
+            return _tiled(statement, lines, variables)
+        case Fork():
+            node = gast.If(test=lines.test, body=[], orelse=[])
+            last = statement.body[-1].lines
+            path = Path(node, entries_of(statement.body, variables), gast.Return(value=last.value))
+            return [*_fresh(lines.before), (path, statement.call)]
+        case Return():
+            return [*_fresh(lines.before), *_return(lines)]
+    return _fresh(lines or ())
+
+
+def _fresh(lines: Iterable[tuple[Any, Call]]) -> Entries:
+    """Lines that may be given notes."""
+    return [(fresh(line), call) for line, call in lines]
+
+
+def _return(lines: ReturnLines) -> Entries:
+    return [] if lines.owner is None else [(gast.Return(value=lines.value), lines.owner)]
+
+
+def _loop(loop: Loop, lines: LoopLines, variables: Mapping[Value, str] | None) -> Entries:
+    """What comes before a loop, and it."""
+    body = _fresh(lines.opening)
+    if loop.test is not None:
+        body += entries_of(loop.test.body, variables)
+    body += _fresh(lines.asking)
+    if lines.stop is not None:
+        body.append((gast.If(test=_negated(lines.stop), body=[gast.Break()], orelse=[]), lines.beside))
+    body += _fresh(lines.fetched)
+    body += entries_of(loop.body, variables)
+    body += _fresh(lines.closing)
+    return [*_fresh(lines.before), (Block(head_tree(lines.head), body, []), loop.call)]
+
+
+def head_tree(head: Head) -> Any:
+    """The `while` or `for` of a loop."""
+    if head.test is not None:
+        return gast.While(test=head.test, body=[], orelse=[])
+    target, steps = head.walked[0].target, _steps(head.walked[0])
+    if len(head.walked) > 1:
+        target = gast.Tuple(elts=[walked.target for walked in head.walked], ctx=gast.Store())
+        steps = call_tree("zip", *map(_steps, head.walked))
+    if head.place is not None:
+        target = gast.Tuple(elts=[name_tree(head.place, store=True), target], ctx=gast.Store())
+        steps = call_tree("enumerate", steps)
+    return gast.For(target=target, iter=steps, body=[], orelse=[], type_comment=None)
+
+
+def _steps(walked: Walked) -> Any:
+    """`range(n)`, `xs`, or these in reverse."""
+    steps = call_tree("range", *walked.given) if type(walked.given) is tuple else walked.given
+    return call_tree("reversed", steps) if walked.reverse else steps
+
+
+def _branch(branch: If, lines: IfLines, variables: Mapping[Value, str] | None = None) -> Entries:
+    """A branch as one statement: `if not test:` where only the second arm holds some, `if a and b:` for one in another."""
+    call, test = branch.call, lines.test
+    if lines.whole is not None:
+        return [(fresh(lines.whole), call)]
+    arms = [arm.body for arm in (branch.then, branch.orelse)]
+    then, orelse = (
+        [*entries_of(body, variables), *_fresh(closing)] for body, closing in zip(arms, lines.closing, strict=True)
+    )
+    if not then and not orelse:
+        return [(gast.Expr(value=test), call)] if lines.asked else []
+    if not then:
+        test, then, orelse = _negated(test), orelse, []
+    if not orelse and len(then) == 1 and isinstance(then[0][0], Block) and isinstance(then[0][0].node, gast.If):
+        inside = then[0][0]
+        if not inside.orelse:
+            test, then = gast.BoolOp(op=gast.And(), values=[test, inside.node.test]), inside.body
+    return [(Block(gast.If(test=test, body=[], orelse=[]), then, orelse), call)]
+
+
+def _tiled(tiled: Tiled, lines: TiledLines, variables: Mapping[Value, str] | None) -> Entries:
+    """A loop over tiles: `for start in range(0, len(x), 32768):`, and in it `tile = slice(start, start + 32768)`."""
+    steps = call_tree("range", constant_tree(0), call_tree("len", lines.array), constant_tree(tiled.step))
+    end = gast.BinOp(left=name_tree(lines.start), op=gast.Add(), right=constant_tree(tiled.step))
+    cut = call_tree("slice", name_tree(lines.start), end)
+    body = [gast.Assign(targets=[name_tree(lines.tile, store=True)], value=cut, type_comment=None)]
+    node = gast.For(target=name_tree(lines.start, store=True), iter=steps, body=body, orelse=[], type_comment=None)
+    note(node, "in tiles, which stay in the cache")
+    loop = TileLoop(
+        [fresh(made) for made in lines.made], node, lines.tile, entries_of(tiled.body, variables), lines.mixed
+    )
+    return [*_fresh(lines.before), (loop, lines.beside)]
+
+
+def _negated(test: Any) -> Any:
+    """`not test`."""
+    negated = isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not)
+    return test.operand if negated else gast.UnaryOp(op=gast.Not(), operand=test)
+
+
+def _prints(entry: tuple[Any, Call], calls: list[Call]) -> bool:
+    """Whether an entry is the statement of these calls."""
+    statement, call = entry
+    if isinstance(statement, TileLoop):
+        return any(inner in calls for _, inner in statement.entries)
+    return call is calls[0]
+
+
+def _deleted(names: list[str], call: Call, before: Call | None) -> Entries:
+    """`del a, b`, in as many lines as it takes, on the line of the statement before it where that stands in the same block."""
+    beside = call if before is None or (before.quiet, before.backward) != (call.quiet, call.backward) else before
+    about = Call(call.op, (), (), beside.site, call.backward, call.quiet)
+    lines = [
+        [gast.Name(id=name.strip(","), ctx=gast.Del(), annotation=None, type_comment=None) for name in line.split()]
+        for line in textwrap.wrap(", ".join(names), WIDTH - len("        del "))
+    ]
+    return [(gast.Delete(targets=line), about) for line in lines]
+
+
+# Sections: forward and backward, one np.errstate, the user's lines as comments, words on tricks.
 def in_sections(
     statements: Entries, inside: TileLoop | None = None, quietly: bool = False, before: str | None = None,
     within: Call | None = None, known: set[str] | None = None, said: set[tuple[str, Any]] | None = None,
@@ -43,7 +240,7 @@ def in_sections(
         if isinstance(first, TileLoop):
             part = "forward and backward" if first.mixed else part
             first = first.before[0] if first.before else first.node
-        elif isinstance(first, (Fork, Block)):
+        elif isinstance(first, (Path, Block)):
             first = first.node
         if call.quiet and not quietly:
             if quiet is None and _may_warn(itertools.takewhile(_is_quiet, groups[place:])):
@@ -67,7 +264,7 @@ def in_sections(
                 inner = in_sections(statement.entries, statement, call.quiet or quietly, None, within, known, said)
                 statement.node.body.extend(inner)
                 into.extend((*statement.before, statement.node))
-            elif isinstance(statement, Fork):
+            elif isinstance(statement, Path):
                 inner = in_sections(statement.entries, before=part if labelled else None, said=said.copy())
                 statement.node.body.extend((*inner, statement.result))
                 into.append(statement.node)
@@ -144,7 +341,7 @@ def _printed(statements: list[tuple[Any, Call]], inside: TileLoop | None) -> set
         (first, _), *others = group
         if isinstance(first, Block):
             found |= _printed(first.body, None) | _printed(first.orelse, None)
-        if isinstance(first, (Fork, Block)):
+        if isinstance(first, (Path, Block)):
             found.add(_header(first.node))
         elif not others and key[0] in ("forward", "writes") and not isinstance(first, TileLoop):
             alone.append(first)
@@ -178,7 +375,7 @@ def _origin(entry: tuple[Any, Call]) -> tuple[str, bool, Any, Any]:
     """What consecutive statements share under one note; a loop stands alone."""
     statement, call = entry
     site = _line(call)
-    alone = id(statement) if isinstance(statement, (TileLoop, Fork, Block)) else None
+    alone = id(statement) if isinstance(statement, (TileLoop, Path, Block)) else None
     return (section_of(call), call.quiet, site, alone)
 
 
