@@ -14,6 +14,7 @@ from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
 from ..core import views
+from ..core.closures import Standing
 from ..core.context import FunctionCtx
 from ..core.custom import CustomNode
 from ..core.exits import warn_at_user
@@ -33,6 +34,7 @@ class FunctionNode(CustomNode):
 
     function: type[Function]
     ctx: FunctionCtx
+    standing: Standing | None = None
 
     @property
     def once(self) -> str:
@@ -65,6 +67,8 @@ class FunctionNode(CustomNode):
     def run(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         """The backward of the Function."""
         backward, once = self._backward_of_the_user()
+        if self.standing is not None:
+            self.standing.check(f"backward of `{self.function.__name__}`")
         if once:
             given = [g if g is None or not self.once else g.detach() for g in grads]
             with grad_mode(False):
@@ -111,6 +115,8 @@ class FunctionNode(CustomNode):
 
     def finish(self, inputs: tuple[Any, ...], output: Any) -> Any:
         """The outputs of `apply`: those of forward, with this node behind them."""
+        written = getattr(self.function, "backward" if self.function.vjp is Function.vjp else "vjp")
+        self.standing = Standing(getattr(written, "function", written))
         several = isinstance(output, tuple)
         tensors = [x for x in inputs if isinstance(x, Operand)]
         outputs = tuple([_as_tensor(o) if tensors else o for o in (output if several else (output,))])

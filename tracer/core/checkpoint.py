@@ -12,6 +12,7 @@ from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, grad_mode, recording, refuse
 from ..random.randomness import GENERATORS, as_drawn, random_states
+from .closures import as_it_stands
 from .graph import AccumulateGrad, meta_of, next_sequence
 from .levels import under
 from .saved import saved_tensors_hooks
@@ -113,7 +114,7 @@ class _Frame:
     def __init__(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], context: Any, compares: bool, early_stop: bool
     ) -> None:  # fmt: skip
-        self.function = function
+        self.function = as_it_stands(function)
         self.arguments = _replaced((args, kwargs), Operand, _once(_Argument))
         self.random: list[tuple[Any, Any]] = []
         self.context, self.compares, self.early_stop = context, compares, early_stop

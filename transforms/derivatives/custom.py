@@ -10,6 +10,7 @@ from typing import Any
 from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
+from ...tracer.core.closures import Standing
 from ...tracer.core.custom import CustomNode
 from ...tracer.core.graph import is_older
 from ...tracer.core.losses import read_from_outside
@@ -158,6 +159,7 @@ class CustomCallNode(CustomNode):
     call: CustomCall | None = None
     kept: Any = None
     values: tuple[Any, ...] = ()
+    standing: Standing | None = None
 
     def keep(self, call: CustomCall, kept: Any) -> None:
         """Keep what the rule needs."""
@@ -167,6 +169,7 @@ class CustomCallNode(CustomNode):
             raise blame(AutogradError("Inference tensors cannot be saved for backward: pass x.clone()"))
         self.kept = unflatten(structure, [plain(x) for x in leaves])
         self.call = call.remembered()
+        self.standing = Standing(call.owner.rule())
 
     def free(self) -> None:
         """Let go of what was kept."""
@@ -181,6 +184,8 @@ class CustomCallNode(CustomNode):
                     "Specify retain_graph=True when calling backward the first time."
                 )
             )
+        if self.standing is not None:
+            self.standing.check(f"the rule of `{self.call.owner.label()}`")
         return self.call
 
     def arguments_with_history(self) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError, ConvergenceError, DtypeError, ShapeError
 from ...runtime.unpatched import np
+from ...tracer.core.closures import as_it_stands
 from ...tracer.core.site import blame, prune, pruned
 from ...tracer.core.tensor_base import Operand, alias, cover, is_tensor_like
 from ...tracer.modes.thread_state import LOCAL, capturing
@@ -253,7 +254,7 @@ def found_by(f: Callable[..., Any], x0: Any, params: Any, tol: float | None, max
     try:
         leaves, structure = flatten(x0)
         given, arguments = flatten(params)
-        function = scope().rebuild(f) if LOCAL.depth else f
+        function = as_it_stands(scope().rebuild(f) if LOCAL.depth else f)
         problem = _Problem(function, structure, arguments, tol, max_iter, distance)
         start = problem.first(tuple(leaves), tuple(given))
         before = () if distance is None else _constants(tuple(leaves))

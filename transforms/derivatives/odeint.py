@@ -10,6 +10,7 @@ from ...runtime.errors import CompileError
 from ...runtime.registry import require
 from ...runtime.unpatched import np
 from ...tracer.autograd.function import Function
+from ...tracer.core.closures import as_it_stands
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.core.levels import under
 from ...tracer.core.site import blame
@@ -49,7 +50,7 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options:
 
     args = args if isinstance(args, tuple) else (args,)
     written, tfirst = func, bool(options.pop("tfirst", False))
-    func = _in_order(as_it_runs(func), tfirst)
+    func = _in_order(as_it_stands(as_it_runs(func)), tfirst)
     moving = has_tensor((y0, t)) or any(isinstance(a, Operand) for a in flatten(args)[0])
     if not moving:
         solved, reads = _noted(func, y0, t, args, options)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...runtime.errors import ConvergenceError, GradientLossError, NoRuleError, SingularPointError
 from ...tracer.core.backward import seed_of
+from ...tracer.core.closures import as_it_stands
 from ...tracer.core.custom import CustomNode
 from ...tracer.core.dispatch import has_tensor, stack_nested
 from ...tracer.core.engine import run_backward
@@ -53,7 +54,7 @@ class Callback:
 
     def __init__(self, path: str, function: Any, args: Any = ()) -> None:
         self.path = path
-        self.function = as_it_runs(function)
+        self.function = as_it_stands(as_it_runs(function))
         self.args = args if isinstance(args, tuple) else (args,)
 
     def __call__(self, *xs: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...runtime.errors import NoRuleError
 from ...runtime.registry import require
+from ...tracer.core.closures import as_it_stands
 from ...tracer.core.dispatch import apply, has_tensor
 from ...tracer.core.pieces import pieces
 from ...tracer.core.site import blame
@@ -297,7 +298,7 @@ def _ranges(given: dict[str, Any], low: str, high: str) -> list[Any]:
 
 def _between(low: Any, high: Any, count: int) -> Any:
     """A range whose ends are numbers, or functions of the variables around it."""
-    low, high = (as_it_runs(x) if callable(x) else x for x in (low, high))
+    low, high = (as_it_stands(as_it_runs(x)) if callable(x) else x for x in (low, high))
 
     def of(*outer: Any) -> tuple[Any, Any]:
         around = outer[:count][::-1]  # of x and y, where nquad has y and x
