@@ -8,6 +8,7 @@ that it meets (how many arguments by position, which by name), which runs the pl
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -307,7 +308,7 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     """Run an op on arguments in the order of its parameters."""
     kinds = {*map(type, bound)}
     if list in kinds or tuple in kinds:
-        bound = tuple([_stacked(op, k, b) if type(b) is list or type(b) is tuple else b for k, b in enumerate(bound)])
+        bound = _all_kept(bound, tuple([_stacked(op, k, b) for k, b in enumerate(bound)]))
     no_history = tensor_base.volatile_class and volatile.among(bound)
     if LOCAL.levels:
         found = run_batched(op, bound)
@@ -604,10 +605,19 @@ def _may_be_saved(plan: Plan, bound: tuple[Any, ...]) -> None:
 
 def _stacked(op: Op, k: int, value: Any) -> Any:
     """The Tensor that a list with Tensors in it stands for where the op takes an array, or one of several."""
+    if type(value) is not list and type(value) is not tuple:
+        return value
     param = op.params[k]
     if param.name not in op.vjps or not has_tensor(value):
         return value
-    return type(value)(map(stack_nested, value)) if param.sequence or param.variadic else stack_nested(value)
+    if param.sequence or param.variadic:
+        return _all_kept(value, type(value)(map(stack_nested, value)))
+    return stack_nested(value)
+
+
+def _all_kept(before: Any, now: Any) -> Any:
+    """Return what was there `before` where all of its elements are those of `now`: whoever holds it knows it by identity."""
+    return before if all(map(operator.is_, before, now)) else now
 
 
 def _as_array(op: Op, k: int, value: Any) -> Any:

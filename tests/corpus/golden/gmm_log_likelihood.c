@@ -448,13 +448,13 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     int64_t work = 0;
     JOIN(run, parts) all_kept, *const kept = &all_kept;
     if (JOIN(run, part_0)(st, f, a, why, kept)) return 0;
-    int64_t const means_n0 = kept->means_n0;
-    int64_t const log_scales_n1 = kept->log_scales_n1;
-    int64_t const x_n0 = kept->x_n0;
-    int64_t const x_n1 = kept->x_n1;
+    const int64_t means_n0 = kept->means_n0;
+    const int64_t log_scales_n1 = kept->log_scales_n1;
+    const int64_t x_n0 = kept->x_n0;
+    const int64_t x_n1 = kept->x_n1;
     double *const t_3 = kept->t_3;
     double *const scaled = kept->scaled;
-    double const t_18 = kept->t_18;
+    const double t_18 = kept->t_18;
     double *const t_37 = kept->t_37;
     double *const t_34 = kept->t_34;
     double *const t_35 = (double *)t_34;

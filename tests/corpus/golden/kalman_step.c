@@ -451,14 +451,14 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     JOIN(run, parts) all_kept, *const kept = &all_kept;
     if (JOIN(run, part_0)(st, f, a, why, kept)) return 0;
     double *const H = kept->H;
-    int64_t const H_n1 = kept->H_n1;
-    int64_t const H_step1 = kept->H_step1;
+    const int64_t H_n1 = kept->H_n1;
+    const int64_t H_step1 = kept->H_step1;
     double *const t_6 = kept->t_6;
     double *const innovation = kept->innovation;
     double *const t_19 = kept->t_19;
     double *const gain = kept->gain;
     double *const t_28 = kept->t_28;
-    double const t_17 = kept->t_17;
+    const double t_17 = kept->t_17;
     double *const t_23 = kept->t_23;
     double *const t_25 = kept->t_25;
     double *const t_27 = room(f, 27, sizeof(double) * (1));
