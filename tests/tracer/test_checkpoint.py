@@ -34,12 +34,11 @@ class Watch:
         self.seen.append(weakref.ref(t._value))
         return t
 
-    def __call__(self, a: Any) -> Any:
+    def __call__(self, a: Any, depth: int | None = None) -> Any:
+        depth = self.depth if depth is None else depth
         a = self.note(np.sin(self.note(a * 2.0)))
-        if self.depth:
-            self.depth -= 1
-            a = gs.checkpoint(self, a)
-            self.depth += 1
+        if depth:
+            a = gs.checkpoint(self, a, depth - 1)
         return np.exp(self.note(np.cos(a)))
 
     def alive(self) -> int:
@@ -391,3 +390,44 @@ def test_compiled_with_contexts_of_its_own_it_runs_eagerly() -> None:
     line = inspect.getsourcelines(f)[1] + 1
     with pytest.warns(gs.EagerWarning, match=f"{Path(__file__).name}:{line}"):
         np.testing.assert_array_equal(compiled(X), np.cos(X))
+
+
+# What has changed meanwhile -------------------------------------------------------------------------------------------
+
+FACTOR = 1.0
+
+
+class Holder:
+    factor = 1.0
+
+
+def by_a_global(x: Any) -> Any:
+    global FACTOR
+    parts = []
+    for factor in (1.0, 2.0):
+        FACTOR = factor
+        parts.append(gs.checkpoint(lambda v: np.sin(v * FACTOR), x).sum())  # noqa: B023
+    return parts[0] + parts[1]
+
+
+def by_an_attribute(x: Any) -> Any:
+    holder, parts = Holder(), []
+    for factor in (1.0, 2.0):
+        holder.factor = factor
+        parts.append(gs.checkpoint(lambda v: np.sin(v * holder.factor), x).sum())
+    return parts[0] + parts[1]
+
+
+def by_the_order(x: Any) -> Any:
+    order = np.array([0, 1, 2])
+    found = gs.checkpoint(lambda v: np.sin(v[order]) * np.arange(3.0), x).sum()
+    order[:] = order[::-1].copy()
+    return found
+
+
+@pytest.mark.parametrize("f", [by_a_global, by_an_attribute, by_the_order])
+def test_a_recomputation_of_other_numbers_raises(f: Any) -> None:
+    with pytest.raises(gs.AutogradError, match="computed other values when it ran again"):
+        f(leaf(X)).backward()
+    with pytest.raises(gs.AutogradError, match="computed other values when it ran again"):
+        gs.grad(f)(X)

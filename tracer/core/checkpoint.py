@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import weakref
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -37,8 +38,9 @@ def checkpoint(
     `context_fn` gives two context managers: one for the function, one for its recomputation. `use_reentrant` is taken for
     PyTorch's sake: both values mean the one variant there is. Compiled code keeps what it needs and recomputes nothing.
 
-    Raises AutogradError (a RuntimeError) in backward where the recomputation saves other Tensors than the function did
-    (`determinism_check="none"` skips the comparison of shapes and dtypes), or where an argument was changed in place.
+    Raises AutogradError (a RuntimeError) in backward where the recomputation saves other Tensors than the function did,
+    or other numbers, and where an argument was changed in place. `determinism_check="none"` skips the comparison, and
+    `preserve_rng_state=False` that of numbers.
 
     >>> import gradscribe as gs
     >>> x = gs.tensor([0.0, 1.0], requires_grad=True)
@@ -58,6 +60,7 @@ def checkpoint(
             return function(*args, **kwargs)
     stops = early_stop if LOCAL.early_stop is None else LOCAL.early_stop
     frame = _Frame(function, args, kwargs, again, determinism_check == "default", stops)
+    frame.sums = [] if preserve_rng_state and frame.compares else None  # numbers drawn anew are others
     if preserve_rng_state:
         frame.random = random_states(function, _found_in((args, kwargs), GENERATORS))
     held = [(t, t._value) for t in _found_in((args, kwargs), Operand)] if LOCAL.depth else []
@@ -122,6 +125,7 @@ class _Frame:
         self.levels = LOCAL.levels
         self.holders: list[weakref.ref[_Holder]] = []
         self.metas: list[Any] = []
+        self.sums: list[int] | None = None
         self.complete = False  # whether the function has returned: backward may run inside it
         # for each backward run that needed them, the values not yet handed out: they go with the run
         self.found: weakref.WeakKeyDictionary[Any, dict[int, Any]] = weakref.WeakKeyDictionary()
@@ -131,6 +135,8 @@ class _Frame:
         holder = _Holder(len(self.holders))
         self.holders.append(weakref.ref(holder))
         self.metas.append(meta_of(tensor._value))
+        if self.sums is not None:
+            self.sums.append(_sum(tensor._value))
         return holder
 
     def unpack(self, holder: _Holder) -> Any:
@@ -144,14 +150,15 @@ class _Frame:
 
     def recompute(self, found: dict[int, Any]) -> None:
         """Run the function again, and put what it saves into `found`."""
-        count = 0
+        count, same = 0, True
 
         def pack(tensor: Any) -> Any:
-            nonlocal count
+            nonlocal count, same
             index, count = count, count + 1
             if index < len(self.holders):
                 if self.holders[index]() is not None:
                     found[index] = tensor._value, next_sequence()
+                    same = same and (self.sums is None or _sum(tensor._value) == self.sums[index])
                 if self.early_stop and count == len(self.holders):
                     raise _Stop
             elif self.complete:
@@ -173,7 +180,7 @@ class _Frame:
         if count < len(self.holders):
             raise blame(self._count(f"saved {count} in its recomputation"))
         if self.compares:
-            self._compare(found)
+            self._compare(found, same)
 
     def _count(self, again: str) -> AutogradError:
         return AutogradError(
@@ -182,7 +189,7 @@ class _Frame:
             "from outside and what has changed there."
         )
 
-    def _compare(self, found: dict[int, Any]) -> None:
+    def _compare(self, found: dict[int, Any], same: bool) -> None:
         other = ""
         for k, (value, _) in sorted(found.items()):
             (shape, dtype), (shape_now, dtype_now) = self.metas[k], meta_of(value)
@@ -196,6 +203,14 @@ class _Frame:
                     "Recomputed values for the following tensors have different metadata than those that the checkpointed "
                     f"function `{self.name()}` saved when it was called:\n{other}It must do the same each time: look for "
                     "what it reads from outside and what has changed there."
+                )
+            )
+        if not same:
+            raise blame(
+                AutogradError(
+                    f"The checkpointed function `{self.name()}` computed other values when it ran again than when it was called, "
+                    "and its gradient would be wrong. It must do the same each time: look for what it reads from outside "
+                    "(a global, an attribute, random numbers) and what has changed there, or pass that as an argument."
                 )
             )
 
@@ -230,6 +245,13 @@ class _Argument:
             made = wrap(found._value, self.node)
         follow(made, found)
         return made_volatile(made) if self.volatile else made
+
+
+def _sum(value: Any) -> int:
+    """A checksum of an array's numbers, in the time of a few additions."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return 0
+    return zlib.adler32(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
 
 
 def _check_unwritten(value: Any, stamp: int, name: str) -> None:

@@ -182,19 +182,23 @@ _WAYS_IN = {  # parts of libraries
 
 
 def _library() -> tuple[str, str]:
-    """Return who takes the value, and the way out for it."""
+    """Return who takes the value, by the name of what the user called, and the way out for it."""
     frame: types.FrameType | None = sys._getframe(1)
+    words = way = ""
     while frame is not None:
         name = frame.f_code.co_filename
         if not is_ours(name):
             found = library_of(name)
             if found is None:
                 break
-            words = f"`{frame.f_code.co_qualname}` of {found}"
+            if not words or "<" not in frame.f_code.co_qualname:  # and no wrapper around what was called
+                words = f"`{frame.f_code.co_qualname}` of {found}"
             parts = str(frame.f_globals.get("__name__", "")).split(".")
-            way = _WAYS_IN.get((parts[0], parts[1] if len(parts) > 1 else "")) or _WAYS.get(found.partition(".")[0])
-            return words, way or "Compute with NumPy's functions, which keep it. "
+            known = _WAYS_IN.get((parts[0], parts[1] if len(parts) > 1 else "")) or _WAYS.get(found.partition(".")[0])
+            way = known or way
         frame = frame.f_back
+    if words:
+        return words, way or "Compute with NumPy's functions, which keep it. "
     return "", "Compute with NumPy's functions, or those of `math`, which keep it. "
 
 

@@ -160,6 +160,7 @@ class CustomCallNode(CustomNode):
     kept: Any = None
     values: tuple[Any, ...] = ()
     standing: Standing | None = None
+    first: Standing | None = None  # of what runs again for a second derivative
 
     def keep(self, call: CustomCall, kept: Any) -> None:
         """Keep what the rule needs."""
@@ -169,7 +170,8 @@ class CustomCallNode(CustomNode):
             raise blame(AutogradError("Inference tensors cannot be saved for backward: pass x.clone()"))
         self.kept = unflatten(structure, [plain(x) for x in leaves])
         self.call = call.remembered()
-        self.standing = Standing(call.owner.rule())
+        self.standing = Standing(getattr(call.owner, "bwd", None) or call.owner.rule())
+        self.first = Standing(getattr(call.owner, "fwd", None))
 
     def free(self) -> None:
         """Let go of what was kept."""

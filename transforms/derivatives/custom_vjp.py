@@ -46,7 +46,7 @@ class CustomVjp(Custom):
         self.options = {**self.options, "fwd": fwd, "bwd": bwd}  # what a pickle takes along
 
     def rule(self) -> Callable[..., Any] | None:
-        """The user's bwd."""
+        """The user's fwd, beside which the bwd stands."""
         return self.fwd
 
     def call(self, call: CustomCall) -> Any:
@@ -79,6 +79,8 @@ class _VjpNode(CustomCallNode):
 
     def _recomputed(self, call: CustomCall) -> Any:
         """The residuals with their history, for a derivative of this derivative."""
+        if self.first is not None:
+            self.first.check(f"fwd of `{call.owner.label()}`")
         return _pair(call.owner, call.owner.seen("fwd")(*call.arguments(self.arguments_with_history())))[1]
 
     def _leaves(self, call: CustomCall, found: Any) -> tuple[Any, ...]:

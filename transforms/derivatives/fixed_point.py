@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ...runtime.arrays import is_array
-from ...runtime.errors import AutogradError, ConvergenceError, DtypeError, ShapeError
+from ...runtime.errors import AutogradError, ConvergenceError, DtypeError, GradientLossError, ShapeError
 from ...runtime.unpatched import np
 from ...tracer.core.closures import as_it_stands
 from ...tracer.core.site import blame, prune, pruned
@@ -135,8 +135,23 @@ class _Adjoint(_Problem):
         n = self.width
         g, x, rest = params[:n], params[n : 2 * n], params[2 * n :]
         step = self.problem.step(rest)
-        pullback = vjp(lambda *x: step(x), *x)[1]
+        found, pullback = vjp(lambda *x: step(x), *x)
+        self._check_rest(x, found)
         return lambda w: tuple([a + b for a, b in zip(g, pullback(w), strict=True)])
+
+    def _check_rest(self, x: Leaves, found: Leaves) -> None:
+        """Raise where x is at rest no more: the function reads something else than it did, and so does the derivative."""
+        if capturing() or LOCAL.levels:  # eager mode, which runs first, has seen it
+            return
+        there, now = (tuple([_value(v) for v in leaves]) for leaves in (x, found))
+        moved = self.problem.excess(there, now)
+        if not np.max(_value(moved)) <= _SLACK * max([1.0, *[float(_largest(v)) for v in there]]):
+            raise blame(
+                GradientLossError(
+                    f"gs.fixed_point of `{self.name}`: where x was at rest it moves when backward runs `{self.name}` again: what "
+                    "it reads (a global, an attribute) has changed since. Pass that as a parameter, or let it stay."
+                )
+            )
 
 
 def _rest(problem: _Problem, before: Leaves, x: Leaves, params: Leaves) -> Leaves:
@@ -186,6 +201,8 @@ def _backward(problem: _Problem, residuals: Any, g: Leaves) -> tuple[Any, ...]:
         given[k] = d
     return None, None, tuple(given)
 
+
+_SLACK = 1e-6  # beyond what is tolerated: the last step moved x by less
 
 _rest.__name__ = "fixed_point"  # what errors and grad_fn call it
 _at_rest = custom_vjp(_rest, nondiff_argnums=(0,))

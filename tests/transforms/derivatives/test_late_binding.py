@@ -149,3 +149,38 @@ def test_a_rule_of_ones_own_that_would_read_another_value_raises(f: Callable[[An
     x = gs.tensor([0.5, 1.2], requires_grad=True)
     with pytest.raises(GradientLossError, match="reads `k`"):
         f(x).backward()
+
+
+def test_a_forward_that_would_read_another_value_raises_where_it_runs_again() -> None:
+    def loss(x: Any) -> Any:
+        total = 0.0
+        for k in (1.0, 2.0):
+
+            @gs.custom_vjp
+            def scaled(v: Any) -> Any:
+                return v * v * k
+
+            scaled.defvjp(lambda v: (v * v * k, v * k), lambda held, g: (2 * held * g,))
+            total = total + scaled(x)
+        return total
+
+    assert gs.grad(loss)(3.0) == 18.0
+    with pytest.raises(GradientLossError, match="fwd of `scaled` reads `k`"):
+        gs.grad(gs.grad(loss))(3.0)
+
+
+FACTOR = 1.0
+
+
+def test_a_fixed_point_of_a_function_that_is_another_one_in_backward_raises() -> None:
+    def loss(x: Any) -> Any:
+        global FACTOR
+        total = 0.0
+        for factor in (1.0, 2.0):
+            FACTOR = factor
+            total = total + gs.fixed_point(lambda z, a: np.cos(z) * a * 0.1 * FACTOR, 0.5, x)
+        return total
+
+    for run in (gs.grad(loss), gs.compile(gs.grad(loss))):
+        with pytest.raises(GradientLossError, match="where x was at rest it moves"):
+            run(1.5)
