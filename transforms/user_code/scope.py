@@ -1413,7 +1413,7 @@ def _operator(sign: str, *operands: Any) -> Any:
     """An operator, whose special methods are in scope."""
     plain, name, reflected = OPERATORS[sign]
     if sign == "Mod" and isinstance(operands[0], (str, bytes)):
-        return operands[0] % _as_text(unwrap(operands[1]))  # text is no loss
+        return operands[0] % _as_text(_shown(operands[1]))  # text is no loss
     if all(map(_AS_THEY_ARE.__contains__, map(type, operands))):
         return plain(*operands)
     if reflected == "__contains__":

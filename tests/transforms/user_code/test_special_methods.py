@@ -70,6 +70,7 @@ RUN: dict[str, tuple[dict[str, str], str]] = {
     "text of a repr": ({"__repr__": "_text"}, "len(f'{o!r}') * x[0]"),
     "str": ({"__repr__": "_text"}, "len(str(o)) * x[0]"),
     "percent": ({"__str__": "_text"}, "len('%s' % o) * x[0]"),
+    "percent of a dict": ({"__abs__": "_here"}, "len('%(a).3f' % {'a': x[0]}) * x[0]"),
     "percent of two": ({"__str__": "_text"}, "len('%s %s' % (o, 1)) * x[0]"),
     "format": ({"__str__": "_text"}, "len('{} {a}'.format(1, a=o)) * x[0]"),
     "print": ({"__str__": "_text"}, "(print(o), x[0])[1]"),
@@ -92,6 +93,10 @@ STATEMENTS = {
     "the body of a class": ({}, "class L:\n        a = float(x[0]) * 2\n        b = math.sin(x[1]) * a\n    return L.b * x[2]"),
 }  # fmt: skip
 CASES = {name: (methods, f"return ({what}) * x[2]") for name, (methods, what) in RUN.items()} | STATEMENTS
+METHODS = [  # classes whose bodies stand in methods
+    "class L:\n            a = float(x[0]) * 2\n        return L.a * math.sin(x[1]) * x[2]",
+    "class L:\n            a = math.sin(x[0])\n            b = [math.exp(v) for v in x]\n        return L.a * L.b[1] * x[2]",
+]
 POINTS = [np.array([0.5, 1.2, -0.3]), np.array([0.9, 0.8, 0.7]), np.array([0.7, 0.3, 2.3])]
 
 
@@ -129,6 +134,18 @@ def test_the_gradient_is_kept(name: str, source: str, tmp_path: Any) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EagerWarning)
             np.testing.assert_array_equal(compiled(x), gradient(x))
+
+
+@pytest.mark.parametrize("body", METHODS)
+def test_the_body_of_a_class_in_a_method_keeps_the_gradient(body: str, tmp_path: Any) -> None:
+    path = tmp_path / "bodies.py"
+    path.write_text(
+        f"{CLASSES}class C:\n    def run(self, x):\n        {body}\n\nc = C()\ndef f(x):\n    return c.run(x)\n"
+    )
+    module: Any = types.ModuleType("bodies")
+    exec(compile(path.read_text(), str(path), "exec"), vars(module))
+    for x in POINTS:
+        np.testing.assert_allclose(gs.grad(module.f)(x), slope(module.f, x), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("broken", ["len(o)", "abs(o)", "next(o)", "bool(o)", "reversed(o)", "'%d' % o"])

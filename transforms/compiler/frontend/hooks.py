@@ -184,7 +184,7 @@ class _Use(NamedTuple):
 
 _PASSING = frozenset(["CACHE", "EXTENDED_ARG", "PRECALL", "NOP", "RESUME"])
 _TELLING = frozenset(["PUSH_NULL", "STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE", "STORE_GLOBAL", "DELETE_GLOBAL",
-                      "DELETE_SUBSCR", "MATCH_CLASS", "LOAD_SUPER_ATTR", "PUSH_EXC_INFO"])  # fmt: skip
+                      "DELETE_SUBSCR", "MATCH_CLASS", "LOAD_SUPER_ATTR", "PUSH_EXC_INFO", "LOAD_BUILD_CLASS"])  # fmt: skip
 IN_PLACE = 13  # the first of the operators that BINARY_OP does in place
 METHOD_FLAG = sys.version_info >= (3, 12)  # of LOAD_ATTR; before, LOAD_METHOD
 NULL_AFTER = sys.version_info >= (3, 13)  # a call's NULL comes behind what is called, and not before
