@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
 
 from ...runtime.arrays import is_array
 from ...runtime.errors import NoRuleError
+from ...runtime.ops import Op
 from ...runtime.registry import composition, lookup, path_of, require
 from ...runtime.unpatched import np
+from ..core import dispatch
 from ..core.dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, unwrap
 from ..core.exits import leave
 from ..core.foreign import KNOWN, base_of, defers, defers_function, is_known, is_masked, plain_of
@@ -18,7 +21,7 @@ from ..core.tensor_base import Operand, wrap
 from ..memory.survivors import compared
 from ..modes.thread_state import LOCAL, refuse
 
-__all__ = ["answered", "array_function", "array_ufunc", "tensors_in"]
+__all__ = ["answered", "array_function", "array_ufunc", "elementwise", "tensors_in"]
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -56,6 +59,24 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     if lookup(ufunc) is None or ufunc.nin != 2 or (ufunc.nout != 1 and method != "outer"):
         return _without_rule(getattr(ufunc, method), f"{path_of(ufunc)}.{method}", inputs, kwargs)
     return METHODS[method](ufunc, *inputs, **kwargs)
+
+
+def elementwise(ufunc: Any, op: Op) -> Callable[..., Any]:
+    """A ufunc as code in scope calls it: lists of Tensors are arrays, and a plain call need not go through NumPy to come here."""
+    plain = op.n_out == 1 and op.forms is None and ufunc not in _ASKING
+
+    @functools.wraps(ufunc)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if plain and not kwargs and args and type(args[0]) is dispatch.tensor_class:
+            if len(args) == 1 == ufunc.nin:
+                return apply1(op, args[0])
+            if len(args) == 2 == ufunc.nin and type(args[1]) in (dispatch.tensor_class, float, int):
+                return apply2(op, args[0], args[1])
+        if list in map(type, args) and has_tensor(args):
+            args = tuple(map(stack_nested, args))
+        return ufunc(*args, **kwargs)
+
+    return call
 
 
 def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

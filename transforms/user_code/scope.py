@@ -53,6 +53,7 @@ from ...tracer.memory.survivors import (
 )
 from ...tracer.modes.listening import captured_scope, printed
 from ...tracer.modes.thread_state import LOCAL, capturing, refuse
+from ...tracer.protocols.interop import elementwise
 from ...tracer.tensors.tensor import Tensor as tensor_class
 from ..compiler.frontend.bytecode import rewritten_bytecode, stores_through_module, telling_bytecode
 from ..compiler.frontend.hooks import (
@@ -582,6 +583,8 @@ class Scope:
                 return functools.partial(_operate, value, _OPERATING[value])
             if self.witness is None and value is printed:
                 return functools.partial(_print, value)
+        if kind is np.ufunc and self.witness is None and (op := lookup(value)) is not None:
+            return elementwise(value, op)
         if kind in _STOOD_FOR and _is_threaded(value):
             return threaded(value, self.callee)
         if takes_numbers(value):
@@ -634,11 +637,11 @@ class Scope:
         """`function` over this scope: plain functions, methods, partials and callable objects of the user."""
         known = self._known.get(id(function))
         if known is not None:
-            ref, code, defaults, keywords, name, doc, own, stored, held, cells = known
+            ref, code, defaults, keywords, name, doc, own, stored, held, cells, asked = known
             if (
                 ref() is function and function.__code__ is code and function.__defaults__ is defaults
                 and keywords is function.__kwdefaults__ is None and function.__name__ is name and function.__doc__ is doc
-                and (not cells or self._holds(cells))
+                and (not cells or self._holds(cells)) and _are_there(asked)
             ):  # fmt: skip
                 self._note(stored, held)
                 return own
@@ -664,8 +667,8 @@ class Scope:
         if lookup(function) is not None:
             return op_of_the_user(function)
         known = self._functions.get(function)
-        if known is not None and _alike(known[0], _made_of(function)):
-            self._note(*known[2:])
+        if known is not None and _alike(known[0], _made_of(function)) and _are_there(known[4]):
+            self._note(*known[2:4])
             return known[1]
         if self.witness is not None:
             self.witness.enter(function)
@@ -694,10 +697,10 @@ class Scope:
 
     def _hooked(
         self, function: types.FunctionType, real: dict[str, Any]
-    ) -> tuple[types.CodeType, dict[str, types.CellType], list[Any]]:
+    ) -> tuple[types.CodeType, dict[str, types.CellType], list[Any], list[_Asked]]:
         """The code that runs for a function, which asks for what it calls; in eager mode with the hooks, where it needs them.
 
-        And what it may store into unseen, where it has no source.
+        And what it may store into unseen, where it has no source; and the modules that it asks for what a call runs.
         """
         held: list[Any] = []
         code = function.__code__
@@ -729,7 +732,8 @@ class Scope:
             code = renamed(code, called)
             if self.witness is not None:
                 self.witness.codes.update(all_code(code))
-        return code, cells, held
+        prefixes = {chain[:k] for chain in called for k in range(1, len(chain))}
+        return code, cells, held, [(real, chain, _value_of(chain, real)) for chain in prefixes]
 
     def of_text(self, code: types.CodeType, real: dict[str, Any]) -> types.CodeType:
         """The code of a text that `eval` or `exec` runs, with the hooks."""
@@ -745,6 +749,7 @@ class Scope:
             isinstance(value, type) or takes_numbers(value) or _is_threaded(value) or higher or is_user_callable(value)
         )
         told = told or (self.witness is None and _runs_special(value) and has_operators(real))
+        told = told or (self.witness is None and type(value) is np.ufunc and lookup(value) is not None)
         if not told or value is super:
             return False
         holders = [_value_of(chain[:k], real) for k in range(1, len(chain))]
@@ -761,8 +766,9 @@ class Scope:
         if self.witness is not None and "STORE_GLOBAL" not in special:
             code, operators = self.witness.converted(function)
         held: list[Any] = []
+        asked: list[_Asked] = []
         if code is function.__code__:
-            code, operators, held = self._hooked(function, real)
+            code, operators, held, asked = self._hooked(function, real)
         if "STORE_GLOBAL" in _special_opcodes(code):
             through = stores_through_module(code)
             if through is None:  # it runs over its own globals
@@ -803,7 +809,7 @@ class Scope:
         held = [value for value in held if value is not ABSENT]
         self._note(stored, held)
         if not (fresh or renewed) or self.witness is not None:  # what stands in a cell may change from call to call
-            self._functions[function] = (_made_of(function), own, stored, held)
+            self._functions[function] = (_made_of(function), own, stored, held, asked)
         if not fresh and self.witness is None:
             read = [
                 (cells[name], cells[name].cell_contents, new.cell_contents, Path(("cell", cells[name], name)))
@@ -820,7 +826,7 @@ class Scope:
                     function.__name__,
                     function.__doc__,
                 )
-                known[identity] = (ref, *made, own, stored, held, read)
+                known[identity] = (ref, *made, own, stored, held, read, asked)
         return own
 
     def _default(self, place: Any, k: Any, name: str) -> Any:
@@ -837,6 +843,16 @@ class Scope:
             return later
         new = self.see(value, Path(("cell", cell, name)))
         return cell if new is value else types.CellType(new)
+
+
+_Asked = tuple[
+    dict[str, Any], tuple[str, ...], Any
+]  # where a module was found: the globals, the names that lead to it, and it
+
+
+def _are_there(asked: list[_Asked]) -> bool:
+    """Whether modules are where they were: what a test has put in their place is not asked for what a call of a member runs."""
+    return all(_value_of(chain, real) is module for real, chain, module in asked)
 
 
 def original_code(over: Scope, code: types.CodeType) -> types.CodeType | None:
