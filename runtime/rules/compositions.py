@@ -96,6 +96,7 @@ def cov(
     aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """The covariance matrix of rows (or columns)."""
+    m, y = (literal(v, m, y) if isinstance(v, (list, tuple)) else v for v in (m, y))
     exact = np.result_type(*[m] if y is None else [m, y], np.float64) if dtype is None else dtype
     x = np.atleast_2d(np.positive(m, dtype=exact) if np.result_type(m) != exact else m)
     if not rowvar and np.ndim(m) != 1:

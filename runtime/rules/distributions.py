@@ -16,6 +16,22 @@ HALF_LOG_TAU = math.log(2 * math.pi) / 2
 INF = math.inf
 
 
+def _of_arrays(fn: Any) -> Callable[[Callable[..., Any]], None]:
+    """Decorator: what a function of a family is of Tensors, where each argument may be a list of numbers."""
+
+    def state(body: Callable[..., Any]) -> None:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = (*args, *kwargs.values())
+            if not any(isinstance(a, (list, tuple)) for a in given):
+                return body(*args, **kwargs)
+            made = [literal(a, *given) if isinstance(a, (list, tuple)) else a for a in given]
+            return body(*made[: len(args)], **dict(zip(kwargs, made[len(args) :], strict=True)))
+
+        composed(fn)(call)
+
+    return state
+
+
 def _standard(x: Any, loc: Any, scale: Any) -> Any:
     """The number of scales that `x` lies above `loc`."""
     x = x if type(loc) is int and loc == 0 else x - loc
@@ -60,12 +76,12 @@ def _continuous(
         return call
 
     upper = sf or (lambda z, *more: 1 - cdf(z, *more))
-    composed(found.logpdf)(log_density)
-    composed(found.pdf)(lambda x, *args, **kwargs: np.exp(log_density(x, *args, **kwargs)))
-    composed(found.cdf)(of_z(cdf, 0.0, 1.0))
-    composed(found.sf)(of_z(upper, 1.0, 0.0))
-    composed(found.logcdf)(of_z(logcdf or (lambda z, *more: np.log(cdf(z, *more))), -INF, 0.0))
-    composed(found.logsf)(of_z(logsf or (lambda z, *more: np.log(upper(z, *more))), 0.0, -INF))
+    _of_arrays(found.logpdf)(log_density)
+    _of_arrays(found.pdf)(lambda x, *args, **kwargs: np.exp(log_density(x, *args, **kwargs)))
+    _of_arrays(found.cdf)(of_z(cdf, 0.0, 1.0))
+    _of_arrays(found.sf)(of_z(upper, 1.0, 0.0))
+    _of_arrays(found.logcdf)(of_z(logcdf or (lambda z, *more: np.log(cdf(z, *more))), -INF, 0.0))
+    _of_arrays(found.logsf)(of_z(logsf or (lambda z, *more: np.log(upper(z, *more))), 0.0, -INF))
     if ppf is not None:
         quantile: Callable[..., Any] = ppf
 
@@ -73,8 +89,8 @@ def _continuous(
             more, loc, scale = given(args, kwargs)
             return loc + scale * quantile(q, *more)
 
-        composed(found.ppf)(inverse)
-        composed(found.isf)(lambda q, *args, **kwargs: inverse(1 - q, *args, **kwargs))
+        _of_arrays(found.ppf)(inverse)
+        _of_arrays(found.isf)(lambda q, *args, **kwargs: inverse(1 - q, *args, **kwargs))
 
 
 _continuous(
@@ -142,10 +158,10 @@ def _discrete(found: Any, shapes: str, logpmf: Callable[..., Any], cdf: Callable
         inside = (n >= 0) & (n < high)
         return np.where(inside, cdf(np.where(inside, n, 0)[()], *more), np.where(n < 0, 0.0, 1.0))
 
-    composed(found.logpmf)(log_mass)
-    composed(found.pmf)(lambda k, *args, **kwargs: np.exp(log_mass(k, *args, **kwargs)))
-    composed(found.cdf)(cumulated)
-    composed(found.sf)(lambda k, *args, **kwargs: 1 - cumulated(k, *args, **kwargs))
+    _of_arrays(found.logpmf)(log_mass)
+    _of_arrays(found.pmf)(lambda k, *args, **kwargs: np.exp(log_mass(k, *args, **kwargs)))
+    _of_arrays(found.cdf)(cumulated)
+    _of_arrays(found.sf)(lambda k, *args, **kwargs: 1 - cumulated(k, *args, **kwargs))
 
 
 _discrete(

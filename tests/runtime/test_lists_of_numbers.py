@@ -86,6 +86,11 @@ NESTED: dict[str, Callable[[Any], Any]] = {
     "RegularGridInterpolator": lambda x: np.sum(
         interpolate.RegularGridInterpolator(([0, 1, 2.0], [0, 1, 2.0]), np.outer(x, x))([[0.5, x[0]]])
     ),
+    "np.corrcoef beside a list": lambda x: np.corrcoef(x, [1.0, 3.0, 2.0])[0, 1],
+    "np.cov of lists": lambda x: np.sum(np.cov([x[0], x[1]], [x[2], 3.0])),
+    "np.insert into a list": lambda x: np.prod(np.insert([1.0, 2.0], 1, x[0])),
+    "a density at lists": lambda x: np.sum(stats.norm.logpdf([0.1, 0.2], loc=[x[0], x[1]], scale=x[2])),
+    "probabilities of lists": lambda x: np.sum(stats.poisson.logpmf([1, 2], [x[0], x[1]])),
     "np.array": lambda x: np.sum(np.array([[x[0], 1.0], [2.0, x[1] * x[2]]]) ** 2),
     "np.array, copied if needed": lambda x: np.sum(np.array([x[0], x[1]], copy=np._CopyMode.IF_NEEDED) ** 2),  # type: ignore[attr-defined]
 }
