@@ -845,9 +845,8 @@ class Scope:
         return cell if new is value else types.CellType(new)
 
 
-_Asked = tuple[
-    dict[str, Any], tuple[str, ...], Any
-]  # where a module was found: the globals, the names that lead to it, and it
+# Where a module was found: the globals, the names that lead to it, and the module.
+_Asked = tuple[dict[str, Any], tuple[str, ...], Any]
 
 
 def _are_there(asked: list[_Asked]) -> bool:
@@ -1098,12 +1097,13 @@ _OPERATING: dict[Any, str] = {  # functions that are an operator
 
 @functools.cache
 def _class_in_scope(name: str, methods: tuple[str, ...]) -> type:
-    """A class, named as the user's, whose special methods are those that an object of it holds."""
+    """A class, named as the user's, whose special methods are those that an object of it holds, and all else the user's."""
 
     def run(method: str) -> Callable[..., Any]:
         return lambda self, *args: self.methods[method](*args)
 
-    return type(name, (), {"__slots__": ("methods",), **{method: run(method) for method in methods}})
+    space: dict[str, Any] = {"__slots__": ("methods", "obj"), "__getattr__": lambda self, name: _read(self.obj, name)}
+    return type(name, (), space | {method: run(method) for method in methods})
 
 
 def _in_scope(obj: Any, names: tuple[str, ...]) -> Any:
@@ -1117,7 +1117,7 @@ def _in_scope(obj: Any, names: tuple[str, ...]) -> Any:
     if not methods:
         return obj
     made = _class_in_scope(type(obj).__name__, tuple(methods))()
-    made.methods = methods
+    made.methods, made.obj = methods, obj
     return made
 
 
@@ -1492,7 +1492,9 @@ def _formatted(text: str, *args: Any, **options: Any) -> str:
 
 def _as_text(values: Any) -> Any:
     """What is put into a text by `%`, with special methods in scope."""
-    return tuple([_seen(v, "str") for v in values]) if type(values) is tuple else _seen(values, "str")
+    if type(values) is tuple:
+        return tuple([_seen(v, "str") for v in values])
+    return values if hasattr(type(values), "__getitem__") else _seen(values, "str")  # of a mapping its items are shown
 
 
 class _Entered:

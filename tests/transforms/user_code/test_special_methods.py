@@ -73,6 +73,7 @@ RUN: dict[str, tuple[dict[str, str], str]] = {
     "percent of a dict": ({"__abs__": "_here"}, "len('%(a).3f' % {'a': x[0]}) * x[0]"),
     "percent of two": ({"__str__": "_text"}, "len('%s %s' % (o, 1)) * x[0]"),
     "format": ({"__str__": "_text"}, "len('{} {a}'.format(1, a=o)) * x[0]"),
+    "format of an attribute": ({"__str__": "_text"}, "float('{0.v:.3f} {o.v}'.format(o, o=o)[:5]) * 0 + abs(x[0])"),
     "print": ({"__str__": "_text"}, "(print(o), x[0])[1]"),
     "unpacked into a call": ({"__iter__": "_parts"}, "max(*o)"),
     "unpacked into a list": ({"__iter__": "_parts"}, "sum([*o, 1.0])"),
