@@ -87,9 +87,38 @@ def _keyed(fn: Any, ours: Callable[[Any], Any]) -> Any:
     def call(*args: Any, **options: Any) -> Any:
         if options.get("key") is not None:
             options["key"] = ours(options["key"])
+        elif fn in _ORDERING and args:
+            args = (list(args[0]),) if len(args) == 1 else args
+            if any(
+                LOCAL.special(x, "__lt__") or LOCAL.special(x, "__gt__") for x in (args[0] if len(args) == 1 else args)
+            ):
+                options["key"] = _InOrder
         return fn(*args, **options)
 
     return call
+
+
+_ORDERING = frozenset([builtins.sorted, builtins.min, builtins.max])
+
+
+class _InOrder:
+    """An object as Python's own code compares it, with the user's `<` and `>` in scope."""
+
+    __slots__ = ("obj",)
+
+    def __init__(self, obj: Any) -> None:
+        self.obj = obj
+
+    def __lt__(self, other: _InOrder) -> Any:
+        method = LOCAL.special(self.obj, "__lt__")
+        return self.obj < other.obj if method is None else method(other.obj)
+
+    def __gt__(self, other: _InOrder) -> Any:
+        method = LOCAL.special(self.obj, "__gt__")
+        if method is not None:
+            return method(other.obj)
+        method = LOCAL.special(other.obj, "__lt__")  # as Python asks where an object has no `>` of its own
+        return self.obj > other.obj if method is None else method(self.obj)
 
 
 _SECOND = frozenset(["func", "key", "target", "function"])  # the names of such functions

@@ -581,6 +581,8 @@ class Scope:
                 return functools.partial(_run_special, value, _RUNNING[value])
             if self.witness is None and value in _OPERATING:
                 return functools.partial(_operate, value, _OPERATING[value])
+            if self.witness is None and value is sum:
+                return _sum
             if self.witness is None and value is printed:
                 return functools.partial(_print, value)
         if kind is np.ufunc and self.witness is None and (op := lookup(value)) is not None:
@@ -1028,7 +1030,7 @@ def _runs_special(value: Any) -> bool:
     """Whether a value is a function of Python's that runs a special method of what it is given."""
     if type(value) is not types.BuiltinFunctionType or not _hashable(value):
         return False
-    return value in _RUNNING or value in _OPERATING or value is print
+    return value in _RUNNING or value in _OPERATING or value is print or value is sum
 
 
 _with_operators: dict[type, bool] = {}
@@ -1109,7 +1111,7 @@ def _class_in_scope(name: str, methods: tuple[str, ...]) -> type:
 def _in_scope(obj: Any, names: tuple[str, ...]) -> Any:
     """An object as Python's own code gets it, which runs one of these special methods: in scope, if it is the user's."""
     if type(obj) in _AS_THEY_ARE:
-        return obj
+        return _shown_parts(obj) if names[-1] == "__repr__" and type(obj) in (list, tuple, dict) else obj
     own = [name for name in names if member(type(obj), name) not in (ABSENT, getattr(object, name, ABSENT))]
     if not own or not _is_special(type(obj), own[0]):
         return obj
@@ -1121,6 +1123,15 @@ def _in_scope(obj: Any, names: tuple[str, ...]) -> Any:
     return made
 
 
+def _shown_parts(holder: Any) -> Any:
+    """A list, tuple or dict as a text shows it, which asks each part for its `__repr__`."""
+    parts = list(holder.values()) if type(holder) is dict else holder
+    shown = [_in_scope(v, _RUNNING[repr]) for v in parts]
+    if all(map(operator.is_, parts, shown)):
+        return holder
+    return dict(zip(holder, shown, strict=True)) if type(holder) is dict else type(holder)(shown)
+
+
 def _run_special(function: Any, names: tuple[str, ...], *args: Any, **options: Any) -> Any:
     """A builtin of an object whose special methods are in scope."""
     return function(*[_in_scope(a, names) for a in args[:1]], *args[1:], **options)
@@ -1130,6 +1141,14 @@ def _operate(function: Any, sign: str, *args: Any, **options: Any) -> Any:
     """A function that is an operator, whose special methods are in scope."""
     plain = options or len(args) != (2 if OPERATORS[sign][2] else 1)
     return function(*args, **options) if plain else _operator(sign, *args)
+
+
+def _sum(iterable: Any, /, start: Any = 0) -> Any:
+    """`sum`, of objects whose special methods are in scope."""
+    parts = list(_iterate(iterable))
+    if all(_special(x, "__add__") is None and _special(x, "__radd__") is None for x in (start, *parts)):
+        return sum(parts, start)
+    return functools.reduce(functools.partial(_operator, "Add"), parts, start)
 
 
 def _print(show: Any, *args: Any, **options: Any) -> Any:
@@ -1437,6 +1456,8 @@ def _operator(sign: str, *operands: Any) -> Any:
         if asked is None and type(operands[0]) in _STOOD_FOR and operands[0] not in operands[1]:
             return plain(as_stored(operands[0]), operands[1])
         return plain(*operands) if asked is None else bool(asked(operands[0])) is (sign == "In")
+    if sign == "NotEq" and any(_is_unequal_by_equal(type(x)) for x in operands):
+        return not _operator("Eq", *operands)
     method = _special(operands[0], name)
     if len(operands) == 1:
         return plain(*operands) if method is None else method()
@@ -1455,6 +1476,11 @@ def _operator(sign: str, *operands: Any) -> Any:
         if special is not None and (found := special(operand)) is not NotImplemented:
             return found
     return plain(x, y)
+
+
+def _is_unequal_by_equal(cls: type) -> bool:
+    """Whether `!=` of a class of the user's is what its `==` is not."""
+    return is_user_class(cls) and member(cls, "__ne__") is object.__ne__ and _is_special(cls, "__eq__")
 
 
 def _iterate(obj: Any) -> Any:
@@ -1482,7 +1508,7 @@ def _steps(step: Any) -> Any:
 
 def _seen(obj: Any, by: str) -> Any:
     """An object whose truth is asked for, or that a text shows, with its special methods in scope."""
-    return obj if type(obj) in _AS_THEY_ARE else _in_scope(obj, _RUNNING[vars(builtins)[by]])
+    return _in_scope(obj, _RUNNING[vars(builtins)[by]])
 
 
 def _formatted(text: str, *args: Any, **options: Any) -> str:

@@ -74,6 +74,10 @@ RUN: dict[str, tuple[dict[str, str], str]] = {
     "percent of two": ({"__str__": "_text"}, "len('%s %s' % (o, 1)) * x[0]"),
     "format": ({"__str__": "_text"}, "len('{} {a}'.format(1, a=o)) * x[0]"),
     "format of an attribute": ({"__str__": "_text"}, "float('{0.v:.3f} {o.v}'.format(o, o=o)[:5]) * 0 + abs(x[0])"),
+    "text of a list": ({"__repr__": "_text"}, "len(f'{[o, {1: (o,)}]}') * x[0]"),
+    "unequal": ({"__eq__": "_yes"}, "(x[0] * 2 if o != 1 else x[0] * 3)"),
+    "sum": ({"__radd__": "_here"}, "sum([o])"),
+    "sum of several": ({"__add__": "_here"}, "sum([o], o)"),
     "print": ({"__str__": "_text"}, "(print(o), x[0])[1]"),
     "unpacked into a call": ({"__iter__": "_parts"}, "max(*o)"),
     "unpacked into a list": ({"__iter__": "_parts"}, "sum([*o, 1.0])"),
@@ -98,6 +102,10 @@ METHODS = [  # classes whose bodies stand in methods
     "class L:\n            a = float(x[0]) * 2\n        return L.a * math.sin(x[1]) * x[2]",
     "class L:\n            a = math.sin(x[0])\n            b = [math.exp(v) for v in x]\n        return L.a * L.b[1] * x[2]",
 ]
+ORDERS = {
+    "sorted": "sorted(vs)[0]", "max": "max(vs)", "min": "min(*vs)", "sorted, reversed": "sorted(vs, reverse=True)[0]",
+    "by a key": "max(vs, key=abs)",
+}  # fmt: skip
 POINTS = [np.array([0.5, 1.2, -0.3]), np.array([0.9, 0.8, 0.7]), np.array([0.7, 0.3, 2.3])]
 
 
@@ -147,6 +155,18 @@ def test_the_body_of_a_class_in_a_method_keeps_the_gradient(body: str, tmp_path:
     exec(compile(path.read_text(), str(path), "exec"), vars(module))
     for x in POINTS:
         np.testing.assert_allclose(gs.grad(module.f)(x), slope(module.f, x), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_an_order_that_computes_keeps_the_gradient(name: str) -> None:
+    text = (
+        "    def __abs__(self): return math.hypot(self.v, 0.0)\n    def __lt__(self, other): return abs(self) < abs(other)\n"
+        f"def f(x):\n    vs = [Vec(v) for v in x]\n    return {ORDERS[name]}.v ** 2\n"
+    )
+    space: dict[str, Any] = {"__name__": "vectors"}
+    exec(f"{CLASSES}class Vec(Wave):\n{text}", space)
+    for x in POINTS:
+        np.testing.assert_allclose(gs.grad(space["f"])(x), slope(space["f"], x), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("broken", ["len(o)", "abs(o)", "next(o)", "bool(o)", "reversed(o)", "'%d' % o"])
