@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...runtime.arrays import is_array, is_cupys
 from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
 from ..modes.thread_state import LOCAL, grad_mode, recording, refuse
@@ -249,7 +250,7 @@ class _Argument:
 
 def _sum(value: Any) -> int:
     """A checksum of an array's numbers, in the time of a few additions."""
-    if not isinstance(value, (np.ndarray, np.generic)):
+    if is_cupys(value) or not (is_array(value) or isinstance(value, np.generic)):
         return 0
     return zlib.adler32(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
 
