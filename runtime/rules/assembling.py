@@ -14,7 +14,7 @@ from ..unpatched import np
 from .elementwise import astype
 from .indexing import index_set, place
 from .shaping import along
-from .support import happens, literal
+from .support import happens, listed, literal
 
 _NONE = np._NoValue
 
@@ -47,7 +47,7 @@ def _joined(arr: Any, obj: Any, values: Any, n: int) -> Any:
 @composed(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """`values` between elements: the old ones and the new ones, each written at their places."""
-    arr = literal(arr, values) if isinstance(arr, (list, tuple)) else arr
+    arr = listed(arr, values)
     if axis is None:
         arr, axis = np.ravel(arr) if np.ndim(arr) != 1 else arr, 0
     axis, n = range(np.ndim(arr))[axis], np.shape(arr)[axis]

@@ -10,7 +10,7 @@ from ..ops import Kind
 from ..registry import composed, primitive, rule
 from ..unpatched import np
 from .elementwise import astype
-from .support import happens, literal
+from .support import happens, listed, literal
 
 _NONE = np._NoValue
 
@@ -96,7 +96,7 @@ def cov(
     aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """The covariance matrix of rows (or columns)."""
-    m, y = (literal(v, m, y) if isinstance(v, (list, tuple)) else v for v in (m, y))
+    m, y = listed(m, y), listed(y, m)
     exact = np.result_type(*[m] if y is None else [m, y], np.float64) if dtype is None else dtype
     x = np.atleast_2d(np.positive(m, dtype=exact) if np.result_type(m) != exact else m)
     if not rowvar and np.ndim(m) != 1:

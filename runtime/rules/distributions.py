@@ -10,7 +10,7 @@ from scipy import special, stats
 
 from ..registry import composed
 from ..unpatched import np
-from .support import literal
+from .support import listed
 
 HALF_LOG_TAU = math.log(2 * math.pi) / 2
 INF = math.inf
@@ -22,9 +22,7 @@ def _of_arrays(fn: Any) -> Callable[[Callable[..., Any]], None]:
     def state(body: Callable[..., Any]) -> None:
         def call(*args: Any, **kwargs: Any) -> Any:
             given = (*args, *kwargs.values())
-            if not any(isinstance(a, (list, tuple)) for a in given):
-                return body(*args, **kwargs)
-            made = [literal(a, *given) if isinstance(a, (list, tuple)) else a for a in given]
+            made = [listed(a, *given) for a in given]
             return body(*made[: len(args)], **dict(zip(kwargs, made[len(args) :], strict=True)))
 
         composed(fn)(call)
@@ -215,7 +213,7 @@ def multivariate_normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_sin
             "here: leave it out, and add a small multiple of the identity to cov"
         )
     given = (x, mean, cov)
-    x, mean, cov = [literal(v, *given) if isinstance(v, (list, tuple)) else v for v in given]
+    x, mean, cov = [listed(v, *given) for v in given]
     d = _dimension(mean, cov)
     off = x if mean is None else x - mean
     if np.ndim(off) == 0 or (np.ndim(off) == 1 and d == 1):

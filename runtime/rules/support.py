@@ -134,6 +134,11 @@ def literal(value: Any, *beside: Any) -> Any:
     return np.array(value)
 
 
+def listed(value: Any, *beside: Any) -> Any:
+    """The array of a list; anything else as it is."""
+    return literal(value, *beside) if isinstance(value, (list, tuple)) else value
+
+
 def is_traced(value: Any) -> bool:
     """Whether something traced is among values, in lists and tuples too."""
     if isinstance(value, (list, tuple)):

@@ -10,7 +10,7 @@ from typing import Any
 from ...runtime.errors import GradientLossError
 from .site import blame
 
-__all__ = ["Standing", "as_it_stands"]
+__all__ = ["Standing", "as_it_stands", "stored_around"]
 
 
 def as_it_stands(function: Any) -> Any:
@@ -68,7 +68,7 @@ def _reach(function: types.FunctionType, stored: set[int], seen: dict[int, Any])
     if id(function) in seen:
         return
     seen[id(function)] = function
-    own = _stored(function.__code__)
+    own = stored_around(function.__code__)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         if name in own:
             stored.add(id(cell))
@@ -109,7 +109,10 @@ def _held(cell: types.CellType) -> Any:
 
 
 @functools.lru_cache(1024)
-def _stored(code: types.CodeType) -> frozenset[str]:
-    """The variables that code, or a function within it, assigns to."""
-    own = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_DEREF", "DELETE_DEREF")}
-    return frozenset(own.union(*[_stored(c) for c in code.co_consts if isinstance(c, types.CodeType)]))
+def stored_around(code: types.CodeType) -> tuple[str, ...]:
+    """The variables of enclosing functions that code, or a function within it, assigns to or deletes."""
+    stored, parts = set(), [code]
+    for part in parts:
+        stored |= {i.argval for i in dis.get_instructions(part) if i.opname in ("STORE_DEREF", "DELETE_DEREF")}
+        parts += [c for c in part.co_consts if isinstance(c, types.CodeType)]
+    return tuple([n for n in code.co_freevars if n in stored])

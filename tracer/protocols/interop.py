@@ -13,7 +13,7 @@ from ...runtime.ops import Op
 from ...runtime.registry import composition, lookup, path_of, require
 from ...runtime.unpatched import np
 from ..core import dispatch
-from ..core.dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, unwrap
+from ..core.dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, stacking, unwrap
 from ..core.exits import leave
 from ..core.foreign import KNOWN, base_of, defers, defers_function, is_known, is_masked, plain_of
 from ..core.site import blame
@@ -64,6 +64,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
 def elementwise(ufunc: Any, op: Op) -> Callable[..., Any]:
     """A ufunc as code in scope calls it: lists of Tensors are arrays, and a plain call need not go through NumPy to come here."""
     plain = op.n_out == 1 and op.forms is None and ufunc not in _ASKING
+    of_lists = stacking(ufunc)
 
     @functools.wraps(ufunc)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -72,9 +73,7 @@ def elementwise(ufunc: Any, op: Op) -> Callable[..., Any]:
                 return apply1(op, args[0])
             if len(args) == 2 == ufunc.nin and type(args[1]) in (dispatch.tensor_class, float, int):
                 return apply2(op, args[0], args[1])
-        if list in map(type, args) and has_tensor(args):
-            args = tuple(map(stack_nested, args))
-        return ufunc(*args, **kwargs)
+        return of_lists(*args, **kwargs)
 
     return call
 

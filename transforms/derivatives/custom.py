@@ -170,7 +170,7 @@ class CustomCallNode(CustomNode):
             raise blame(AutogradError("Inference tensors cannot be saved for backward: pass x.clone()"))
         self.kept = unflatten(structure, [plain(x) for x in leaves])
         self.call = call.remembered()
-        self.standing = Standing(getattr(call.owner, "bwd", None) or call.owner.rule())
+        self.standing = Standing(call.owner.rule())
         self.first = Standing(getattr(call.owner, "fwd", None))
 
     def free(self) -> None:

@@ -46,8 +46,8 @@ class CustomVjp(Custom):
         self.options = {**self.options, "fwd": fwd, "bwd": bwd}  # what a pickle takes along
 
     def rule(self) -> Callable[..., Any] | None:
-        """The user's fwd, beside which the bwd stands."""
-        return self.fwd
+        """The user's bwd."""
+        return self.bwd
 
     def call(self, call: CustomCall) -> Any:
         """The output of fwd, with a node behind it."""

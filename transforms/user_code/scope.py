@@ -26,6 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...runtime.registry import lookup
+from ...tracer.core.closures import stored_around
 from ...tracer.core.dispatch import has_tensor, stacking, unwrap
 from ...tracer.core.libraries import (
     CUPY,
@@ -577,14 +578,8 @@ class Scope:
                 return higher(value, self.callee)
             if issubclass(getattr(value, "__objclass__", type), _NUMBERS):
                 return functools.partial(_of_tensor, value)
-            if self.witness is None and value in _RUNNING:
-                return functools.partial(_run_special, value, _RUNNING[value])
-            if self.witness is None and value in _OPERATING:
-                return functools.partial(_operate, value, _OPERATING[value])
-            if self.witness is None and value is sum:
-                return _sum
-            if self.witness is None and value is printed:
-                return functools.partial(_print, value)
+            if self.witness is None and value in _OVER_OBJECTS:
+                return _OVER_OBJECTS[value]
         if kind is np.ufunc and self.witness is None and (op := lookup(value)) is not None:
             return elementwise(value, op)
         if kind in _STOOD_FOR and _is_threaded(value):
@@ -921,9 +916,8 @@ def _special_opcodes(code: types.CodeType) -> frozenset[str]:
 
 @cached_by_code(4096)
 def stores_outside(code: types.CodeType) -> tuple[str, ...]:
-    """The variables of enclosing functions that code assigns to."""
-    stored = {i.argval for c in all_code(code) for i in dis.get_instructions(c) if i.opname == "STORE_DEREF"}
-    return tuple([n for n in code.co_freevars if n in stored])
+    """The variables of enclosing functions that code assigns to; most code has none, and need not be looked at."""
+    return stored_around(code) if code.co_freevars else ()
 
 
 def is_left_alone(name: str | None) -> bool:
@@ -1028,9 +1022,7 @@ def as_it_runs(function: Any) -> Any:
 
 def _runs_special(value: Any) -> bool:
     """Whether a value is a function of Python's that runs a special method of what it is given."""
-    if type(value) is not types.BuiltinFunctionType or not _hashable(value):
-        return False
-    return value in _RUNNING or value in _OPERATING or value is print or value is sum
+    return type(value) is types.BuiltinFunctionType and _hashable(value) and value in _OVER_OBJECTS
 
 
 _with_operators: dict[type, bool] = {}
@@ -1092,9 +1084,6 @@ _RUNNING: dict[Any, tuple[str, ...]] = {
     str: ("__str__", "__repr__"), repr: ("__repr__",), format: ("__format__", "__str__", "__repr__"),
     operator.abs: ("__abs__",), operator.index: ("__index__",), operator.truth: ("__bool__", "__len__"),
 }  # fmt: skip
-_OPERATING: dict[Any, str] = {  # functions that are an operator
-    pow: "Pow", **{plain: sign for sign, (plain, *_) in OPERATORS.items() if not sign.endswith("=")}
-}  # fmt: skip
 
 
 @functools.cache
@@ -1154,6 +1143,17 @@ def _sum(iterable: Any, /, start: Any = 0) -> Any:
 def _print(show: Any, *args: Any, **options: Any) -> Any:
     """`print`, of objects whose special methods are in scope."""
     return show(*[_in_scope(a, _RUNNING[str]) for a in args], **options)
+
+
+_OVER_OBJECTS: dict[Any, Callable[..., Any]] = {  # functions of Python's that run special methods: what a call of each runs
+    **{fn: functools.partial(_run_special, fn, names) for fn, names in _RUNNING.items()},
+    **{
+        plain: functools.partial(_operate, plain, sign)
+        for sign, (plain, *_) in OPERATORS.items() if not sign.endswith("=")
+    },
+    pow: functools.partial(_operate, pow, "Pow"), sum: _sum,
+    print: functools.partial(_print, printed), printed: functools.partial(_print, printed),
+}  # fmt: skip
 
 
 def _cast(cls: Any, cast: Any, *args: Any, **options: Any) -> Any:

@@ -62,13 +62,10 @@ OPERATORS: dict[str, tuple[Callable[..., Any], str, str]] = {  # by the name of 
     "Eq": (operator.eq, "__eq__", "__eq__"), "NotEq": (operator.ne, "__ne__", "__ne__"),
     "In": (lambda x, y: x in y, "", "__contains__"), "NotIn": (lambda x, y: x not in y, "", "__contains__"),
     "Divmod": (divmod, "__divmod__", "__rdivmod__"),
-    "Add=": (operator.iadd, "__iadd__", ""), "Sub=": (operator.isub, "__isub__", ""),
-    "Mult=": (operator.imul, "__imul__", ""), "Div=": (operator.itruediv, "__itruediv__", ""),
-    "FloorDiv=": (operator.ifloordiv, "__ifloordiv__", ""), "Mod=": (operator.imod, "__imod__", ""),
-    "Pow=": (operator.ipow, "__ipow__", ""), "MatMult=": (operator.imatmul, "__imatmul__", ""),
-    "BitAnd=": (operator.iand, "__iand__", ""), "BitOr=": (operator.ior, "__ior__", ""),
-    "BitXor=": (operator.ixor, "__ixor__", ""), "LShift=": (operator.ilshift, "__ilshift__", ""),
-    "RShift=": (operator.irshift, "__irshift__", ""),
+}  # fmt: skip
+OPERATORS |= {  # those in place, `Add=`: by `__iadd__`, where there is one
+    f"{sign}=": (getattr(operator, f"__i{name[2:]}"), f"__i{name[2:]}", "")
+    for sign, (_, name, _) in list(OPERATORS.items()) if hasattr(operator, f"__i{name[2:]}")
 }  # fmt: skip
 ITERATING = frozenset(  # builtins that run over what they are given
     [
